@@ -1,0 +1,1 @@
+"""Compiled inner loops over sparse rows; see kernels/README.md in the sources."""

@@ -1,0 +1,124 @@
+# The Python side of compact rows: the arrays checked once, so that kernels need not.
+
+import numpy as np
+
+from .provenance cimport build_record
+
+__build__ = build_record()
+
+_STORAGE = {
+    ("uint16", None): U16_ONES,
+    ("uint16", "float32"): U16_F32,
+    ("uint16", "float64"): U16_F64,
+    ("int32", None): I32_ONES,
+    ("int32", "float32"): I32_F32,
+    ("int32", "float64"): I32_F64,
+    (None, "float32"): DENSE_F32,
+    (None, "float64"): DENSE_F64,
+}
+
+
+cdef const void *_address(object array, list buffers) except? NULL:
+    """Address of a contiguous array's first byte; the view that pins it joins ``buffers``."""
+    cdef const unsigned char[::1] view
+    if array is None or array.size == 0:
+        return NULL
+    if not array.flags.c_contiguous:
+        raise ValueError("rows need contiguous arrays")
+    view = array.reshape(-1).view(np.uint8)
+    buffers.append(view)
+    return &view[0]
+
+
+cdef class CompactRows:
+    """Rows of a data set in their stored form, as the kernels read them.
+
+    Parameters
+    ----------
+    d : int
+        Number of features.
+    indptr : ndarray of int64, shape (m + 1,), or None
+        Row starts; None for dense rows.
+    indices : ndarray of uint16 or int32, shape (nnz,), or None
+        Columns from 0, ascending within a row; None for dense rows.
+    values : ndarray of float32 or float64, or None
+        Shape (nnz,), or (m, d) for dense rows; None where every stored value is one.
+    labels : ndarray of int8, shape (m,)
+        -1 or +1.
+
+    Raises
+    ------
+    ValueError
+        When the arrays do not describe m rows of d features: kernels trust them blindly.
+    """
+
+    def __cinit__(self, Py_ssize_t d, indptr, indices, values, labels):
+        key = (
+            None if indices is None else indices.dtype.name,
+            None if values is None else values.dtype.name,
+        )
+        if key not in _STORAGE:
+            raise ValueError(f"no kernel reads rows stored as indices {key[0]}, values {key[1]}")
+        m = len(labels)
+        if labels.dtype != np.int8:
+            raise ValueError("labels must be int8")
+        if m and not np.all(np.abs(labels) == 1):
+            raise ValueError("labels must be -1 or +1")
+        if indices is None:
+            if values.shape != (m, d):
+                raise ValueError(f"dense values have shape {values.shape}, not {(m, d)}")
+        else:
+            self._check_sparse(m, d, indptr, indices, values)
+        cdef list buffers = []
+        self.c.m = m
+        self.c.d = d
+        self.c.storage = _STORAGE[key]
+        self.c.indptr = <const int64_t *> _address(indptr, buffers)
+        self.c.indices = _address(indices, buffers)
+        self.c.values = _address(values, buffers)
+        self.c.labels = <const int8_t *> _address(labels, buffers)
+        self.indptr, self.indices, self.values, self.labels = indptr, indices, values, labels
+        self.buffers = tuple(buffers)
+
+    @staticmethod
+    def _check_sparse(m, d, indptr, indices, values):
+        if indptr.dtype != np.int64 or indptr.shape != (m + 1,):
+            raise ValueError(f"indptr must be int64 of shape ({m + 1},)")
+        if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
+            raise ValueError("indptr must rise from 0 to the number of stored values")
+        if values is not None and values.shape != indices.shape:
+            raise ValueError("values and indices differ in length")
+        if len(indices) and (indices.min() < 0 or indices.max() >= d):
+            raise ValueError(f"a column index lies outside 0 .. {d - 1}")
+
+    @property
+    def m(self):
+        """Number of rows."""
+        return self.c.m
+
+    @property
+    def d(self):
+        """Number of features."""
+        return self.c.d
+
+    def norms2(self):
+        """Squared Euclidean norm of every row, shape (m,), float64."""
+        cdef double[::1] out = np.empty(self.c.m)
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(self.c.m):
+                out[i] = row_norm2(&self.c, i)
+        return np.asarray(out)
+
+    def dot(self, const double[::1] w):
+        """Products x_i . w of all rows, shape (m,), float64."""
+        if w.shape[0] != self.c.d:
+            raise ValueError(f"w has {w.shape[0]} entries, the rows {self.c.d} features")
+        cdef double[::1] out = np.empty(self.c.m)
+        cdef double nothing = 0
+        cdef const double *weights = &w[0] if self.c.d else &nothing
+        cdef Py_ssize_t i
+        with nogil:
+            for i in range(self.c.m):
+                out[i] = row_dot(&self.c, i, weights)
+        return np.asarray(out)

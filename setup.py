@@ -1,0 +1,130 @@
+"""Build of the compiled kernels; everything else is in pyproject.toml.
+
+``SVMBENCH_NATIVE=1`` tunes the kernels to the machine that builds them
+(``-march=native``); without it they run on any machine of the architecture.
+Flags, compiler and a hash of the sources are compiled into every kernel, so that
+each result can name exactly what produced it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+from Cython.Build import cythonize
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
+
+HERE = Path(__file__).resolve().parent
+KERNELS = HERE / "kernels"
+STAGE = HERE / "build" / "pxd"
+
+# No fused multiply-add: last bits, and so every trajectory, are the same on all machines.
+FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
+if os.environ.get("SVMBENCH_NATIVE", "0") == "1":
+    FLAGS.append("-march=native")
+
+
+def stage_declarations() -> None:
+    """Copy kernels/*.pxd to where Cython looks for ``svmbench.kernels``.
+
+    Cython resolves ``from .rows cimport`` by package path, and knows nothing of
+    setuptools' package-dir mapping from kernels/ to svmbench/kernels/.
+    """
+    package = STAGE / "svmbench" / "kernels"
+    package.mkdir(parents=True, exist_ok=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.pxd").touch()
+    staged = {source.name for source in KERNELS.glob("*.pxd")}
+    for stale in package.glob("*.pxd"):
+        if stale.name not in staged | {"__init__.pxd"}:
+            stale.unlink()
+    for source in KERNELS.glob("*.pxd"):
+        target = package / source.name
+        if not target.exists() or target.read_bytes() != source.read_bytes():
+            shutil.copyfile(source, target)
+
+
+def compiler_version() -> str:
+    """First line the C compiler says of its own version."""
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"
+    try:
+        done = subprocess.run(
+            [*compiler.split(), "--version"], capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return compiler
+    return done.stdout.splitlines()[0]
+
+
+def source_hash(kernel: Path) -> str:
+    """sha256 of one kernel's source and of all the declarations it may include."""
+    digest = hashlib.sha256()
+    for source in [kernel, *sorted(KERNELS.glob("*.pxd"))]:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    return digest.hexdigest()
+
+
+def extension(kernel: Path, compiler: str) -> Extension:
+    """One kernel module with its provenance compiled in."""
+    provenance = {
+        "SVMBENCH_SOURCE_SHA256": source_hash(kernel),
+        "SVMBENCH_CFLAGS": " ".join(FLAGS),
+        "SVMBENCH_COMPILER": compiler,
+    }
+    return Extension(
+        f"svmbench.kernels.{kernel.stem}",
+        [str(kernel.relative_to(HERE))],
+        extra_compile_args=FLAGS,
+        define_macros=[(name, f'"{text}"') for name, text in provenance.items()],
+    )
+
+
+class BuildKernels(build_ext):
+    """build_ext that rebuilds a kernel when its flags change, not only its source."""
+
+    def build_extension(self, ext: Extension) -> None:
+        """Build one kernel, from scratch if its signature is not the stored one."""
+        signature = repr((ext.extra_compile_args, ext.define_macros))
+        target = Path(self.get_ext_fullpath(ext.name)).resolve()
+        name = hashlib.sha256(str(target).encode()).hexdigest()[:16]
+        stored = HERE / "build" / "signatures" / name
+        self.force = not (stored.exists() and stored.read_text() == signature)
+        super().build_extension(ext)
+        stored.parent.mkdir(parents=True, exist_ok=True)
+        stored.write_text(signature)
+
+
+stage_declarations()
+COMPILER = compiler_version()
+setup(
+    packages=[
+        *find_packages(include=["svmbench*"]),
+        *(f"svmbench.{folder}" for folder in ("kernels", "configs", "datasets", "datasets.tiny")),
+    ],
+    package_data={
+        "svmbench": ["py.typed"],
+        "svmbench.kernels": ["*.pxd"],
+        "svmbench.configs": ["*.yaml"],
+        "svmbench.datasets": ["*.yaml"],
+        "svmbench.datasets.tiny": ["*.libsvm"],
+    },
+    ext_modules=cythonize(
+        [extension(kernel, COMPILER) for kernel in sorted(KERNELS.glob("*.pyx"))],
+        include_path=[str(STAGE)],
+        compiler_directives={
+            "language_level": 3,
+            "boundscheck": False,
+            "wraparound": False,
+            "initializedcheck": False,
+            "cdivision": True,
+            "embedsignature": True,
+        },
+        build_dir="build/cython",
+    ),
+    cmdclass={"build_ext": BuildKernels},
+)

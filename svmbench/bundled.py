@@ -1,0 +1,16 @@
+"""Where the configurations and data descriptions that come with svmbench lie."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def bundled(folder: str) -> Path:
+    """Path of ``configs`` or ``datasets``.
+
+    An installed package has them inside itself, a checkout beside itself.
+    """
+    inside = _PACKAGE / folder
+    return inside if inside.is_dir() else _PACKAGE.parent / folder

@@ -1,0 +1,1 @@
+"""Data sets: the catalogue, fetching, readers, compact rows and their cache."""

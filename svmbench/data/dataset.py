@@ -1,0 +1,109 @@
+"""A data set in memory: immutable compact rows, labels and where they came from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from svmbench.kernels.rows import CompactRows
+
+FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where a data set's rows came from.
+
+    Parameters
+    ----------
+    source : str
+        File name or generator.
+    sha256 : str
+        Of the uncompressed text (or, for generated rows, of the generator's settings).
+    transforms : tuple of str
+        What was done to the rows since, in order.
+    stand_in : bool
+        Whether the rows only imitate the shape of the set whose name they bear.
+    """
+
+    source: str
+    sha256: str
+    transforms: tuple[str, ...] = ()
+    stand_in: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """Immutable rows in the smallest form that holds them, and their labels.
+
+    Parameters
+    ----------
+    name : str
+        Catalogue name, with ``.t`` appended for a test set.
+    n_features : int
+        d; the catalogue's where it says, since the last features may be absent from a file.
+    indptr : ndarray of int64, shape (m + 1,), or None
+        Row starts; None for dense rows.
+    indices : ndarray of uint16 or int32, shape (nnz,), or None
+        Columns from 0, ascending in each row; None for dense rows.
+    values : ndarray of float32 or float64, or None
+        Shape (nnz,), or (m, d) for dense rows; None where every stored value is one.
+    labels : ndarray of int8, shape (m,)
+        -1 or +1.
+    provenance : Provenance
+    """
+
+    name: str
+    n_features: int
+    indptr: Array | None
+    indices: Array | None
+    values: Array | None
+    labels: Array
+    provenance: Provenance = field(default_factory=lambda: Provenance("memory", ""))
+
+    def __post_init__(self) -> None:
+        for array in (self.indptr, self.indices, self.values, self.labels):
+            if array is not None:
+                array.setflags(write=False)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, m."""
+        return len(self.labels)
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries."""
+        if self.indices is not None:
+            return len(self.indices)
+        assert self.values is not None
+        return int(self.values.size)
+
+    @cached_property
+    def rows(self) -> CompactRows:
+        """The rows as the kernels read them."""
+        return CompactRows(self.n_features, self.indptr, self.indices, self.values, self.labels)
+
+    @property
+    def storage(self) -> str:
+        """Form of the stored entries, such as ``uint16+ones`` or ``dense float32``."""
+        values = "ones" if self.values is None else self.values.dtype.name
+        return f"dense {values}" if self.indices is None else f"{self.indices.dtype.name}+{values}"
+
+    @cached_property
+    def identity(self) -> str:
+        """Hash that tells these stored rows from any others."""
+        facts = [asdict(self.provenance), self.name, self.n_samples, self.n_features, self.storage]
+        return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+    def touch(self) -> None:
+        """Read every stored array once, so that a clock started now meets warm memory."""
+        for array in (self.indptr, self.indices, self.values, self.labels):
+            if array is not None and array.size:
+                np.add.reduce(array.reshape(-1).view(np.uint8)[::64], dtype=np.uint64)

@@ -1,0 +1,25 @@
+"""What may go wrong through no fault of the program, and the exit code of each.
+
+Every such error is one line: where, what, what to do. The command line prints it
+and leaves with its code; a traceback is shown on ``--debug`` only.
+"""
+
+from __future__ import annotations
+
+
+class SvmbenchError(Exception):
+    """An error whose message is for the user, with the exit code it leads to."""
+
+    exit_code = 1
+
+
+class ConfigError(SvmbenchError):
+    """A configuration or a command line that cannot be run as it is."""
+
+    exit_code = 2
+
+
+class DataError(SvmbenchError):
+    """A data set that is missing, unreadable or not what its checksum says."""
+
+    exit_code = 3

@@ -1,0 +1,150 @@
+"""The contract every solver keeps, and the description of its parameters.
+
+A solver is one Python file with one subclass of `Solver` (and, for ours, one kernel).
+It is found by `svmbench.solvers.registry`; nothing else lists it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from abc import ABC, abstractmethod
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.counters import Counters
+from svmbench.problem import Problem
+
+Precision = Literal["float64", "float32"]
+
+
+def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: Any) -> Any:
+    """One entry of a solver's parameter schema.
+
+    Parameters
+    ----------
+    default : Any
+    doc : str
+        One sentence for ``svmbench solvers NAME`` and the documentation.
+    source : str
+        Where the default comes from: a paper's section, a program, or ours.
+    unit : str
+        Unit of the value; empty for a pure number or a name.
+    **limits
+        Range, as pydantic spells it: ``gt``, ``ge``, ``lt``, ``le``.
+    """
+    return Field(
+        default, description=doc, json_schema_extra={"source": source, "unit": unit}, **limits
+    )
+
+
+class Parameters(BaseModel):
+    """Parameters of a solver: frozen, checked, and the one place that documents them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    precision: Precision = parameter(
+        "float64", "Precision of the weights and of every operation on them.", source="ours"
+    )
+
+
+class Solver(ABC):
+    """A training method, advanced in steps under the harness's clock.
+
+    The harness makes one instance a run, calls `start` once and `advance` many times,
+    and times these two and nothing else. Between calls it reads `w`, `counters`,
+    `dual` and `stopped`, which must not change what the next call does.
+
+    Class attributes
+    ----------------
+    name : str
+        Lower case with hyphens; the name configurations use.
+    summary : str
+        One line: what the method is.
+    source : str
+        Paper and section, or program, that defines it.
+    losses : tuple of str
+        Losses it can train, names as in `svmbench.problem.LOSSES`.
+    step : {'presentation', 'iteration'}
+        What the method's own text calls a step: one row, or one pass and more.
+    horizon : {'none', 'steps', 'accuracy'}
+        What a run's steps depend on beforehand: nothing, its final number of steps, or
+        the accuracy asked. Only with 'none' does one trajectory serve every threshold.
+    kernels : tuple of str
+        Modules of `svmbench.kernels` whose sources define it; part of a run's identity.
+    colour : str
+        Its colour in every plot, as #rrggbb.
+    schema : type
+        Its parameters, a subclass of `Parameters`.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    source: ClassVar[str]
+    losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
+    horizon: ClassVar[Literal["none", "steps", "accuracy"]] = "none"
+    kernels: ClassVar[tuple[str, ...]] = ()
+    colour: ClassVar[str] = "#555555"
+    schema: ClassVar[type[Parameters]] = Parameters
+
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        self.parameters: Any = parameters if parameters is not None else self.schema()
+        self.counters: Counters = Counters()
+
+    @abstractmethod
+    def start(self, problem: Problem, seed: int) -> None:
+        """Set the solver at its initial point (timed).
+
+        Parameters
+        ----------
+        problem : Problem
+            Its loss is one of ``losses``.
+        seed : int
+            From 0 to 2**64 - 1; with the same build, the same seed gives the same bits.
+        """
+
+    @abstractmethod
+    def advance(self, steps: int) -> None:
+        """Take about ``steps`` more steps (timed), continuing where the last call stopped.
+
+        A method whose smallest unit holds several presentations may overshoot by less
+        than one such unit.
+        """
+
+    @property
+    @abstractmethod
+    def w(self) -> FloatArray:
+        """The current weights, shape (d,), float64; a new array."""
+
+    def dual(self) -> float | None:
+        """A lower bound D on P* the solver can show, or None.
+
+        In single precision it is only as good as the solver's rounding.
+        """
+        return None
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the method's own stopping rule holds; it can be advanced all the same."""
+        return False
+
+    @classmethod
+    def build(cls) -> dict[str, Any]:
+        """What this solver was made from: a hash of its sources, the flags, the compiler."""
+        records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
+        digest = hashlib.sha256()
+        for ancestor in cls.__mro__:
+            if ancestor is not Solver and issubclass(ancestor, Solver):
+                digest.update(Path(inspect.getfile(ancestor)).read_bytes())
+        for record in records:
+            digest.update(record["source_sha256"].encode())
+        return {
+            "source_sha256": digest.hexdigest(),
+            "flags": sorted({record["flags"] for record in records}),
+            "compiler": sorted({record["compiler"] for record in records}),
+        }

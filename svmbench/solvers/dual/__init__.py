@@ -1,0 +1,1 @@
+"""Methods that move the dual variables."""

@@ -1,0 +1,90 @@
+"""Finds solvers: every module below svmbench.solvers, and every installed plug-in.
+
+A plug-in package names its solver classes in the entry-point group ``svmbench.solvers``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import pkgutil
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+
+import svmbench.solvers
+from svmbench.errors import ConfigError
+from svmbench.solvers.base import Solver
+
+GROUP = "svmbench.solvers"
+
+
+@cache
+def solvers() -> dict[str, type[Solver]]:
+    """All solvers by name, in the order of their names.
+
+    Raises
+    ------
+    ConfigError
+        When two solvers claim one name, or a plug-in cannot be imported.
+    """
+    found: dict[str, type[Solver]] = {}
+    for solver in [*_own(), *_plugged_in()]:
+        other = found.setdefault(solver.name, solver)
+        if other is not solver:
+            raise ConfigError(
+                f"solver {solver.name!r}: claimed by {_place(other)} and {_place(solver)}; "
+                "rename or uninstall one"
+            )
+    return dict(sorted(found.items()))
+
+
+def find_solver(name: str) -> type[Solver]:
+    """The solver of that name.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown name, with the nearest known one.
+    """
+    known = solvers()
+    if name in known:
+        return known[name]
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    raise ConfigError(f"unknown solver {name!r}; {hint}")
+
+
+def _own() -> list[type[Solver]]:
+    found = []
+    package = svmbench.solvers
+    for module_info in pkgutil.walk_packages(package.__path__, package.__name__ + "."):
+        module = import_module(module_info.name)
+        found += [
+            member
+            for member in vars(module).values()
+            if inspect.isclass(member)
+            and issubclass(member, Solver)
+            and member.__module__ == module.__name__
+            and "name" in vars(member)
+        ]
+    return found
+
+
+def _plugged_in() -> list[type[Solver]]:
+    found = []
+    for point in entry_points(group=GROUP):
+        try:
+            solver = point.load()
+        except (ImportError, AttributeError) as error:
+            raise ConfigError(
+                f"plug-in {point.value}: cannot be imported ({error}); repair or uninstall it"
+            ) from error
+        if not (inspect.isclass(solver) and issubclass(solver, Solver)):
+            raise ConfigError(f"plug-in {point.value}: is not a subclass of svmbench's Solver")
+        found.append(solver)
+    return found
+
+
+def _place(solver: type[Solver]) -> str:
+    return f"{solver.__module__}.{solver.__qualname__}"

@@ -1,0 +1,1 @@
+"""Stochastic (sub)gradient methods on the primal."""

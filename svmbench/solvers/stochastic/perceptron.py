@@ -1,0 +1,123 @@
+"""What sgd-s and sgd-m share: permuted passes of the perceptron form, and its certificate.
+
+With a = lam t w, a complete set of passes makes t = mT presentations, and alpha_i, the
+share of its presentations at which row i was in error, lies in [0, 1] by itself. So
+
+    D = M/t - ||a||^2 / (2 lam t^2)
+
+is a dual value for the price of ||a||^2 (Panagiotakopoulos and Tsampouka, ECML-PKDD
+2013, section 2).
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sgd_primal import PassState, advance_pass
+from svmbench.problem import Problem, relative_gap
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+
+class PassParameters(Parameters):
+    """Parameters of a method that makes permuted passes."""
+
+    epsilon: float | None = parameter(
+        None,
+        "Relative gap P/D - 1 at which its own stopping rule holds; none: no such rule.",
+        source="arXiv 1304.6383, section 2",
+        gt=0.0,
+    )
+    comparison_coefficient: float = parameter(
+        1.2,
+        "The exact P is computed once the estimate from the losses met along a pass comes "
+        "within this factor of epsilon.",
+        source="reconstructed: arXiv 1304.6383, section 3, gives no value that was recoverable",
+        gt=0.0,
+    )
+
+
+class PermutedPasses(Solver):
+    """A fresh permutation a pass; each row presented ``multiplicity`` times in a row."""
+
+    kernels = ("sgd_primal", "rows", "rng")
+    schema = PassParameters
+
+    @abstractmethod
+    def multiplicity(self, number: int) -> int:
+        """Times each row is presented in a row in pass ``number``, counted from 1."""
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from a = 0, t = 0 (section 2 of the paper)."""
+        data = problem.data
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._a = np.zeros(data.n_features, dtype=self.parameters.precision)
+        self._order = np.arange(data.n_samples, dtype=np.int32)
+        self._norms2 = np.empty(0)
+        self._dual = -math.inf
+        self._stopped = False
+        self._pass = 0
+        self.counters = self._state = PassState()
+        self._begin_pass()
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` presentations, rounded up to a whole row."""
+        state = self._state
+        target = state.presentations + steps
+        while state.presentations < target:
+            advance_pass(
+                self._problem.data.rows,
+                self._a,
+                self._order,
+                self._norms2,
+                state,
+                self._problem.lam,
+                target,
+            )
+            if state.position == len(self._order):
+                self._end_pass()
+                self._begin_pass()
+
+    @property
+    def w(self) -> FloatArray:
+        """The weights a / (lam t); zero before the first presentation."""
+        t = max(self._state.presentations, 1)
+        weights: FloatArray = self._a.astype(np.float64)
+        return weights / (self._problem.lam * t)
+
+    def dual(self) -> float:
+        """The best D of all complete passes; -inf before the first."""
+        return self._dual
+
+    @property
+    def stopped(self) -> bool:
+        """Whether P/D - 1 <= epsilon was seen at the end of a pass."""
+        return self._stopped
+
+    def _begin_pass(self) -> None:
+        self._pass += 1
+        state = self._state
+        state.position = 0
+        state.loss_sum = 0.0
+        state.multiplicity = self.multiplicity(self._pass)
+        if state.multiplicity > 1 and not len(self._norms2):
+            self._norms2 = self._problem.data.rows.norms2()
+        self._rng.shuffle(self._order)
+
+    def _end_pass(self) -> None:
+        lam, t = self._problem.lam, self._state.presentations
+        a = self._a.astype(np.float64, copy=False)
+        penalty = float(a @ a) / (2.0 * lam * t * t)
+        dual = self._state.updates / t - penalty
+        self._dual = max(self._dual, dual)
+        epsilon = self.parameters.epsilon
+        if epsilon is None or self._stopped:
+            return
+        estimate = penalty + self._state.loss_sum / len(self._order)
+        if relative_gap(estimate, dual) <= self.parameters.comparison_coefficient * epsilon:
+            self._stopped = relative_gap(self._problem.primal(self.w), dual) <= epsilon

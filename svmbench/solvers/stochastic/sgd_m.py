@@ -1,0 +1,36 @@
+"""sgd-m: sgd-s with passes that present each row several times in a row."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from svmbench.solvers.base import parameter
+from svmbench.solvers.stochastic.perceptron import PassParameters, PermutedPasses
+
+
+class SgdMParameters(PassParameters):
+    """Parameters of sgd-m."""
+
+    schedule: Literal["5/9", "blocks"] = parameter(
+        "5/9",
+        "Which passes are multiple. 5/9: five presentations a row in every ninth pass. "
+        "blocks: two, for three quarters of each octave of passes from the fourth on.",
+        source="5/9 reconstructed from arXiv 1304.6383, section 3; blocks ours",
+    )
+
+
+class SgdM(PermutedPasses):
+    """Permuted SGD whose multiple passes take many updates from one inner product."""
+
+    name = "sgd-m"
+    summary = "sgd-s with multiple-update passes: one inner product serves several presentations"
+    source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 3"
+    colour = "#D55E00"
+    schema = SgdMParameters
+
+    def multiplicity(self, number: int) -> int:
+        """Presentations a row in pass ``number``; a pass of l of them counts as l epochs."""
+        if self.parameters.schedule == "5/9":
+            return 5 if number % 9 == 0 else 1
+        octave = 1 << (number.bit_length() - 1)
+        return 2 if number >= 4 and 4 * number < 7 * octave else 1
