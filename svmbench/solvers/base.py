@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from abc import ABC, abstractmethod
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -129,11 +130,15 @@ class Solver(ABC):
         return None
 
     @property
-    def stopped(self) -> bool:
-        """Whether the method's own stopping rule holds; it can be advanced all the same."""
-        return False
+    def stopped(self) -> bool | None:
+        """Whether the method's own stopping rule holds; None for a method without one.
+
+        A solver that has stopped can be advanced all the same.
+        """
+        return None
 
     @classmethod
+    @cache
     def build(cls) -> dict[str, Any]:
         """What this solver was made from: a hash of its sources, the flags, the compiler."""
         records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]

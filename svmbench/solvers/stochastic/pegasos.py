@@ -53,5 +53,5 @@ class Pegasos(Solver):
     @property
     def w(self) -> FloatArray:
         """The last iterate."""
-        v: FloatArray = self._v.astype(np.float64)
-        return v * self._state.scale
+        scale: float = self._state.scale
+        return self._v.astype(np.float64) * scale

@@ -86,18 +86,17 @@ class PermutedPasses(Solver):
     @property
     def w(self) -> FloatArray:
         """The weights a / (lam t); zero before the first presentation."""
-        t = max(self._state.presentations, 1)
-        weights: FloatArray = self._a.astype(np.float64)
-        return weights / (self._problem.lam * t)
+        t: int = max(self._state.presentations, 1)
+        return self._a.astype(np.float64) / (self._problem.lam * t)
 
     def dual(self) -> float:
         """The best D of all complete passes; -inf before the first."""
         return self._dual
 
     @property
-    def stopped(self) -> bool:
-        """Whether P/D - 1 <= epsilon was seen at the end of a pass."""
-        return self._stopped
+    def stopped(self) -> bool | None:
+        """Whether P/D - 1 <= epsilon was seen at the end of a pass; None without epsilon."""
+        return None if self.parameters.epsilon is None else self._stopped
 
     def _begin_pass(self) -> None:
         self._pass += 1

@@ -1,0 +1,112 @@
+"""``svmbench run``: make the runs of a configuration and write its tables and plots."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from svmbench.config import Sweep
+    from svmbench.harness.run import Outcome
+
+
+@click.command(name="run")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Results folder.  [default: results/NAME]",
+)
+@click.option("--dry-run", is_flag=True, help="List the cells and an upper bound on the time.")
+@click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
+@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+@click.option("--offline", is_flag=True, help="Do not look for data on the network.")
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+def command(
+    config: Path,
+    out: Path | None,
+    dry_run: bool,
+    fresh: bool,
+    retry_failed: bool,
+    offline: bool,
+    quiet: bool,
+) -> None:
+    """Make the runs of CONFIG that are not finished yet, then write tables and plots.
+
+    CONFIG is a YAML file, or the name of one that comes with svmbench (adult, smoke).
+    Finished runs are reused as long as nothing that could change them has changed;
+    Ctrl-C keeps what was measured, and the same command goes on from there.
+    """
+    from svmbench.config import load_sweep
+
+    sweep = load_sweep(config)
+    if dry_run:
+        click.echo(describe(sweep))
+        return
+    from svmbench.cli.progress import ProgressReporter
+    from svmbench.harness.run import run_sweep
+    from svmbench.report import write_report
+
+    folder = out or Path("results") / sweep.name
+    begun = time.monotonic()
+    with ProgressReporter(quiet) as reporter:
+        outcome = run_sweep(
+            sweep, folder, reporter, offline=offline, fresh=fresh, retry_faults=retry_failed
+        )
+        if outcome.made + outcome.reused:
+            reporter.stage("tables and plots")
+            write_report(folder)
+    if not quiet:
+        click.echo(_summary(outcome, time.monotonic() - begun))
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if outcome.faulty:
+        raise click.exceptions.Exit(1)
+
+
+def describe(sweep: Sweep) -> str:
+    """The cells of a sweep, a line each, and an upper bound on the time they take."""
+    constants = (
+        [f"λ = {lam:g}" for lam in sweep.lambdas]
+        if sweep.lambdas
+        else [f"C = {C:g}" for C in sweep.C or ()]
+    )
+    problems = [(data.label, constant) for data in sweep.datasets for constant in constants]
+    lines = [
+        f"{data:<16} {constant:<12} {solver.label}"
+        for data, constant in problems
+        for solver in sweep.solvers
+    ]
+    runs = len(lines) * sweep.repeats
+    bound = runs * sweep.stop.time_limit + len(problems) * sweep.reference.time_limit
+    lines.append(
+        f"{len(lines)} cells x {sweep.repeats} repeats = {runs} runs, "
+        f"and {len(problems)} reference optima"
+    )
+    lines.append(f"training takes at most {_duration(bound)} (every limit hit; usually far less)")
+    return "\n".join(lines)
+
+
+def _summary(outcome: Outcome, seconds: float) -> str:
+    states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
+    lines = [
+        f"{outcome.made} runs made, {outcome.reused} reused in {_duration(seconds)}: {states}",
+        f"tables in {outcome.folder / 'tables'}, plots in {outcome.folder / 'plots'}",
+    ]
+    if outcome.faulty:
+        lines.append(
+            f"some runs failed; why is in {outcome.folder / 'runs.csv'}, column 'reason'; "
+            "--retry-failed makes them again"
+        )
+    return "\n".join(lines)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,250 @@
+"""Memory-mapped cache of data sets: parsed once, opened in no time, shared by all workers.
+
+An entry is a folder of .npy files with a header.json that says what they must be. It is
+written under a temporary name, synced and renamed, so that an entry is whole or absent;
+two processes that write the same one both end well, for either's is as good.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import logging
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import platformdirs
+
+from svmbench.data.dataset import Array, Dataset, Provenance
+from svmbench.errors import DataError
+
+SCHEMA_VERSION = 1
+HEADER = "header.json"
+
+_ARRAYS = ("indptr", "indices", "values", "labels")
+_TEMPORARY = ".writing-"
+_ABANDONED_SECONDS = 24 * 3600
+_ATTEMPTS = 5
+
+_log = logging.getLogger(__name__)
+
+
+def cache_dir() -> Path:
+    """Folder of everything that can be made again: SVMBENCH_CACHE, or the system's own."""
+    chosen = os.environ.get("SVMBENCH_CACHE")
+    return Path(chosen) if chosen else platformdirs.user_cache_path("svmbench")
+
+
+def entry_path(key: str) -> Path:
+    """Folder of the data set stored under ``key``, whether it is there or not."""
+    return cache_dir() / "datasets" / key
+
+
+def store(dataset: Dataset, key: str) -> Path:
+    """Write a data set to the cache.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    key : str
+        Name of the entry's folder; the same key must always mean the same rows. A sound
+        entry under that key stays as it is.
+
+    Returns
+    -------
+    Path
+        The entry, for `open_cached`.
+
+    Raises
+    ------
+    DataError
+        When the cache cannot be written.
+    """
+    final = entry_path(key)
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(final.parent)
+        with _temporary_folder(final.parent) as folder:
+            _write_entry(dataset, folder)
+            _publish(folder, final)
+            _sync_folder(final.parent)
+    except OSError as error:
+        raise DataError(
+            f"{final}: cannot write the cache ({error.strerror});"
+            " make room, or set SVMBENCH_CACHE to a folder that can be written"
+        ) from error
+    return final
+
+
+def open_cached(path: Path) -> Dataset | None:
+    """Open an entry, its arrays mapped into memory and not read yet.
+
+    Returns
+    -------
+    Dataset or None
+        None when the entry is absent, or when its header or a file's size is not what it
+        should be; the latter is logged, and the entry is to be stored anew.
+    """
+    if not path.is_dir():
+        return None
+    try:
+        return _open_entry(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        _log.warning("%s: damaged cache entry (%s); it is made again", path, reason)
+        return None
+
+
+def verify(path: Path) -> None:
+    """Compare the whole of every file of an entry with the hash in its header.
+
+    Raises
+    ------
+    DataError
+        When the entry is absent, damaged or differs from what was stored.
+    """
+    remedy = "delete this folder, it is made again when needed"
+    try:
+        header = _read_header(path)
+        for name, facts in header["arrays"].items():
+            found = _file_sha256(path / f"{name}.npy")
+            if found != facts["sha256"]:
+                raise DataError(
+                    f"{path}: {name}.npy has sha256 {found}, not {facts['sha256']}; {remedy}"
+                )
+        _open_entry(path)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(f"{path}: damaged cache entry ({error}); {remedy}") from None
+
+
+def _write_entry(dataset: Dataset, folder: Path) -> None:
+    arrays = {}
+    for name in _ARRAYS:
+        array: Array | None = getattr(dataset, name)
+        if array is not None:
+            arrays[name] = _write_array(array, folder / f"{name}.npy")
+    header = {
+        "schema_version": SCHEMA_VERSION,
+        "name": dataset.name,
+        "n_samples": dataset.n_samples,
+        "n_features": dataset.n_features,
+        "provenance": asdict(dataset.provenance),
+        "arrays": arrays,
+    }
+    with (folder / HEADER).open("w", encoding="utf-8") as stream:
+        json.dump(header, stream, indent=2)
+        _sync(stream)
+    _sync_folder(folder)
+
+
+def _write_array(array: Array, path: Path) -> dict[str, Any]:
+    with path.open("wb") as stream:
+        np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+        _sync(stream)
+    return {
+        "dtype": array.dtype.name,
+        "shape": list(array.shape),
+        "bytes": path.stat().st_size,
+        "sha256": _file_sha256(path),
+    }
+
+
+def _open_entry(path: Path) -> Dataset:
+    header = _read_header(path)
+    arrays: dict[str, Array | None] = dict.fromkeys(_ARRAYS)
+    for name, facts in header["arrays"].items():
+        arrays[name] = _map_array(path / f"{name}.npy", facts)
+    labels = arrays.pop("labels")
+    if labels is None or len(labels) != header["n_samples"]:
+        raise ValueError("its labels are not as many as its rows")
+    provenance = header["provenance"]
+    return Dataset(
+        name=header["name"],
+        n_features=header["n_features"],
+        labels=labels,
+        provenance=Provenance(**{**provenance, "transforms": tuple(provenance["transforms"])}),
+        **arrays,
+    )
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    header = json.loads((path / HEADER).read_text(encoding="utf-8"))
+    if not isinstance(header, dict) or header.get("schema_version") != SCHEMA_VERSION:
+        raise ValueError(f"its {HEADER} is not of version {SCHEMA_VERSION}")
+    if not isinstance(header["arrays"], dict) or not set(header["arrays"]) <= set(_ARRAYS):
+        raise ValueError(f"its {HEADER} names other arrays than {', '.join(_ARRAYS)}")
+    return header
+
+
+def _map_array(path: Path, facts: dict[str, Any]) -> Array:
+    size = path.stat().st_size
+    if size != facts["bytes"]:
+        raise ValueError(f"{path.name} has {size} bytes, not {facts['bytes']}")
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    if array.dtype.name != facts["dtype"] or list(array.shape) != facts["shape"]:
+        raise ValueError(f"{path.name} is not {facts['dtype']} of shape {facts['shape']}")
+    return np.asarray(array)
+
+
+def _publish(folder: Path, final: Path) -> None:
+    # A rename onto a folder with something in it fails. A sound entry there is another
+    # process's, as good as ours; a damaged one is moved away, and we try again.
+    for _ in range(_ATTEMPTS):
+        try:
+            folder.rename(final)
+        except OSError:
+            if not final.is_dir():
+                raise
+        else:
+            return
+        if open_cached(final) is not None:
+            return
+        with _temporary_folder(final.parent) as trash, contextlib.suppress(FileNotFoundError):
+            final.rename(trash / "damaged")
+    raise DataError(f"{final}: other processes keep writing it; run again")
+
+
+@contextlib.contextmanager
+def _temporary_folder(parent: Path) -> Iterator[Path]:
+    # Not tempfile's: that one is for its owner's eyes only, and dislikes being renamed away.
+    folder = parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
+    folder.mkdir()
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _sweep(parent: Path) -> None:
+    # What a killed process left behind; a day is longer than any write takes.
+    for folder in parent.glob(f"{_TEMPORARY}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _sync(stream: IO[Any]) -> None:
+    stream.flush()
+    os.fsync(stream.fileno())
+
+
+def _sync_folder(folder: Path) -> None:
+    # A rename is safe from a power cut only once its folder is on the disk.
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""From a sweep to finished runs: plan, workers, traces and the results folder."""

@@ -1,0 +1,125 @@
+"""What machine and software produced a result."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import svmbench
+from svmbench.kernels.rows import __build__ as build_record
+
+# Numerical libraries start threads of their own unless told not to before they load.
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+
+
+def pinned(threads: int) -> dict[str, str]:
+    """The current environment with every numerical library held to ``threads`` threads."""
+    return dict(os.environ) | dict.fromkeys(THREAD_VARIABLES, str(threads))
+
+
+def machine() -> dict[str, Any]:
+    """Facts about the machine that change what a timing means, and never on their own."""
+    return {
+        "cpu": _cpu_model(),
+        "logical_cpus": os.cpu_count(),
+        "architecture": platform.machine(),
+        "caches": _caches(),
+        "memory_gib": _memory_gib(),
+        "system": platform.system(),
+    }
+
+
+@cache
+def fingerprint() -> str:
+    """Hash of `machine`: part of every run's identity."""
+    return hashlib.sha256(json.dumps(machine(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def environment() -> dict[str, Any]:
+    """Everything recorded beside the results of a sweep."""
+    return {
+        "schema_version": 1,
+        "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
+        "svmbench": svmbench.__version__,
+        "git": _git(),
+        **machine(),
+        "kernel": platform.release(),
+        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "load_average": list(os.getloadavg()) if hasattr(os, "getloadavg") else None,
+        "python": sys.version.split()[0],
+        "packages": {name: _version(name) for name in ("numpy", "scipy", "pandas", "matplotlib")},
+        "compiler": build_record["compiler"],
+        "flags": build_record["flags"],
+    }
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def _cpu_model() -> str:
+    for line in (_read("/proc/cpuinfo") or "").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"
+
+
+def _caches() -> dict[str, str]:
+    found = {}
+    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+        level, kind, size = (_read(str(index / part)) for part in ("level", "type", "size"))
+        if level and kind and size:
+            found[f"L{level} {kind.lower()}"] = size
+    return found
+
+
+def _memory_gib() -> int | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _git() -> str | None:
+    """Commit of the checkout svmbench runs from, with ``+`` if it was changed since."""
+    folder = Path(svmbench.__file__).resolve().parent.parent
+    if not (folder / ".git").exists():
+        return None
+    try:
+        described = subprocess.run(
+            ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return described.stdout.strip()

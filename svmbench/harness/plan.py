@@ -1,0 +1,122 @@
+"""What a sweep asks for: its runs, their identities and the order they are made in."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from svmbench.config import SolverSpec, Stop, Sweep
+from svmbench.data.dataset import Dataset
+from svmbench.harness.environment import fingerprint
+from svmbench.harness.trace import CHECKPOINT_RATIO, SCHEMA_VERSION
+from svmbench.problem import Problem
+from svmbench.reference import Reference
+from svmbench.solvers.registry import find_solver
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """A problem with its test rows and its certified optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    test : Dataset or None
+    train_path, test_path : Path
+        Where workers find the rows in the cache.
+    reference : Reference or None
+        None in a dry run.
+    """
+
+    problem: Problem
+    test: Dataset | None
+    train_path: Path
+    test_path: Path | None
+    reference: Reference | None
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """One training run: an instance, a solver and a repeat.
+
+    Parameters
+    ----------
+    instance : Instance
+    solver : SolverSpec
+    stop : Stop
+    reference_gap : float
+        Relative gap the sweep asks of its references.
+    repeat : int
+        From 0; repeats of the same number share their seed across solvers, so that
+        comparisons are paired.
+    threads : int
+    """
+
+    instance: Instance
+    solver: SolverSpec
+    stop: Stop
+    reference_gap: float
+    repeat: int
+    threads: int
+
+    @property
+    def cell(self) -> tuple[str, float, str]:
+        """What the repeats of a run have in common: data set, lambda and label."""
+        problem = self.instance.problem
+        return problem.data.name, problem.lam, self.solver.label
+
+    @property
+    def seed(self) -> int:
+        """Seed of the solver's random numbers, derived from the repeat."""
+        digest = hashlib.sha256(f"svmbench repeat {self.repeat}".encode()).digest()
+        return int.from_bytes(digest[:8], "little")
+
+    def facts(self) -> dict[str, Any]:
+        """Everything that could change what this run measures."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "solver": self.solver.name,
+            "parameters": self.solver.parameters.model_dump(mode="json"),
+            "problem": self.instance.problem.facts(),
+            "test": self.instance.test.identity if self.instance.test else None,
+            "stop": self.stop.model_dump(mode="json"),
+            "reference_gap_asked": self.reference_gap,
+            "checkpoint_ratio": CHECKPOINT_RATIO,
+            "repeat": self.repeat,
+            "threads": self.threads,
+            "build": find_solver(self.solver.name).build(),
+            "machine": fingerprint(),
+        }
+
+    @cached_property
+    def id(self) -> str:
+        """Readable name that ends in a hash of `facts`; a run of the same id is the same run."""
+        facts = json.dumps(self.facts(), sort_keys=True).encode()
+        dataset, lam, label = self.cell
+        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{dataset}-{label}-{lam:g}-r{self.repeat}")
+        return f"{name}-{hashlib.sha256(facts).hexdigest()[:16]}"
+
+
+def plan_runs(sweep: Sweep, instances: Sequence[Instance]) -> list[Run]:
+    """All runs of a sweep, in the order they are made.
+
+    Repeats are interleaved: each block holds one repeat of every cell in a seeded random
+    order, so that a slow hour of the machine falls on all solvers alike.
+    """
+    runs: list[Run] = []
+    for repeat in range(sweep.repeats):
+        block = [
+            Run(instance, solver, sweep.stop, sweep.reference.gap, repeat, sweep.threads)
+            for instance in instances
+            for solver in sweep.solvers
+        ]
+        random.Random(repeat).shuffle(block)
+        runs += block
+    return runs

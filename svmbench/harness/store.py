@@ -1,0 +1,201 @@
+"""The results folder: run files, their tables runs.csv and traces.csv, the environment.
+
+``results/NAME/`` holds config.yaml as resolved, environment.json, runs/*.jsonl, runs.csv
+and traces.csv; the report adds tables/ and plots/.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from svmbench.durable import replacing, write_text
+from svmbench.errors import ConfigError
+from svmbench.harness.plan import Run
+from svmbench.harness.trace import FAULTS, Trace, read_trace
+from svmbench.solvers.registry import find_solver
+
+SCHEMA_VERSION = 1
+
+
+class Store:
+    """The results of one sweep on disk.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if there is none.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.runs = folder / "runs"
+        self.runs.mkdir(parents=True, exist_ok=True)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing to the folder while the block runs.
+
+        Raises
+        ------
+        ConfigError
+            When another process holds it.
+        """
+        with (self.folder / ".lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise ConfigError(
+                    f"{self.folder}: another run is writing here; wait for it or choose "
+                    "another folder with --out"
+                ) from None
+            yield
+
+    def path(self, run: Run) -> Path:
+        """The run's trace file."""
+        return self.runs / f"{run.id}.jsonl"
+
+    def finished(self, run: Run, retry_faults: bool = False) -> bool:
+        """Whether the run need not be made: its file is whole and it came to an end.
+
+        Parameters
+        ----------
+        run : Run
+        retry_faults : bool
+            Make runs again that failed or ran out of memory.
+        """
+        trace = read_trace(self.path(run))
+        if trace is None or trace.state == "interrupted" or trace.header.get("id") != run.id:
+            return False
+        return not (retry_faults and trace.state in FAULTS)
+
+    def write_environment(self, config: str, environment: dict[str, Any]) -> None:
+        """Write config.yaml and environment.json."""
+        write_text(self.folder / "config.yaml", config)
+        write_text(self.folder / "environment.json", json.dumps(environment, indent=2) + "\n")
+
+    def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
+        """Write runs.csv and traces.csv for the runs of a plan that have a trace.
+
+        Parameters
+        ----------
+        runs : iterable of Run
+        skipped : frozenset of str
+            Ids of runs not made because their cell had hit its time limit.
+        """
+        rows: list[dict[str, Any]] = []
+        points: list[dict[str, Any]] = []
+        for run in runs:
+            trace = read_trace(self.path(run))
+            if run.id in skipped:
+                rows.append(run_row(run, Trace({}, [], {"state": "skipped"})))
+            elif trace is not None:
+                rows.append(run_row(run, trace))
+                points += trace_rows(run, trace)
+        for name, table in (("runs.csv", rows), ("traces.csv", points)):
+            with replacing(self.folder / name) as file:
+                pd.DataFrame(table).to_csv(file, index=False)
+
+
+def run_row(run: Run, trace: Trace) -> dict[str, Any]:
+    """One row of runs.csv; units are in the column names, nothing is inf."""
+    problem, reference = run.instance.problem, run.instance.reference
+    assert reference is not None
+    data = problem.data
+    last = trace.points[-1] if trace.points else {}
+    row = {
+        "schema_version": SCHEMA_VERSION,
+        "id": run.id,
+        "dataset": data.name,
+        "stand_in": data.provenance.stand_in,
+        "solver": run.solver.name,
+        "label": run.solver.label,
+        "colour": find_solver(run.solver.name).colour,
+        "loss": problem.loss.name,
+        "lambda": problem.lam,
+        "C": 1.0 / (problem.lam * data.n_samples),
+        "repeat": run.repeat,
+        "seed": run.seed,
+        "precision": run.solver.parameters.precision,
+        "state": trace.state,
+        "reason": trace.end.get("reason"),
+        "m": data.n_samples,
+        "d": data.n_features,
+        "nnz": data.nnz,
+        "threads": run.threads,
+        "contended": False,
+        "reference_dual": reference.dual,
+        "reference_primal": reference.primal,
+        "reference_gap": reference.gap if math.isfinite(reference.gap) else None,
+        "setup_seconds": trace.points[0].get("setup_wall") if trace.points else None,
+        "train_seconds": last.get("wall"),
+        "train_cpu_seconds": last.get("cpu"),
+        "limit_seconds": run.stop.time_limit,
+        "max_epochs": run.stop.max_epochs,
+        "presentations": last.get("presentations"),
+        "epochs": last["presentations"] / data.n_samples if last else None,
+        "updates": last.get("updates"),
+        "nonzeros": last.get("nonzeros"),
+        "primal": last.get("primal"),
+        "accuracy": last.get("accuracy"),
+        "dual": last.get("dual"),
+        "gap": last.get("gap"),
+        "train_error": last.get("train_error"),
+        "test_error": last.get("test_error"),
+        "peak_memory_bytes": trace.end.get("peak_memory_bytes"),
+        "started": trace.header.get("started"),
+    }
+    for threshold in run.stop.accuracy:
+        row |= _hit(trace.points, threshold, data.n_samples)
+    return row
+
+
+def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
+    """The rows of traces.csv that a run contributes."""
+    dataset, lam, label = run.cell
+    m = run.instance.problem.data.n_samples
+    return [
+        {
+            "id": run.id,
+            "dataset": dataset,
+            "solver": run.solver.name,
+            "label": label,
+            "lambda": lam,
+            "repeat": run.repeat,
+            "point": number,
+            "presentations": point["presentations"],
+            "epochs": point["presentations"] / m,
+            "updates": point["updates"],
+            "nonzeros": point["nonzeros"],
+            "wall_seconds": point["wall"],
+            "cpu_seconds": point["cpu"],
+            "primal": point["primal"],
+            "accuracy": point["accuracy"],
+            "dual": point["dual"],
+            "gap": point["gap"],
+            "train_error": point["train_error"],
+            "test_error": point["test_error"],
+        }
+        for number, point in enumerate(trace.points)
+    ]
+
+
+def _hit(points: list[dict[str, Any]], threshold: float, m: int) -> dict[str, Any]:
+    """First checkpoint at which the accuracy was reached, and the last at which it was not."""
+    within = [p["accuracy"] is not None and p["accuracy"] <= threshold for p in points]
+    first = points[within.index(True)] if True in within else None
+    above = [p["wall"] for p, reached in zip(points, within, strict=True) if not reached]
+    return {
+        f"seconds_to_{threshold!r}": first and first["wall"],
+        f"cpu_seconds_to_{threshold!r}": first and first["cpu"],
+        f"epochs_to_{threshold!r}": first and first["presentations"] / m,
+        f"primal_at_{threshold!r}": first and first["primal"],
+        f"last_above_seconds_{threshold!r}": above[-1] if above else None,
+    }

@@ -1,0 +1,166 @@
+"""The trace of a run: JSON lines, appended as things happen.
+
+The first line is the run's header, then comes a line a checkpoint, and the last line
+holds the end state and a hash of the lines before it. A kill loses at most the line
+that was being written, and a damaged file is told from a finished one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+SCHEMA_VERSION = 1
+
+#: How a run can end. The first four are findings, the next two faults of a solver or a
+#: machine, and an interrupted run is simply made again.
+STATES = (
+    "converged",
+    "max_steps",
+    "time_limit",
+    "diverged",
+    "failed",
+    "out_of_memory",
+    "interrupted",
+)
+FAULTS = ("failed", "out_of_memory")
+
+CHECKPOINT_RATIO = 1.1
+
+
+def checkpoints(m: int) -> Iterator[int]:
+    """Presentations at which a run is evaluated, ascending without end.
+
+    From m/100 on in steps of at most a tenth; from one epoch on whole epochs only once
+    they lie that close, and every whole epoch before: the certificates of methods that
+    make passes are fresh there.
+    """
+    at = max(1, m // 100)
+    while True:
+        yield at
+        following = max(at + 1, math.floor(at * CHECKPOINT_RATIO))
+        epoch = (at // m + 1) * m
+        at = epoch if following >= epoch else following
+        if at > 10 * m:
+            at = max(epoch, round(following / m) * m)
+
+
+class TraceWriter:
+    """Appends lines to a run's trace.
+
+    Parameters
+    ----------
+    path : Path
+        Overwritten if it exists.
+    header : dict
+        The run's identity and everything needed to read the points.
+    """
+
+    def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        self._digest = hashlib.sha256()
+        self._file = path.open("w", encoding="utf-8")
+        self.append({"kind": "run", "schema_version": SCHEMA_VERSION, **header})
+
+    def __enter__(self) -> TraceWriter:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._file.close()
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Write one line and hand it to the operating system."""
+        line = _line(record)
+        self._digest.update(line.encode())
+        self._file.write(line)
+        self._file.flush()
+
+    def end(self, state: str, **facts: Any) -> None:
+        """Write the last line and wait until the disk has the file."""
+        digest = self._digest.hexdigest()
+        self.append({"kind": "end", "state": state, **facts, "sha256": digest})
+        os.fsync(self._file.fileno())
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A run as its file tells it.
+
+    Parameters
+    ----------
+    header : dict
+    points : list of dict
+        In the order of the run.
+    end : dict
+        Empty while the run has not ended, or if it was killed.
+    """
+
+    header: dict[str, Any]
+    points: list[dict[str, Any]] = field(default_factory=list)
+    end: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def state(self) -> str:
+        """One of `STATES`; a trace without an end is an interrupted run's."""
+        return str(self.end.get("state", "interrupted"))
+
+
+def read_trace(path: Path) -> Trace | None:
+    """The trace in that file; None if there is none or it is damaged.
+
+    A torn last line, which a kill can leave, is not damage; the run is then one
+    that has not ended.
+    """
+    try:
+        lines = path.read_bytes().splitlines(keepends=True)
+    except FileNotFoundError:
+        return None
+    digest = hashlib.sha256()
+    records: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            if number == len(lines) and records:
+                break
+            return None
+        if not isinstance(record, dict):
+            return None
+        if record.get("kind") == "end" and record.get("sha256") != digest.hexdigest():
+            return None
+        digest.update(line)
+        records.append(record)
+    if not records or records[0].get("schema_version") != SCHEMA_VERSION:
+        return None
+    end = records.pop() if records[-1].get("kind") == "end" else {}
+    return Trace(records[0], records[1:], end)
+
+
+def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> None:
+    """End the trace of a worker that can no longer do it: what it wrote is kept."""
+    torn = read_trace(path)
+    with TraceWriter(path.with_suffix(".tmp"), header) as writer:
+        for point in torn.points if torn is not None else []:
+            writer.append(point)
+        writer.end(state, reason=reason)
+    path.with_suffix(".tmp").replace(path)
+
+
+def _line(record: dict[str, Any]) -> str:
+    return json.dumps({key: _plain(value) for key, value in record.items()}) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """JSON has no inf and no nan; both mean here that there is no value to give."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

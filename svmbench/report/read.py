@@ -1,0 +1,268 @@
+"""Reads a results folder and checks that it is one this version understands."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from svmbench.errors import DataError
+
+#: Version of runs.csv this report reads; harness/store.py writes it.
+SCHEMA_VERSION = 1
+
+TABLES = ("time", "epochs", "objective")
+PLOTS = ("log-primal", "log-suboptimality")
+
+_TEXT = ("id", "dataset", "solver", "label", "colour", "loss", "precision", "state")
+_FLAGS = ("stand_in", "contended")
+_NUMBERS = (
+    "lambda", "C", "repeat", "m", "d", "nnz", "threads", "reference_dual", "reference_primal",
+    "reference_gap", "setup_seconds", "train_seconds", "limit_seconds", "max_epochs", "epochs",
+    "primal", "accuracy", "gap", "train_error", "test_error",
+)  # fmt: skip
+_NEVER_EMPTY = ("lambda", "C", "repeat", "m", "d", "nnz", "reference_dual")
+_OF_THRESHOLD = ("seconds_to_", "epochs_to_", "last_above_seconds_")
+_TRACE_TEXT = ("id", "dataset", "solver", "label")
+_TRACE_NUMBERS = ("lambda", "repeat", "point", "epochs", "wall_seconds", "primal", "accuracy")
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a results folder holds, checked and typed.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        The sweep's.
+    runs : DataFrame
+        runs.csv: a row a run, missing numbers nan, missing text empty.
+    traces : DataFrame
+        traces.csv: a row a checkpoint.
+    thresholds : tuple of float
+        The sweep's accuracies, the loosest first; may be empty.
+    tables, plots : tuple of str
+        The kinds the sweep asks for.
+    datasets, solvers : tuple of str
+        Names in the order of the configuration, then of the alphabet.
+    repeats : int
+        Asked for; a sweep that is not finished has fewer.
+    environment : dict
+        environment.json; empty if there is none.
+    """
+
+    folder: Path
+    name: str
+    runs: pd.DataFrame
+    traces: pd.DataFrame
+    thresholds: tuple[float, ...]
+    tables: tuple[str, ...]
+    plots: tuple[str, ...]
+    datasets: tuple[str, ...]
+    solvers: tuple[str, ...]
+    repeats: int
+    environment: dict[str, Any]
+
+
+def read_results(folder: Path) -> Results:
+    """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/NAME``.
+
+    Raises
+    ------
+    DataError
+        When a file is missing or cannot be read, or has another schema version.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
+    config = _read_config(folder / "config.yaml")
+    runs = _read_runs(folder / "runs.csv")
+    traces = _read_table(folder / "traces.csv")
+    _convert(traces, folder / "traces.csv", _TRACE_TEXT, (), _TRACE_NUMBERS)
+    thresholds = _thresholds(runs)
+    return Results(
+        folder=folder,
+        name=str(config.get("name") or folder.resolve().name),
+        runs=runs,
+        traces=traces,
+        thresholds=thresholds,
+        tables=_asked_for(config, "tables", TABLES, folder / "config.yaml"),
+        plots=_asked_for(config, "plots", PLOTS, folder / "config.yaml"),
+        datasets=_in_order(config.get("datasets"), runs["dataset"]),
+        solvers=_in_order(config.get("solvers"), runs["solver"]),
+        repeats=_repeats(config, runs),
+        environment=_read_environment(folder / "environment.json"),
+    )
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    text = _read_text(path)
+    try:
+        config = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise DataError(f"{path}: not YAML ({_one_line(error)}); run the sweep again") from error
+    if not isinstance(config, dict):
+        raise DataError(f"{path}: not a sweep's configuration; run the sweep again")
+    return config
+
+
+def _read_environment(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        environment = json.loads(_read_text(path))
+    except json.JSONDecodeError as error:
+        raise DataError(f"{path}: not JSON ({error}); restore or remove it") from error
+    return environment if isinstance(environment, dict) else {}
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: missing; 'svmbench run' writes it at the end of a sweep") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
+
+
+def _read_table(path: Path) -> pd.DataFrame:
+    """A CSV file with every field as text: conversion is ours, so that it names the place."""
+    if not path.exists():
+        raise DataError(f"{path}: missing; 'svmbench run' writes it at the end of a sweep")
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
+    except pd.errors.EmptyDataError:
+        raise DataError(f"{path}: holds no runs; run the sweep first") from None
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
+    return table.astype(object)
+
+
+def _read_runs(path: Path) -> pd.DataFrame:
+    runs = _read_table(path)
+    if runs.empty:
+        raise DataError(f"{path}: holds no runs; run the sweep first")
+    _check_version(runs, path)
+    thresholds = [f"{prefix}{text}" for text in _threshold_texts(runs) for prefix in _OF_THRESHOLD]
+    _convert(runs, path, _TEXT, _FLAGS, (*_NUMBERS, *thresholds))
+    for column in _NEVER_EMPTY:
+        empty = runs[column].isna()
+        if empty.any():
+            raise DataError(f"{path}:{_line(empty)}: column {column!r} is empty")
+    twice = runs["id"].duplicated()
+    if twice.any():
+        raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
+    return runs
+
+
+def _check_version(runs: pd.DataFrame, path: Path) -> None:
+    versions = runs["schema_version"] if "schema_version" in runs else pd.Series(["none"])
+    foreign = versions != str(SCHEMA_VERSION)
+    if foreign.any():
+        raise DataError(
+            f"{path}:{_line(foreign)}: schema version {versions[foreign].iloc[0]}, but this "
+            f"svmbench reads {SCHEMA_VERSION}; report with the version that ran the sweep"
+        )
+
+
+def _convert(
+    table: pd.DataFrame,
+    path: Path,
+    texts: tuple[str, ...],
+    flags: tuple[str, ...],
+    numbers: tuple[str, ...],
+) -> None:
+    """Turn the columns' text into numbers and flags, in place."""
+    for column in (*texts, *flags, *numbers):
+        if column not in table:
+            raise DataError(f"{path}: no column {column!r}; run the sweep again to rewrite it")
+    kinds: tuple[tuple[tuple[str, ...], Callable[[str], float | bool], str], ...] = (
+        (flags, _flag, "true or false"),
+        (numbers, _number, "a finite number"),
+    )
+    for columns, parse, wanted in kinds:
+        for column in columns:
+            values = []
+            for row, text in enumerate(table[column]):
+                try:
+                    values.append(parse(text))
+                except ValueError:
+                    raise DataError(
+                        f"{path}:{row + 2}: column {column!r}: {text!r} is not {wanted}"
+                    ) from None
+            table[column] = pd.Series(values, index=table.index, dtype=type_of(parse))
+
+
+def type_of(parse: Callable[[str], float | bool]) -> str:
+    """The column type that holds what a parser returns."""
+    return "bool" if parse is _flag else "float64"
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _number(text: str) -> float:
+    value = float(text) if text else math.nan
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
+
+
+def _threshold_texts(runs: pd.DataFrame) -> list[str]:
+    """What follows ``seconds_to_`` in the columns, if it is a positive number."""
+    found = (re.fullmatch(r"seconds_to_([0-9.e+-]+)", str(column)) for column in runs.columns)
+    return [match.group(1) for match in found if match]
+
+
+def _thresholds(runs: pd.DataFrame) -> tuple[float, ...]:
+    return tuple(sorted((float(text) for text in _threshold_texts(runs)), reverse=True))
+
+
+def _asked_for(
+    config: dict[str, Any], key: str, known: tuple[str, ...], path: Path
+) -> tuple[str, ...]:
+    asked = config.get(key)
+    if asked is None:
+        return known
+    if not isinstance(asked, list) or not set(map(str, asked)) <= set(known):
+        raise DataError(f"{path}: {key!r} is not a list of {', '.join(known)}; run the sweep again")
+    return tuple(kind for kind in known if kind in asked)
+
+
+def _in_order(entries: object, present: pd.Series) -> tuple[str, ...]:
+    """The names that have runs, as the configuration lists them; others follow sorted."""
+    named = []
+    for entry in entries if isinstance(entries, list) else ():
+        name = entry.get("name") if isinstance(entry, dict) else entry
+        named.append(str(name))
+    there = set(present)
+    return tuple(dict.fromkeys([name for name in named if name in there] + sorted(there)))
+
+
+def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
+    asked = config.get("repeats")
+    return asked if isinstance(asked, int) else int(runs["repeat"].max()) + 1
+
+
+def _line(rows: pd.Series) -> int:
+    """Line in the file of the first row that is true; the header is line 1."""
+    return int(rows.to_numpy().argmax()) + 2
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

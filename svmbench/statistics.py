@@ -1,0 +1,164 @@
+"""What is said about repeated measurements: medians, their intervals, expected times, digits.
+
+A run that did not get where it should counts as +inf and stays in every sample, so that
+no statistic can be improved by failing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+#: A sample this many times its median is an outlier worth a word in the header.
+OUTLIER_FACTOR = 1.5
+
+
+def median(samples: Sequence[float]) -> float:
+    """The median, with +inf for what was not reached.
+
+    Parameters
+    ----------
+    samples : sequence of float
+        At least one; +inf is legal, nan is not.
+
+    Returns
+    -------
+    float
+        The mean of the two middle samples when their number is even, so +inf as soon
+        as half of the runs did not arrive.
+
+    Raises
+    ------
+    ValueError
+        Without samples, and for nan.
+    """
+    ordered = _ordered(samples)
+    low, high = ordered[(ordered.size - 1) // 2], ordered[ordered.size // 2]
+    return float(low if low == high else (low + high) / 2)
+
+
+def median_interval(samples: Sequence[float], coverage: float = 0.95) -> tuple[float, float, float]:
+    """Distribution-free confidence interval of the median between two order statistics.
+
+    The k-th smallest and k-th largest of n independent samples enclose the median of their
+    distribution with probability at least 1 - 2 F(k - 1), F being the binomial
+    distribution function of n fair coins. The narrowest such interval is returned that has
+    the coverage asked for. With fewer than six samples none has 95 %: it is then the
+    smallest and the largest sample, and the coverage returned says how little that is.
+
+    Parameters
+    ----------
+    samples : sequence of float
+        At least one; +inf is legal, nan is not.
+    coverage : float
+        Probability asked for, below 1.
+
+    Returns
+    -------
+    low, high : float
+    actual : float
+        Coverage of [low, high]; 0 for a single sample.
+
+    Raises
+    ------
+    ValueError
+        Without samples, and for nan.
+    """
+    ordered = _ordered(samples)
+    n = ordered.size
+    ranks = np.arange(1, (n + 1) // 2 + 1)
+    covered = 1.0 - 2.0 * binom.cdf(ranks - 1, n, 0.5)
+    enough = np.flatnonzero(covered >= coverage)
+    best = int(enough[-1]) if enough.size else 0
+    return float(ordered[best]), float(ordered[n - 1 - best]), float(covered[best])
+
+
+def reached(samples: Sequence[float]) -> str:
+    """How many of the samples are finite, as ``k of n``."""
+    return f"{sum(math.isfinite(sample) for sample in samples)} of {len(samples)}"
+
+
+def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> float:
+    """Expected time to success of a method that is restarted until it succeeds (ERT).
+
+    All that was spent over the number of successes (Hansen et al., COCO).
+
+    Parameters
+    ----------
+    times : sequence of float
+        Time to success of each run, +inf where there was none.
+    spent : sequence of float
+        What each run took in all; only read where it did not succeed.
+
+    Returns
+    -------
+    float
+        +inf if no run succeeded.
+
+    Raises
+    ------
+    ValueError
+        When the two differ in length, or an unsuccessful run's expense is not finite.
+    """
+    total, successes = 0.0, 0
+    for time, expense in zip(times, spent, strict=True):
+        success = math.isfinite(time)
+        cost = time if success else expense
+        if not math.isfinite(cost):
+            raise ValueError("what an unsuccessful run has spent must be a finite number")
+        total += cost
+        successes += success
+    return total / successes if successes else math.inf
+
+
+def outliers(samples: Sequence[float], factor: float = OUTLIER_FACTOR) -> list[int]:
+    """Positions of the finite samples above ``factor`` times the median."""
+    if not samples:
+        return []
+    bound = factor * median(samples)
+    return [at for at, sample in enumerate(samples) if bound < sample < math.inf]
+
+
+def format_value(value: float, low: float, high: float) -> str:
+    """Print a number with as many digits as its interval supports.
+
+    The last digit printed has the place of the interval's leading digit, with at least
+    2 and at most 4 significant digits; 4 when the interval has no width, 3 when it has no
+    end. The ends of an interval are printed alike by ``format_value(low, low, high)``.
+
+    Parameters
+    ----------
+    value : float
+    low, high : float
+        Its interval; nan for both when none is known.
+    """
+    if not math.isfinite(value):
+        return "nan" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    if value == 0:
+        return "0"
+    leading = math.floor(math.log10(abs(value)))
+    width = high - low
+    if not math.isfinite(width):
+        digits = 3
+    elif width <= 0:
+        digits = 4
+    else:
+        digits = min(max(leading - math.floor(math.log10(width)) + 1, 2), 4)
+    if not -4 <= leading < 7:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa}e{int(exponent)}"
+    decimals = digits - 1 - leading
+    return f"{round(value, decimals):.{max(decimals, 0)}f}"
+
+
+def _ordered(samples: Sequence[float]) -> NDArray[np.float64]:
+    ordered = np.sort(np.asarray(samples, dtype=np.float64))
+    if ordered.size == 0:
+        raise ValueError("no samples")
+    if math.isnan(ordered[-1]):  # nan sorts last
+        raise ValueError("a sample is nan; what was not reached is +inf")
+    return ordered

@@ -1,0 +1,16 @@
+"""Settings of the whole suite.
+
+Hypothesis makes the same examples on every run, so that a red test is red for its
+neighbour too; ``pytest --hypothesis-profile explore`` looks at many new ones.
+"""
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("repeatable", deadline=None, max_examples=60, derandomize=True)
+settings.register_profile(
+    "explore",
+    deadline=None,
+    max_examples=2000,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("repeatable")

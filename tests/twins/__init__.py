@@ -1,0 +1,1 @@
+"""Plain NumPy twins of the kernels: dense, slow, and written to be read."""

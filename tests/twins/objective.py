@@ -1,0 +1,61 @@
+"""P, D and their parts, straight from the definitions, on dense rows X and labels y."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def loss_values(loss, s):
+    """The loss at the margins s."""
+    below = np.maximum(0.0, 1.0 - s)
+    if loss.name == "hinge":
+        return below
+    if loss.name == "squared-hinge":
+        return below**2 / 2.0
+    return np.where(below >= loss.gamma, below - loss.gamma / 2.0, below**2 / (2.0 * loss.gamma))
+
+
+def curvature(loss):
+    """nu of q(alpha) = alpha - nu alpha^2 / 2."""
+    return {"hinge": 0.0, "squared-hinge": 1.0, "smoothed-hinge": loss.gamma}[loss.name]
+
+
+def upper_bound(loss):
+    """Upper end of the box of alpha."""
+    return np.inf if loss.name == "squared-hinge" else 1.0
+
+
+def conjugate(loss, alpha):
+    """q(alpha) inside the box."""
+    return alpha - curvature(loss) * alpha**2 / 2.0
+
+
+def primal(X, y, lam, loss, w):
+    """P(w)."""
+    return lam / 2.0 * np.sum(w**2) + np.mean(loss_values(loss, y * (X @ w)))
+
+
+def weights(X, y, lam, alpha):
+    """w(alpha)."""
+    return X.T @ (alpha * y) / (lam * len(y))
+
+
+def dual(X, y, lam, loss, alpha):
+    """D(alpha) for an alpha inside the box."""
+    w = weights(X, y, lam, alpha)
+    return np.mean(conjugate(loss, alpha)) - lam / 2.0 * np.sum(w**2)
+
+
+def gap_terms(loss, s, alpha):
+    """loss(s) - q(alpha) + alpha s of each row, as sums of non-negative terms."""
+    below, above = np.maximum(0.0, 1.0 - s), np.maximum(0.0, s - 1.0)
+    if loss.name == "hinge":
+        return (1.0 - alpha) * below + alpha * above
+    if loss.name == "squared-hinge":
+        return (below - alpha) ** 2 / 2.0 + alpha * above
+    best = np.clip((1.0 - s) / loss.gamma, 0.0, 1.0)
+    return (
+        loss.gamma / 2.0 * (best - alpha) ** 2
+        + alpha * above
+        + (1.0 - alpha) * np.maximum(0.0, 1.0 - s - loss.gamma)
+    )
