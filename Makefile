@@ -36,7 +36,7 @@ lint: $(VENV)/.developing ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/cython-lint kernels
+	PATH="$(BIN):$$PATH" cython-lint kernels
 
 format: $(VENV)/.developing ## Format the Python sources
 	$(BIN)/ruff check --fix .

@@ -30,6 +30,35 @@ cdef const void *_address(object array, list buffers) except? NULL:
     return &view[0]
 
 
+def _dtype_name(array):
+    """Name of an array's type as kernels know it; a foreign byte order has none of theirs."""
+    if array is None:
+        return None
+    return array.dtype.name if array.dtype.isnative else array.dtype.str
+
+
+cdef enum ColumnFault:
+    NO_FAULT
+    OUTSIDE
+    NOT_ASCENDING
+
+
+cdef ColumnFault _column_fault(const int64_t[::1] indptr, const index_t[::1] indices,
+                               Py_ssize_t d) noexcept nogil:
+    """What is wrong with the columns of any row; ``indptr`` is known to be right."""
+    cdef Py_ssize_t i, k
+    cdef int64_t previous
+    for i in range(indptr.shape[0] - 1):
+        previous = -1
+        for k in range(indptr[i], indptr[i + 1]):
+            if not 0 <= <int64_t> indices[k] < d:
+                return OUTSIDE
+            if indices[k] <= previous:
+                return NOT_ASCENDING
+            previous = indices[k]
+    return NO_FAULT
+
+
 cdef class CompactRows:
     """Rows of a data set in their stored form, as the kernels read them.
 
@@ -53,15 +82,12 @@ cdef class CompactRows:
     """
 
     def __cinit__(self, Py_ssize_t d, indptr, indices, values, labels):
-        key = (
-            None if indices is None else indices.dtype.name,
-            None if values is None else values.dtype.name,
-        )
+        key = (_dtype_name(indices), _dtype_name(values))
         if key not in _STORAGE:
             raise ValueError(f"no kernel reads rows stored as indices {key[0]}, values {key[1]}")
         m = len(labels)
-        if labels.dtype != np.int8:
-            raise ValueError("labels must be int8")
+        if labels.dtype != np.int8 or labels.ndim != 1:
+            raise ValueError("labels must be int8 of one dimension")
         if m and not np.all(np.abs(labels) == 1):
             raise ValueError("labels must be -1 or +1")
         if indices is None:
@@ -82,14 +108,23 @@ cdef class CompactRows:
 
     @staticmethod
     def _check_sparse(m, d, indptr, indices, values):
-        if indptr.dtype != np.int64 or indptr.shape != (m + 1,):
+        cdef ColumnFault fault
+        if indptr is None or indptr.dtype != np.int64 or indptr.shape != (m + 1,):
             raise ValueError(f"indptr must be int64 of shape ({m + 1},)")
+        if indices.ndim != 1:
+            raise ValueError(f"indices have shape {indices.shape}, not one dimension")
         if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
             raise ValueError("indptr must rise from 0 to the number of stored values")
         if values is not None and values.shape != indices.shape:
             raise ValueError("values and indices differ in length")
-        if len(indices) and (indices.min() < 0 or indices.max() >= d):
+        if indices.dtype == np.uint16:
+            fault = _column_fault[uint16_t](indptr, indices, d)
+        else:
+            fault = _column_fault[int32_t](indptr, indices, d)
+        if fault == OUTSIDE:
             raise ValueError(f"a column index lies outside 0 .. {d - 1}")
+        if fault == NOT_ASCENDING:
+            raise ValueError("the column indices of a row must ascend, none twice")
 
     @property
     def m(self):

@@ -83,7 +83,7 @@ def _sparse():
 def _overlapping():
     rng = np.random.default_rng(12)
     y = np.where(rng.random(50) < 0.4, 1, -1)
-    X = 0.3 * y[:, None] * rng.normal(size=8) + rng.normal(size=(50, 8)) / np.sqrt(8.0)
+    X = 0.1 * y[:, None] * rng.normal(size=8) + rng.normal(size=(50, 8)) / np.sqrt(8.0)
     return Problem(dataset(X, y, "dense float32", "overlapping"), 2.0**-5)
 
 

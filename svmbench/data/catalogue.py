@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from pathlib import Path, PurePosixPath
+from typing import Annotated, Any, Self
+from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
@@ -19,6 +20,16 @@ Label = Annotated[float, Field(allow_inf_nan=False)]
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def url_name(url: str) -> str:
+    """Name of the file that a URL serves."""
+    return PurePosixPath(urlsplit(url).path).name
+
+
+def known_names(file: str) -> list[str]:
+    """Names under which a file may lie in a folder: plain, then compressed."""
+    return [file, *(file + suffix for suffix in COMPRESSED)]
 
 
 class DataFile(_Model):
@@ -47,8 +58,25 @@ class DataFile(_Model):
     positives: int | None = Field(default=None, ge=0)
     nnz: int | None = Field(default=None, ge=0)
 
+    @model_validator(mode="after")
+    def _addresses_serve_the_file(self) -> Self:
+        for url in self.urls:
+            if url_name(url) not in known_names(self.file):
+                raise ValueError(f"{url} does not end in {' or '.join(known_names(self.file))}")
+        return self
 
-class Entry(_Model):
+
+class _Reading(_Model):
+    n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
+    positive: tuple[Label, ...] | None = Field(default=None, min_length=1)
+
+    @field_validator("positive", mode="before")
+    @classmethod
+    def _one_or_several(cls, given: Any) -> Any:
+        return given if given is None or isinstance(given, list | tuple) else (given,)
+
+
+class Entry(_Reading):
     """A data set: its files, what its labels mean and where it comes from.
 
     Parameters
@@ -73,20 +101,13 @@ class Entry(_Model):
     description: str = ""
     train: DataFile
     test: DataFile | None = None
-    n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
-    positive: tuple[Label, ...] | None = Field(default=None, min_length=1)
     labels: str = ""
     licence: str = "unknown"
     citation: str = ""
     homepage: str = ""
 
-    @field_validator("positive", mode="before")
-    @classmethod
-    def _one_or_several(cls, given: Any) -> Any:
-        return given if given is None or isinstance(given, list | tuple) else (given,)
 
-
-class OwnFiles(_Model):
+class OwnFiles(_Reading):
     """A user's own files as a data set.
 
     Parameters
@@ -102,8 +123,6 @@ class OwnFiles(_Model):
 
     path: Path
     test: Path | None = None
-    n_features: int | None = None
-    positive: float | tuple[float, ...] | None = None
 
 
 def names() -> list[str]:
@@ -185,7 +204,7 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
 def _own_entry(own: OwnFiles) -> Entry:
     try:
         return Entry(
-            name=plain_name(own.path).removesuffix(".libsvm"),
+            name=plain_name(own.path).removesuffix(".libsvm") or own.path.name,
             title=str(own.path),
             train=_own_file(own.path),
             test=_own_file(own.test) if own.test else None,
@@ -206,13 +225,3 @@ def _first_problem(error: ValidationError) -> str:
     problem = error.errors()[0]
     where = ".".join(str(part) for part in problem["loc"])
     return f"{where}: {problem['msg']}; see datasets/README.md"
-
-
-def url_name(url: str) -> str:
-    """Name of the file that a URL serves."""
-    return url.rsplit("/", 1)[-1]
-
-
-def known_names(file: str) -> list[str]:
-    """Names under which a file may lie in a folder: plain, then compressed."""
-    return [file, *(file + suffix for suffix in COMPRESSED)]

@@ -98,10 +98,13 @@ def download(url: str, wanted: DataFile) -> Path:
         raise DataError(f"{target.parent}: {error.strerror}; set SVMBENCH_CACHE") from None
     try:
         _fetch(url, partial)
-        check_sha256(url, wanted, text_sha256(partial) if wanted.sha256 else None)
+        if wanted.sha256 is not None:
+            check_sha256(url, wanted, text_sha256(partial), remedy="its content has changed")
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
         partial.replace(target)
+    except DataError as error:
+        raise DataError(str(error).replace(str(partial), url)) from None
     except (OSError, ValueError) as error:
         raise DataError(f"{url}: {_short(error)}") from None
     finally:
@@ -109,12 +112,14 @@ def download(url: str, wanted: DataFile) -> Path:
     return target
 
 
-def check_sha256(where: Path | str, wanted: DataFile, found: str | None) -> None:
+def check_sha256(
+    where: Path | str, wanted: DataFile, found: str, remedy: str = "replace or delete it"
+) -> None:
     """Raise DataError when a text's hash is known and not the one that was found."""
     if wanted.sha256 is not None and found != wanted.sha256:
         raise DataError(
             f"{where}: not the expected {wanted.file}: its text has sha256 {found},"
-            f" not {wanted.sha256}; replace or delete it"
+            f" not {wanted.sha256}; {remedy}"
         )
 
 

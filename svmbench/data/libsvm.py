@@ -19,7 +19,7 @@ from svmbench.data.storage import Precision, compact
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
-COMPRESSED: dict[str, Callable[..., IO[bytes]]] = {
+COMPRESSED: dict[str, Callable[..., Any]] = {
     ".xz": lzma.open,
     ".bz2": bz2.open,
     ".gz": gzip.open,
@@ -74,7 +74,8 @@ def plain_name(path: Path) -> str:
 
 def open_text(path: Path) -> IO[bytes]:
     """Open a file as a stream of uncompressed bytes; the suffix tells the compression."""
-    return COMPRESSED.get(path.suffix, open)(path, "rb")
+    stream: IO[bytes] = COMPRESSED.get(path.suffix, open)(path, "rb")
+    return stream
 
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:

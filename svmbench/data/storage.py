@@ -83,7 +83,11 @@ def _single_will_do(values: FloatArray, significant_digits: int) -> bool:
 
 
 def _dense(
-    indptr: Array, indices: Array, values: Array | None, n_features: int, dtype: np.dtype[np.generic]
+    indptr: Array,
+    indices: Array,
+    values: Array | None,
+    n_features: int,
+    dtype: np.dtype[np.generic],
 ) -> Array:
     n_samples = len(indptr) - 1
     out = np.zeros((n_samples, n_features), dtype=dtype)

@@ -1,0 +1,174 @@
+"""Rows in every storage: products, updates and norms against NumPy, and bad arrays refused."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import PRECISIONS, STORAGES, dataset, dense, dyadic, labels
+
+from svmbench.kernels.objective import combination
+from svmbench.kernels.rows import CompactRows
+from svmbench.kernels.sgd_primal import PassState, advance_pass
+
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+
+
+def present(rows, i, a, ell=1):
+    """x_i . a, and a after ell updates of +y_i x_i, as the kernels compute them.
+
+    One presentation so late (t = 2^40) that the row is in error however large x_i . a
+    is; its loss 1 - y x.a/2^40 gives the product back.
+    """
+    late = 2**40
+    state = PassState()
+    state.presentations, state.position, state.multiplicity = late, i, ell
+    moved = a.copy()
+    order = np.arange(rows.m, dtype=np.int32)
+    advance_pass(rows, moved, order, rows.norms2(), state, 1.0, late + 1)
+    assert state.updates == ell
+    return rows.labels[i] * (1.0 - state.loss_sum) * late, moved
+
+
+def row_lengths(seed, d):
+    """Rows of 0, 1, ..., d nonzeros: every remainder of the unrolled loops, and the empty row."""
+    X, y = dyadic(seed, d + 1, d, density=1.0)
+    X[X == 0.0] = 1.0
+    for i in range(d + 1):
+        X[i, np.random.default_rng(i).permutation(d)[i:]] = 0.0
+    return X, y
+
+
+@every_precision
+@every_storage
+def test_products_and_updates_are_exact_on_dyadic_data(storage, precision):
+    data = dataset(*row_lengths(1, 19), storage)
+    X, y = dense(data), labels(data)
+    a = dyadic(2, 1, 19, density=1.0)[0][0].astype(precision)
+    for i in range(len(y)):
+        product, moved = present(data.rows, i, a)
+        assert product == X[i] @ a.astype(float)
+        assert moved.dtype == precision
+        np.testing.assert_array_equal(moved, a + y[i] * X[i])
+        _, moved = present(data.rows, i, a, ell=3)
+        np.testing.assert_array_equal(moved, a + 3.0 * y[i] * X[i])
+
+
+@every_storage
+def test_norms_products_and_combinations_are_exact_on_dyadic_data(storage):
+    data = dataset(*row_lengths(3, 19), storage)
+    X, y = dense(data), labels(data)
+    w = dyadic(4, 1, 19, density=1.0)[0][0]
+    alpha = np.arange(len(y)) / 16.0
+    np.testing.assert_array_equal(data.rows.norms2(), np.sum(X**2, axis=1))
+    np.testing.assert_array_equal(data.rows.dot(w), X @ w)
+    np.testing.assert_array_equal(combination(data.rows, alpha), X.T @ (alpha * y))
+    assert (data.rows.m, data.rows.d) == X.shape
+    assert data.storage == storage
+
+
+floats = st.floats(-1e3, 1e3, allow_subnormal=False)
+
+
+@every_precision
+@every_storage
+@given(st.data())
+def test_products_and_updates_are_within_rounding(storage, precision, data):
+    d = data.draw(st.integers(1, 30))
+    x = np.array(data.draw(st.lists(floats, min_size=d, max_size=d)))
+    a = np.array(data.draw(st.lists(floats, min_size=d, max_size=d))).astype(precision)
+    made = dataset([x], [-1], storage)
+    stored = dense(made)[0]
+    unit = np.finfo(precision).eps
+    size = np.sum(np.abs(stored * a.astype(float)))
+    product, moved = present(made.rows, 0, a)
+    # The probe reads the product off a loss near one: 2^40 eps of double is its own rounding.
+    assert abs(product - stored @ a.astype(float)) <= d * unit * size + 2.0**40 * 4e-16
+    assert abs(made.rows.dot(a.astype(float))[0] - stored @ a.astype(float)) <= d * 3e-16 * size
+    np.testing.assert_allclose(
+        moved, a - stored, rtol=0.0, atol=2 * unit * np.max(np.abs(a) + np.abs(stored))
+    )
+    norm2 = np.sum(stored**2)
+    assert abs(made.rows.norms2()[0] - norm2) <= d * 3e-16 * norm2
+
+
+def test_the_last_column_of_each_index_type_is_reached():
+    for d, indices in ((2**16, np.array([65535], np.uint16)), (2**20, np.array([2**20 - 1], "i4"))):
+        rows = CompactRows(d, np.array([0, 1]), indices, None, np.array([1], np.int8))
+        w = np.zeros(d)
+        w[-1] = 3.0
+        assert rows.dot(w).tolist() == [3.0]
+        assert combination(rows, np.array([2.0]))[-1] == 2.0
+
+
+@every_storage
+def test_explicit_zeros_and_no_features_are_legal(storage):
+    empty = dataset(np.zeros((3, 0)), [1, -1, 1], storage)
+    assert empty.rows.norms2().tolist() == [0.0] * 3
+    assert empty.rows.dot(np.zeros(0)).tolist() == [0.0] * 3
+    assert combination(empty.rows, np.ones(3)).shape == (0,)
+    zero = np.zeros(1)
+    stored = CompactRows(2, np.array([0, 1]), np.array([1], "i4"), zero, np.array([1], np.int8))
+    assert stored.dot(np.array([5.0, 7.0])).tolist() == [0.0]
+
+
+GOOD = {
+    "d": 3,
+    "indptr": np.array([0, 2, 3], dtype=np.int64),
+    "indices": np.array([0, 2, 1], dtype=np.int32),
+    "values": np.array([1.0, 2.0, 3.0]),
+    "labels": np.array([1, -1], dtype=np.int8),
+}
+BAD = {
+    "integer values": ({"values": np.array([1, 2, 3])}, "values int64"),
+    "half precision": ({"values": np.ones(3, np.float16)}, "values float16"),
+    "wide indices": ({"indices": np.array([0, 2, 1])}, "indices int64"),
+    "nothing stored": ({"indices": None, "values": None}, "indices None, values None"),
+    "swapped bytes in values": ({"values": np.ones(3).astype(">f8")}, "values >f8"),
+    "swapped bytes in indices": ({"indices": np.array([0, 2, 1], ">i4")}, "indices >i4"),
+    "label type": ({"labels": np.array([1, -1])}, "labels must be int8"),
+    "label zero": ({"labels": np.array([1, 0], np.int8)}, "labels must be -1 or"),
+    "label -128": ({"labels": np.array([1, -128], np.int8)}, "labels must be -1 or"),
+    "labels of two dimensions": ({"labels": np.ones((2, 1), np.int8)}, "labels must be int8"),
+    "indptr missing": ({"indptr": None}, "indptr must be int64"),
+    "indptr type": ({"indptr": np.array([0, 2, 3], np.int32)}, "indptr must be int64"),
+    "indptr length": ({"indptr": np.array([0, 3])}, "indptr must be int64 of shape"),
+    "indptr start": ({"indptr": np.array([1, 2, 3])}, "indptr must rise from 0"),
+    "indptr end": ({"indptr": np.array([0, 2, 4])}, "indptr must rise from 0"),
+    "indptr falling": ({"indptr": np.array([0, 4, 3])}, "indptr must rise from 0"),
+    "values too few": ({"values": np.ones(2)}, "differ in length"),
+    "indices of two dimensions": (
+        {"indices": np.zeros((3, 2), "i4"), "values": np.zeros((3, 2))},
+        "one dimension",
+    ),
+    "column too large": ({"indices": np.array([0, 3, 1], "i4")}, "outside 0 .. 2"),
+    "column negative": ({"indices": np.array([0, -1, 1], "i4")}, "outside 0 .. 2"),
+    "columns falling": ({"indices": np.array([2, 0, 1], "i4")}, "ascend"),
+    "column twice": ({"indices": np.array([2, 2, 1], "i4")}, "ascend"),
+    "values not contiguous": ({"values": np.ones(6)[::2]}, "contiguous"),
+    "indices not contiguous": ({"indices": np.zeros(6, "i4")[::2]}, "contiguous|ascend"),
+    "dense shape": ({"indices": None, "values": np.ones((3, 2))}, r"shape \(3, 2\), not \(2, 3\)"),
+    "dense columns first": (
+        {"indices": None, "values": np.ones((2, 3), order="F")},
+        "contiguous",
+    ),
+}
+
+
+def test_the_arrays_that_the_bad_ones_vary_are_good():
+    assert CompactRows(**GOOD).dot(np.array([1.0, 10.0, 100.0])).tolist() == [201.0, 30.0]
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_arrays_are_refused(name):
+    changes, message = BAD[name]
+    with pytest.raises(ValueError, match=message):
+        CompactRows(**{**GOOD, **changes})
+
+
+def test_weights_of_another_length_are_refused():
+    rows = CompactRows(**GOOD)
+    with pytest.raises(ValueError, match="w has 2 entries, the rows 3 features"):
+        rows.dot(np.zeros(2))
+    with pytest.raises(ValueError, match="alpha has 3 entries for 2 rows"):
+        combination(rows, np.zeros(3))
