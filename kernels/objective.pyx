@@ -8,7 +8,7 @@
 # precision of the solver. The sums over rows are compensated (Neumaier, ZAMM 54,
 # 1974): the certificate P - D is a small difference of two of them.
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 
 import numpy as np
 
@@ -107,9 +107,9 @@ def conjugate_sum(const double[::1] alpha, int kind, double gamma=1.0):
     total.total = total.lost = 0.0
     with nogil:
         for i in range(alpha.shape[0]):
-            feasible = feasible and 0.0 <= alpha[i] <= loss.upper
+            feasible = feasible and 0.0 <= alpha[i] <= loss.upper and alpha[i] < INFINITY
             add(&total, loss_conjugate(loss, alpha[i]))
-    return value(total) if feasible else -float("inf")
+    return value(total) if feasible else -INFINITY
 
 
 def gap_sum(CompactRows rows, const double[::1] w, const double[::1] alpha, int kind,

@@ -12,10 +12,11 @@ import argparse
 import bisect
 import itertools
 import math
-import os
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
+
+from svmbench.durable import replacing
 
 Row = tuple[int, list[tuple[int, str]]]
 """A label and the pairs of index (from 1) and value, as written."""
@@ -113,25 +114,15 @@ def contents() -> dict[str, bytes]:
     return files
 
 
-def write(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all."""
-    partial = path.with_name(f".{path.name}.part")
-    with partial.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
-    partial.replace(path)
-
-
 def main() -> None:
     """Write the files into the folder named on the command line."""
     default = Path(__file__).resolve().parent.parent / "datasets" / "tiny"
     parser = argparse.ArgumentParser(description="Make the tiny data sets, always the same.")
     parser.add_argument("folder", type=Path, nargs="?", default=default, help="%(default)s")
     folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
     for name, content in contents().items():
-        write(folder / name, content)
+        with replacing(folder / name, "wb") as stream:
+            stream.write(content)
 
 
 if __name__ == "__main__":

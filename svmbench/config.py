@@ -32,7 +32,9 @@ from pydantic import (
 from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 
 from svmbench.bundled import bundled
-from svmbench.data.catalogue import names as catalogue_names
+from svmbench.data import catalogue
+from svmbench.data.catalogue import OwnFiles
+from svmbench.data.libsvm import plain_name
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
@@ -83,6 +85,13 @@ def _seconds(value: Any) -> Any:
     return float(match["number"]) * _UNITS[match["unit"]]
 
 
+def _whole(value: Any) -> Any:
+    # Literal[1] alone takes true and 1.0 for 1.
+    if value == 1 and type(value) is not int:
+        _refuse("Input should be 1", value=value)
+    return value
+
+
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+) ?(?P<unit>ms|s|m|h)")
 
@@ -91,8 +100,7 @@ Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Positive = Annotated[Real, Field(gt=0.0)]
 Text = Annotated[str, AfterValidator(_printable)]
 Flag = Annotated[bool, Strict()]
-# Literal alone would take true and 1.0 for 1.
-One = Annotated[Literal[1], BeforeValidator(lambda value: 0 if value is True else value)]
+One = Annotated[Literal[1], BeforeValidator(_whole)]
 # Bounds that keep lambda = 1/(C m) from overflowing and from vanishing.
 Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision shows no relative accuracy finer than this.
@@ -101,6 +109,7 @@ Duration = Annotated[Positive, BeforeValidator(_seconds, json_schema_input_type=
 Slug = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", min_length=1, max_length=100)
 ]
+Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 
 
 class _Model(BaseModel):
@@ -148,71 +157,85 @@ Weights = Annotated[
 class DatasetSpec(_Model):
     """A data set of the catalogue, or the user's own LIBSVM files."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] = Field(
-        description="Name in the catalogue; with a path, the name its results are to bear."
+    name: Title | None = Field(
+        default=None, description="Name in the catalogue; with a path, what to call its rows."
     )
     path: Path | None = Field(
-        None, description="LIBSVM file of the training rows, from the configuration's folder on."
+        default=None, description="LIBSVM file of the training rows; relative to the configuration."
     )
-    test: Path | None = Field(None, description="LIBSVM file of the test rows.")
-    positive: Annotated[tuple[Real, ...], Field(min_length=1)] | None = Field(
-        None, description="Label, or labels, to be read as +1; all others become -1."
-    )
-    features: Annotated[Whole, Field(ge=1)] | None = Field(
-        None, description="Number of features, where the file's largest index falls short of it."
+    test: Path | None = Field(default=None, description="LIBSVM file of the test rows.")
+    positive: (
+        Annotated[
+            tuple[Real, ...],
+            Field(min_length=1),
+            BeforeValidator(_as_list, json_schema_input_type=Real | list[Real]),
+            AfterValidator(_distinct),
+        ]
+        | None
+    ) = Field(default=None, description="Label, or labels, to be read as +1; all others become -1.")
+    features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
+        default=None, description="Number of features; the largest index in the files unless set."
     )
 
-    @model_validator(mode="before")
+    @field_validator("path", "test", mode="before")
     @classmethod
-    def _resolve(cls, value: Any, info: ValidationInfo) -> Any:
-        value = _as_named(value)
-        if not isinstance(value, dict):
+    def _beside(cls, value: Any, info: ValidationInfo) -> Any:
+        if not isinstance(value, str):
             return value
-        value = dict(value)
-        if value.get("path") is None:
-            for key in ("test", "positive", "features"):
-                if value.get(key) is not None:
-                    _refuse(f"{key!r} goes with a path; the catalogue knows it of a name", key)
-            if "name" not in value:
-                _refuse("neither name nor path; write a data set's name, or {path: FILE}")
-            return value
-        folder = (info.context or {}).get("folder", Path())
-        for key in ("path", "test"):
-            if isinstance(value.get(key), str):
-                value[key] = Path(folder, _relative(value[key], key)).absolute()
-        value["positive"] = _as_list(value.get("positive"))
-        if isinstance(value["path"], Path):
-            value.setdefault("name", _file_title(value["path"]))
-        return value
+        if not value or not value.isprintable():
+            _refuse("Input should be the name of a file", value=value)
+        return Path((info.context or {}).get("folder", "."), value).absolute()
 
     @model_validator(mode="after")
-    def _known(self) -> DatasetSpec:
-        if self.path is None and self.name not in catalogue_names():
-            hint = _nearest(self.name, catalogue_names())
-            _refuse(f"unknown data set {self.name!r}; {hint}", "name", value=self.name)
+    def _either(self) -> DatasetSpec:
+        known = catalogue.names()
+        if self.path is not None:
+            if self.name in known:
+                _refuse(f"{self.name!r} is a set of the catalogue; choose another name", "name")
+            return self
+        if self.name is None:
+            _refuse("neither name nor path; write a data set's name, or {path: FILE}")
+        if self.name not in known:
+            hint = f"{_nearest(self.name, known)} (a file of your own: {{path: FILE}})"
+            _refuse(f"unknown data set {self.name!r}; {hint}", "name")
+        for key in ("test", "positive", "features"):
+            if getattr(self, key) is not None:
+                _refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
         return self
 
+    @property
+    def label(self) -> str:
+        """The name its results bear: its own, or its file's."""
+        if self.name is not None:
+            return self.name
+        assert self.path is not None
+        return plain_name(self.path).removesuffix(".libsvm") or self.path.name
 
-def _relative(text: str, key: str) -> str:
-    if not text.isprintable() or not text:
-        _refuse("Input should be the name of a file", key, value=text)
-    return text
+    @property
+    def source(self) -> str | OwnFiles:
+        """What `svmbench.data.load.load` takes."""
+        if self.path is None:
+            return self.label
+        return OwnFiles(
+            path=self.path,
+            test=self.test,
+            n_features=self.features,
+            positive=self.positive,
+            name=self.label,
+        )
 
 
-def _file_title(path: Path) -> str:
-    """Name for the rows of a file, such as ``my.data`` for ``my data.libsvm.xz``."""
-    title = re.sub(r"(\.(libsvm|svm|txt|dat|xz|bz2|gz))+$", "", path.name)
-    return re.sub(r"[^A-Za-z0-9._-]+", ".", title).lstrip("._-") or "data"
+LossName = Literal["hinge", "squared-hinge", "smoothed-hinge"]
 
 
 class LossSpec(_Model):
     """The loss of the margin."""
 
-    name: Literal["hinge", "squared-hinge", "smoothed-hinge"] = Field(
-        "hinge", description="Name of the loss."
-    )
+    name: LossName = Field(default="hinge", description="Name of the loss.")
     gamma: Positive | None = Field(
-        None, validate_default=True, description="Width of the smoothed hinge's curve; 1 unless set."
+        default=None,
+        validate_default=True,
+        description="Width of the smoothed hinge's curve; 1 unless set.",
     )
 
     @field_validator("gamma")
@@ -284,18 +307,22 @@ class Stop(_Model):
         AfterValidator(_distinct),
         AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
     ] = Field(
-        (),
+        default=(),
         description="Relative accuracies (P(w) - D_ref)/D_ref; a run ends at the tightest, and "
         "tables give the time to each.",
     )
     gap: Positive | None = Field(
-        None, description="Relative gap P/D - 1 the solver's own dual value shows."
+        default=None, description="Relative gap P/D - 1 the solver's own dual value shows."
     )
-    own: Flag = Field(False, description="Whether the method's own stopping rule ends a run.")
+    own: Flag = Field(
+        default=False, description="Whether the method's own stopping rule ends a run."
+    )
     max_epochs: Positive | None = Field(
-        None, description="Presentations of rows, in units of the number of rows."
+        default=None, description="Presentations of rows, in units of the number of rows."
     )
-    time_limit: Duration = Field(60.0, description="Training time in seconds, or such as 2m.")
+    time_limit: Duration = Field(
+        default=60.0, description="Training time in seconds, or such as 2m."
+    )
 
     @model_validator(mode="after")
     def _ends(self) -> Stop:
@@ -308,11 +335,13 @@ class Reference(_Model):
     """The certified optimum against which accuracies are taken."""
 
     gap: Positive | None = Field(
-        None,
+        default=None,
         description="Its relative gap; a hundredth of the tightest accuracy unless set, "
         "and never more than that or 1e-4.",
     )
-    time_limit: Duration = Field(300.0, description="Time to reach it, in seconds, or such as 5m.")
+    time_limit: Duration = Field(
+        default=300.0, description="Time to reach it, in seconds, or such as 5m."
+    )
 
 
 Table = Literal["time", "epochs", "objective"]
@@ -327,40 +356,48 @@ class Sweep(_Model):
 
     version: One = Field(description="Version of this format.")
     name: Slug = Field(description="Name of the sweep and of its folder of results.")
-    datasets: Annotated[tuple[DatasetSpec, ...], Field(min_length=1)] = Field(
-        description="Names in the catalogue, or the user's own files."
-    )
-    loss: Annotated[LossSpec, BeforeValidator(_as_named)] = Field(
-        LossSpec(), description="Loss of the margin."
-    )
+    datasets: Annotated[
+        tuple[
+            Annotated[
+                DatasetSpec, BeforeValidator(_as_named, json_schema_input_type=str | DatasetSpec)
+            ],
+            ...,
+        ],
+        Field(min_length=1),
+    ] = Field(description="Names in the catalogue, or the user's own files.")
+    loss: Annotated[
+        LossSpec, BeforeValidator(_as_named, json_schema_input_type=LossName | LossSpec)
+    ] = Field(default=LossSpec(), description="Loss of the margin.")
     lambdas: Weights | None = Field(
-        None, alias="lambda", description="Regularisation constants; exactly one of lambda and C."
+        default=None,
+        alias="lambda",
+        description="Regularisation constants; exactly one of lambda and C.",
     )
-    C: Weights | None = Field(None, description="lambda = 1/(C m) on each set of m rows.")
+    C: Weights | None = Field(default=None, description="lambda = 1/(C m) on each set of m rows.")
     solvers: Annotated[tuple[SolverSpec, ...], Field(min_length=1)] = Field(
         description="Solvers, each a name or {name: NAME, label: LABEL, parameters...}."
     )
     stop: Stop = Field(description="When a run ends: at the first of these.")
     repeats: Annotated[Whole, Field(ge=1)] = Field(
-        1, description="Runs of each cell, with seeds of their own."
+        default=1, description="Runs of each cell, with seeds of their own."
     )
-    threads: One = Field(1, description="Threads of a solver.")
+    threads: One = Field(default=1, description="Threads of a solver.")
     reference: Reference = Field(
-        Reference(), validate_default=True, description="Certified optimum of each problem."
+        default=Reference(), validate_default=True, description="Certified optimum of each problem."
     )
     tables: Annotated[tuple[Table, ...], AfterValidator(_distinct)] = Field(
-        ("time", "epochs", "objective"), description="Tables of the report."
+        default=("time", "epochs", "objective"), description="Tables of the report."
     )
     plots: Annotated[tuple[Plot, ...], AfterValidator(_distinct)] = Field(
-        ("log-primal", "log-suboptimality"), description="Plots of the report."
+        default=("log-primal", "log-suboptimality"), description="Plots of the report."
     )
 
     @field_validator("datasets")
     @classmethod
     def _one_of_each(cls, specs: tuple[DatasetSpec, ...]) -> tuple[DatasetSpec, ...]:
         for i, spec in enumerate(specs):
-            if spec.name in [other.name for other in specs[:i]]:
-                _refuse(f"a second data set {spec.name!r}; drop it or give it a name", i)
+            if spec.label in [other.label for other in specs[:i]]:
+                _refuse(f"a second data set {spec.label!r}; drop it or give it a name", i)
         return specs
 
     @field_validator("solvers")
@@ -460,7 +497,8 @@ def find_config(path: Path) -> Path:
     for name in (wanted, f"{wanted}.yaml"):
         if name in known:
             return known[name]
-    near = difflib.get_close_matches(path.name, [*known, *_neighbours(path)], n=1)
+    names = [*known, *(name.removesuffix(".yaml") for name in known), *_neighbours(path)]
+    near = difflib.get_close_matches(path.name, names, n=1)
     hint = f"did you mean {near[0]!r}?" if near else f"those of svmbench: {', '.join(known)}"
     raise ConfigError(f"{_short_path(path)}: no such configuration; {hint}")
 
@@ -488,18 +526,24 @@ class _Document:
         # A key that is missing because it was misspelt is one error, not two.
         meant = {(*loc[:-1], _near_key(loc)) for loc in unknown}
         left = [
-            error for error in errors if not (error["type"] == "missing" and error["loc"] in meant)
+            error
+            for error in errors
+            if not (error["type"] == "missing" and error["loc"] in meant)
+            # pydantic counts no entry that is wrong, and finds the list too short for it.
+            and not (error["type"] == "too_short" and error["input"])
         ]
-        left.sort(key=lambda error: (error["type"] == "missing", self._place(error["loc"])))
-        line, column = self._place(left[0]["loc"])
+        left.sort(key=lambda error: (error["type"] == "missing", self._mark(error["loc"]).index))
+        loc = self._shown(left[0]["loc"])
         more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
-        return ConfigError(f"{self.path}:{line}:{column}: {_explain(left[0])}{more}")
+        return ConfigError(f"{self.path}:{_colon(self._mark(loc))}: {_explain(left[0], loc)}{more}")
 
-    def _place(self, loc: Loc) -> tuple[int, int]:
+    def _shown(self, loc: Loc) -> Loc:
         while loc not in self.marks:
             loc = loc[:-1]
-        mark = self.marks[loc]
-        return mark.line + 1, mark.column + 1
+        return loc
+
+    def _mark(self, loc: Loc) -> yaml.Mark:
+        return self.marks[self._shown(loc)]
 
 
 class _Loader(yaml.SafeLoader):
@@ -532,29 +576,36 @@ for _kind, (_pattern, _initials) in _PLAIN.items():
 
 
 def _parse(path: Path) -> _Document:
+    root = _compose(path, _text(path))
+    if not isinstance(root, yaml.MappingNode):
+        where = "1:1" if root is None else _colon(root.start_mark)
+        what = "empty" if root is None else "not a mapping"
+        raise ConfigError(f"{path}:{where}: {what}; a configuration holds 'key: value' lines")
+    marks: dict[Loc, yaml.Mark] = {(): root.start_mark}
+    return _Document(path, _Reader(path, marks).value(root, ()), marks)
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode("utf-8-sig")
         raise _unreadable(path, before, "not UTF-8 text; save it as such") from None
+
+
+def _compose(path: Path, text: str) -> yaml.Node | None:
     try:
-        root = yaml.compose(text, Loader=_Loader)
-        if not isinstance(root, yaml.MappingNode):
-            what = "empty" if root is None else "not a mapping"
-            mark = "1:1" if root is None else _colon(root.start_mark)
-            raise ConfigError(f"{path}:{mark}: {what}; a configuration holds 'key: value' lines")
-        marks: dict[Loc, yaml.Mark] = {(): root.start_mark}
-        return _Document(path, _Reader(path, marks).value(root, ()), marks)
+        return yaml.compose(text, Loader=_Loader)
     except yaml.reader.ReaderError as error:
-        what = f"character {error.character!r} is not allowed; remove it"
+        what = f"character U+{ord(text[error.position]):04X} is not allowed; remove it"
         raise _unreadable(path, text[: error.position], what) from None
     except yaml.MarkedYAMLError as error:
-        at = error.problem_mark or error.context_mark
+        mark = error.problem_mark or error.context_mark
+        where = "1:1" if mark is None else _colon(mark)
         what = " ".join(str(error.problem or error.context).split())
         do = "use spaces" if "\\t" in what else "check indentation, brackets and quotes"
-        where = _colon(at) if at is not None else "1:1"
         raise ConfigError(f"{path}:{where}: not valid YAML ({what}); {do}") from None
     except RecursionError:
         raise ConfigError(f"{path}:1:1: nested too deeply; flatten it") from None
@@ -570,6 +621,10 @@ def _colon(mark: yaml.Mark) -> str:
     return f"{mark.line + 1}:{mark.column + 1}"
 
 
+def _bangs(node: yaml.Node) -> str:
+    return repr(node.tag.replace(_TAG, "!!"))
+
+
 class _Reader:
     """Turns YAML nodes into plain values and notes where they stand."""
 
@@ -582,7 +637,9 @@ class _Reader:
         """Plain value of one node and of all below it."""
         # An alias is its anchor's node met again: it may hold itself, or grow without bound.
         if id(node) in self._seen:
-            self._refuse(node, "this anchor is referred to by an alias (*); write it out there")
+            raise self._error(
+                node, "this anchor is referred to by an alias (*); write it out there"
+            )
         self._seen.add(id(node))
         if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
             return self._mapping(node, loc)
@@ -592,17 +649,19 @@ class _Reader:
             return [self.value(item, (*loc, i)) for i, item in enumerate(node.value)]
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
-        self._refuse(node, f"tag {node.tag!r} is not for configurations; remove it")
+        raise self._error(node, f"tag {_bangs(node)} is not for configurations; remove it")
 
     def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                self._refuse(key_node, "a key should be a word; write 'key: value'")
+                raise self._error(key_node, "a key should be a word; write 'key: value'")
             key = self._text(key_node)
             if key in found:
                 line = self._marks[*loc, key].line + 1
-                self._refuse(key_node, f"key {key!r} again, after line {line}; keep one of them")
+                raise self._error(
+                    key_node, f"key {key!r} again, after line {line}; keep one of them"
+                )
             self._marks[*loc, key] = key_node.start_mark
             found[key] = self.value(value_node, (*loc, key))
         return found
@@ -614,35 +673,38 @@ class _Reader:
             return text
         pattern = _PLAIN.get(kind)
         if pattern is None or not re.match(pattern[0], text):
-            self._refuse(node, f"tag {node.tag!r} is not for {_short(text)}; remove it")
+            raise self._error(node, f"tag {_bangs(node)} is not for {_short(text)}; remove it")
         if kind == "null":
             return None
         if kind == "bool":
             return text.lower() == "true"
         if kind == "int":
             if len(text) > 1000:
-                self._refuse(node, "an integer of too many digits; write a smaller one")
+                raise self._error(node, "an integer of too many digits; write a smaller one")
             return int(text)
-        return float(text.replace(".inf", "inf").replace(".nan", "nan")) if "." in text else 0.0
+        special = text.lower().lstrip("+-") in (".inf", ".nan")
+        return float(text.replace(".", "") if special else text)
 
     def _text(self, node: yaml.ScalarNode) -> str:
         text: str = node.value
         try:
             text.encode()
         except UnicodeEncodeError:
-            self._refuse(node, "half of a surrogate pair; write the character itself")
+            what = "half of a surrogate pair; write the character itself"
+            raise self._error(node, what) from None
         return text
 
-    def _refuse(self, node: yaml.Node, message: str) -> NoReturn:
-        raise ConfigError(f"{self._path}:{_colon(node.start_mark)}: {message}")
+    def _error(self, node: yaml.Node, message: str) -> ConfigError:
+        return ConfigError(f"{self._path}:{_colon(node.start_mark)}: {message}")
 
 
 # --- saying what is wrong ----------------------------------------------------------
 
 
-def _explain(error: ErrorDetails) -> str:
+def _explain(error: ErrorDetails, place: Loc) -> str:
+    """What is wrong and what to do; ``place`` is the part of its location the file shows."""
     kind, loc, value = error["type"], error["loc"], error["input"]
-    name = _dotted(loc)
+    name = _dotted(place)
     if kind == "extra_forbidden":
         return f"unknown key {loc[-1]!r}; {_nearest(str(loc[-1]), _keys(loc[:-1]))}"
     if kind == "missing":
@@ -650,17 +712,25 @@ def _explain(error: ErrorDetails) -> str:
     if kind == "too_short":
         return f"{name} is empty; give at least one"
     if kind == "string_pattern_mismatch":
-        letters = "lower-case letters" if loc == ("name",) else "letters"
         return (
-            f"{name} is {_short(value)}; use {letters}, digits, '.', '_' and '-', "
+            f"{name} is {_short(value)}; use lower-case letters, digits, '.', '_' and '-', "
             "a letter or a digit first"
         )
-    message = _SAID.get(kind, error["msg"])
+    if kind in _BOUNDS:
+        message = f"Input should be {_BOUNDS[kind]} {next(iter(error['ctx'].values())):g}"
+    else:
+        message = _SAID.get(kind, error["msg"])
     if not message.startswith("Input"):
         return message
     return f"{name} {message.removeprefix('Input ')}, not {_short(value)}{_advice(error)}"
 
 
+_BOUNDS = {
+    "greater_than": "more than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+}
 _SAID = {
     "tuple_type": "Input should be a list",
     "list_type": "Input should be a list",
@@ -732,7 +802,8 @@ def _dotted(loc: Loc) -> str:
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    # Truth and nothing as YAML spells them.
+    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:56]}..."
 
 
@@ -743,6 +814,7 @@ def dump_sweep(sweep: Sweep) -> str:
     """The sweep as YAML with every default written out; `load_sweep` reads it back."""
     plain = sweep.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"solvers"})
     plain["datasets"] = [_shortest(spec) for spec in plain["datasets"]]
+    plain["loss"] = _shortest(plain["loss"])
     plain["solvers"] = [
         {"name": spec.name, "label": spec.label, **spec.parameters.model_dump(mode="json")}
         for spec in sweep.solvers
@@ -760,6 +832,7 @@ def _shortest(spec: dict[str, Any]) -> Any:
 def sweep_schema() -> dict[str, Any]:
     """JSON schema of a configuration, with the parameters of every solver there is."""
     schema = Sweep.model_json_schema()
+    schema["description"] = "A configuration of svmbench."
     properties, definitions = schema["properties"], schema["$defs"]
     for name in ("Parameters", "SolverSpec"):
         definitions.pop(name)
@@ -778,4 +851,5 @@ def sweep_schema() -> dict[str, Any]:
         parameters["required"] = ["name", *parameters.get("required", [])]
         choices.append(parameters)
     properties["solvers"]["items"] = {"anyOf": choices}
+    schema["oneOf"] = [{"required": ["lambda"]}, {"required": ["C"]}]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -117,8 +117,7 @@ class Problem:
         loss, errors = objective.loss_and_errors(
             self.data.rows, weights, self.loss.code, self.loss.gamma
         )
-        with np.errstate(over="ignore", invalid="ignore"):
-            primal = 0.5 * self.lam * float(weights @ weights) + loss / self.data.n_samples
+        primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
         return Evaluation(primal, int(errors))
 
     def primal(self, w: Array) -> float:
@@ -135,9 +134,11 @@ class Problem:
 
         w(alpha) is computed anew: a w kept in step with alpha drifts away from it.
         """
-        w = self.weights(alpha)
         total: float = objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma)
-        return total / self.data.n_samples - 0.5 * self.lam * float(w @ w)
+        if total == -math.inf:
+            return total
+        w = self.weights(alpha)
+        return total / self.data.n_samples - 0.5 * self.lam * _squared_norm(w)
 
     def gap(self, w: Array, alpha: FloatArray) -> float:
         """P(w) - D(alpha) as a sum of non-negative terms; inf when alpha leaves its box.
@@ -149,11 +150,11 @@ class Problem:
         if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
             return math.inf
         weights = _double(w)
-        apart = weights - self.weights(alpha)
+        apart = _squared_norm(weights - self.weights(alpha))
         terms: float = objective.gap_sum(
             self.data.rows, weights, alpha, self.loss.code, self.loss.gamma
         )
-        return 0.5 * self.lam * float(apart @ apart) + terms / self.data.n_samples
+        return 0.5 * self.lam * apart + terms / self.data.n_samples
 
     def facts(self) -> dict[str, Any]:
         """What tells this problem from others, for identities and records."""
@@ -163,6 +164,12 @@ class Problem:
             "loss": self.loss.name,
             "gamma": self.loss.gamma if self.loss.name == "smoothed-hinge" else None,
         }
+
+
+def _squared_norm(w: FloatArray) -> float:
+    """||w||^2; inf where it overflows, without a warning: a diverged method is a result."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(w @ w)
 
 
 def _double(w: Array) -> FloatArray:

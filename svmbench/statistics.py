@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+from scipy.stats import binom  # type: ignore[import-untyped]
 
 #: A sample this many times its median is an outlier worth a word in the header.
 OUTLIER_FACTOR = 1.5

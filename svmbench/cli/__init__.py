@@ -1,1 +1,223 @@
-"""The command line: one command a file."""
+"""The command line: one command a file, and the frame that all of them run in.
+
+Each module of this package that defines ``command`` is a command of its own name. A
+command may return its exit code; errors it raises become one line and an exit code here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import io
+import logging
+import os
+import pkgutil
+import re
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from functools import cache
+from importlib.abc import InspectLoader
+from importlib.util import find_spec
+from typing import Any, NoReturn
+
+import click
+
+import svmbench
+from svmbench.errors import SvmbenchError
+
+EPILOG = """\b
+Exit codes:
+  0    all well
+  1    some runs failed, or an internal error
+  2    the command line or a configuration cannot be run as it is
+  3    a data set is missing, unreadable or not what it should be
+  4    a comparison found a regression
+  130  interrupted
+  141  whoever read the output went away"""
+
+INTERRUPTED = 130
+CLOSED = 141
+
+
+class InterruptionError(SvmbenchError):
+    """The user stopped the program."""
+
+    exit_code = INTERRUPTED
+
+
+class OutputClosedError(SvmbenchError):
+    """Nobody reads standard output any more, as after ``| head``."""
+
+    exit_code = CLOSED
+
+
+class Frame(click.Group):
+    """A group that finds its commands in this package and turns errors into one line."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, sorted."""
+        return list(_commands())
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of that name; only now is its module imported."""
+        module = _commands().get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return _with_debug(command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown name is answered with the nearest known one."""
+        name, known = args[0], self.list_commands(ctx)
+        if name not in known and not name.startswith("-"):
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise click.UsageError(f"unknown command {name!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an interruption and a closed pipe become errors of ours."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise InterruptionError("interrupted") from error
+        except BrokenPipeError as error:
+            raise OutputClosedError("output closed") from error
+
+    def main(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
+    ) -> NoReturn:
+        """Run one command line and exit.
+
+        Parameters
+        ----------
+        args : sequence of str, optional
+            Those of the process by default.
+        prog_name : str, optional
+        **extra
+            For click's contexts.
+        """
+        args = sys.argv[1:] if args is None else list(args)
+        debug = "--debug" in args
+        _log_to_stderr(logging.DEBUG if debug else logging.WARNING)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="replace")  # a terminal without λ is no reason to stop
+        extra["standalone_mode"] = False
+        sys.exit(_exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug))
+
+
+class _Lines(logging.Handler):
+    """Each message is one line on what standard error is at that moment."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        click.echo(f"svmbench: {' '.join(record.getMessage().split())}", err=True)
+
+
+def _log_to_stderr(level: int) -> None:
+    logger = logging.getLogger("svmbench")
+    logger.setLevel(level)
+    if not any(isinstance(handler, _Lines) for handler in logger.handlers):
+        logger.addHandler(_Lines())
+
+
+def _exit_code(run: Callable[[], Any], debug: bool) -> int:
+    """Exit code of ``run``, once what went wrong has been said."""
+    try:
+        result = run()
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except (OutputClosedError, BrokenPipeError):
+        return _abandon_output()
+    except SvmbenchError as error:
+        return _fail(str(error), error.exit_code, debug)
+    except click.Abort:
+        return _fail("interrupted", INTERRUPTED, debug)
+    except click.ClickException as error:
+        return _fail(_usage(error), error.exit_code, debug)
+    except Exception as error:  # the outermost place: whatever it is, the user gets one line
+        what = f"{type(error).__name__}: {error}"
+        return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
+
+
+def _fail(message: str, code: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    click.echo(f"svmbench: {' '.join(message.split())}", err=True)
+    return code
+
+
+def _abandon_output() -> int:
+    # The interpreter flushes on its way out, and would complain of the pipe then.
+    if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
+    return CLOSED
+
+
+def _usage(error: click.ClickException) -> str:
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.UsageError) and error.ctx is not None and ";" not in message:
+        message += f"; see '{error.ctx.command_path} --help'"
+    return message
+
+
+@cache
+def _commands() -> dict[str, str]:
+    """Module of each command by its name, sorted."""
+    modules = (f"{__name__}.{module.name}" for module in pkgutil.iter_modules(__path__))
+    return {
+        module.rpartition(".")[2].replace("_", "-"): module
+        for module in sorted(modules)
+        if _defines_command(module)
+    }
+
+
+def _defines_command(module: str) -> bool:
+    """Whether a module defines ``command``, told without importing all that it needs."""
+    spec = find_spec(module)
+    loader = spec.loader if spec is not None else None
+    source = loader.get_source(module) if isinstance(loader, InspectLoader) else None
+    if source is None:
+        return hasattr(importlib.import_module(module), "command")
+    return re.search(r"^(def command\(|command\b.*=)", source, re.MULTILINE) is not None
+
+
+def _with_debug(command: click.Command) -> click.Command:
+    """Have a command, and those below it, take --debug as well: it is needed in hindsight."""
+    if not any(parameter.name == "debug" for parameter in command.params):
+        command.params.append(_debug_option())
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            _with_debug(below)
+    return command
+
+
+def _debug_option() -> click.Option:
+    return click.Option(
+        ["--debug"],
+        is_flag=True,
+        expose_value=False,
+        help="Show the traceback of an error, and what is logged.",
+    )
+
+
+@click.group(
+    cls=Frame,
+    name="svmbench",
+    epilog=EPILOG,
+    invoke_without_command=True,
+    params=[_debug_option()],
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(svmbench.__version__, prog_name="svmbench", message="%(prog)s %(version)s")
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Certified benchmarks of linear support vector machine training.
+
+    Start with "svmbench run smoke": it takes some seconds, needs no network and leaves
+    tables and plots in results/smoke/.
+    """
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())

@@ -74,7 +74,7 @@ def describe(sweep: Sweep) -> str:
         if sweep.lambdas
         else [f"C = {C:g}" for C in sweep.C or ()]
     )
-    problems = [(data.label, constant) for data in sweep.datasets for constant in constants]
+    problems = [(data.name, constant) for data in sweep.datasets for constant in constants]
     lines = [
         f"{data:<16} {constant:<12} {solver.label}"
         for data, constant in problems

@@ -9,13 +9,19 @@ from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
 from svmbench.errors import ConfigError, DataError
 
+
+def _one_or_several(given: Any) -> Any:
+    return given if given is None or isinstance(given, list | tuple) else (given,)
+
+
 Label = Annotated[float, Field(allow_inf_nan=False)]
+Positive = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_one_or_several)]
 
 
 class _Model(BaseModel):
@@ -66,17 +72,7 @@ class DataFile(_Model):
         return self
 
 
-class _Reading(_Model):
-    n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
-    positive: tuple[Label, ...] | None = Field(default=None, min_length=1)
-
-    @field_validator("positive", mode="before")
-    @classmethod
-    def _one_or_several(cls, given: Any) -> Any:
-        return given if given is None or isinstance(given, list | tuple) else (given,)
-
-
-class Entry(_Reading):
+class Entry(_Model):
     """A data set: its files, what its labels mean and where it comes from.
 
     Parameters
@@ -101,13 +97,15 @@ class Entry(_Reading):
     description: str = ""
     train: DataFile
     test: DataFile | None = None
+    n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
+    positive: Positive | None = None
     labels: str = ""
     licence: str = "unknown"
     citation: str = ""
     homepage: str = ""
 
 
-class OwnFiles(_Reading):
+class OwnFiles(_Model):
     """A user's own files as a data set.
 
     Parameters
@@ -115,14 +113,17 @@ class OwnFiles(_Reading):
     path : Path
         LIBSVM text, plain or .xz, .bz2, .gz.
     test : Path, optional
-    n_features : int, optional
+    n_features, positive
         As in `Entry`.
-    positive : tuple of float, optional
-        As in `Entry`.
+    name : str, optional
+        By default the file's, without suffixes.
     """
 
     path: Path
     test: Path | None = None
+    n_features: int | None = None
+    positive: Positive | None = None
+    name: str | None = None
 
 
 def names() -> list[str]:
@@ -177,8 +178,9 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     Parameters
     ----------
     spec : str, mapping, OwnFiles or Entry
-        A catalogue name; a path (with a slash in it, or of a file that exists); or
-        ``{path: FILE, test: FILE, positive: ..., n_features: ...}``, as in `OwnFiles`.
+        A catalogue name; a path (with a slash in it, or of a file that exists); a mapping
+        ``{path: FILE, test: FILE, positive: ..., n_features: ..., name: ...}``, as in
+        `OwnFiles`.
 
     Raises
     ------
@@ -204,7 +206,7 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
 def _own_entry(own: OwnFiles) -> Entry:
     try:
         return Entry(
-            name=plain_name(own.path).removesuffix(".libsvm") or own.path.name,
+            name=own.name or plain_name(own.path).removesuffix(".libsvm") or own.path.name,
             title=str(own.path),
             train=_own_file(own.path),
             test=_own_file(own.test) if own.test else None,

@@ -18,7 +18,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-from svmbench.config import Sweep, dump_sweep
+from svmbench.config import DatasetSpec, Sweep, dump_sweep
+from svmbench.data.catalogue import OwnFiles
 from svmbench.data.load import load
 from svmbench.harness.environment import environment, pinned
 from svmbench.harness.plan import Instance, Run, plan_runs
@@ -93,13 +94,13 @@ def prepare(
     """
     instances = []
     for dataset in sweep.datasets:
-        reporter.stage(f"data {dataset.label}")
-        loaded = load(dataset, offline=offline)
+        reporter.stage(f"data {dataset.name}")
+        loaded = load(_source(dataset), offline=offline)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = Problem(loaded.train, lam, sweep.loss.loss)
             reference = None
             if certify:
-                what = f"reference {dataset.label}, λ = {lam:g}"
+                what = f"reference {dataset.name}, λ = {lam:g}"
                 reporter.stage(what)
                 reference = certified_optimum(
                     problem,
@@ -113,6 +114,17 @@ def prepare(
                 Instance(problem, loaded.test, loaded.train_path, loaded.test_path, reference)
             )
     return instances
+
+
+def _source(dataset: DatasetSpec) -> str | OwnFiles:
+    if dataset.path is None:
+        return dataset.name
+    return OwnFiles(
+        path=dataset.path,
+        test=dataset.test,
+        n_features=dataset.features,
+        positive=dataset.positive,
+    )
 
 
 def run_sweep(
@@ -193,19 +205,20 @@ def _make_runs(
             reporter.run_ends(run, state)
 
 
-def make_run(run: Run, store: Store, grace: float = GRACE) -> str:
+def make_run(run: Run, store: Store) -> str:
     """Make one run in a worker process and return its end state.
 
     A worker that dies, or shows no sign of life for longer than the time limit and
-    ``grace`` seconds, gets its trace ended here; so does one that is interrupted.
+    `GRACE` seconds, gets its trace ended here; so does one that is interrupted.
     """
     path = store.path(run)
     path.unlink(missing_ok=True)
     header = _header(run)
+    patience = run.stop.time_limit + GRACE
     with tempfile.TemporaryFile() as complaints:
         worker = _start(_job(run, path, header), run.threads, complaints)
         try:
-            silent = _wait(worker, path, run.stop.time_limit + grace)
+            silent = _wait(worker, path, patience)
         except KeyboardInterrupt:
             _kill(worker)
             close_trace(path, header, "interrupted", "interrupted by the user")
@@ -215,7 +228,7 @@ def make_run(run: Run, store: Store, grace: float = GRACE) -> str:
             return trace.state
         if silent:
             state = "time_limit"
-            reason = f"killed after {run.stop.time_limit + grace:g} s without a checkpoint"
+            reason = f"killed after {patience:g} s without a checkpoint"
         else:
             state, reason = _cause_of_death(worker.returncode, complaints)
         close_trace(path, header, state, reason)
@@ -231,6 +244,7 @@ def _header(run: Run) -> dict[str, Any]:
         "label": run.solver.label,
         "seed": run.seed,
         "reference_dual": reference.dual,
+        "reference_primal": reference.primal,
         "reference_gap": reference.gap,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "load_average": os.getloadavg()[0],
@@ -252,6 +266,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
         "stop": run.stop.model_dump(mode="json"),
         "reference_dual": header["reference_dual"],
+        "reference_primal": header["reference_primal"],
         "seed": run.seed,
     }
 

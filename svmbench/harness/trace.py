@@ -49,7 +49,7 @@ def checkpoints(m: int) -> Iterator[int]:
         epoch = (at // m + 1) * m
         at = epoch if following >= epoch else following
         if at > 10 * m:
-            at = max(epoch, round(following / m) * m)
+            at = max(epoch, following // m * m)
 
 
 class TraceWriter:

@@ -24,6 +24,10 @@ from svmbench.harness.trace import TraceWriter, checkpoints
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
+#: Relative error granted to a solver's own lower bound: its rounding, and in single
+#: precision the drift of its weights from the dual variables they stand for.
+BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
+
 
 class Clock:
     """Training time: it runs inside ``with clock.running():`` and nowhere else.
@@ -62,8 +66,13 @@ class Measurement:
     test : Dataset or None
     stop : dict
         The sweep's stopping rules: accuracy, gap, own, max_epochs, time_limit.
-    reference_dual : float
-        D_ref: a lower bound on P* certified by the harness.
+    reference_dual, reference_primal : float
+        D_ref <= P* <= P_ref, certified by the harness.
+
+    Attributes
+    ----------
+    reason : str
+        Why the run ended as it did, where its state does not say it all.
     """
 
     def __init__(
@@ -73,12 +82,15 @@ class Measurement:
         test: Dataset | None,
         stop: dict[str, Any],
         reference_dual: float,
+        reference_primal: float,
     ) -> None:
         self.solver = solver
         self.problem = problem
         self.test = test
         self.stop = stop
         self.reference_dual = reference_dual
+        self.reference_primal = reference_primal
+        self.reason = ""
         self.clock = Clock()
 
     def run(self, seed: int, trace: TraceWriter) -> str:
@@ -143,12 +155,22 @@ class Measurement:
         """The state the run ends in at this point, if it does."""
         if not math.isfinite(point["primal"]):
             return "diverged"
+        if self._overclaims(point["dual"]):
+            self.reason = (
+                f"shows {point['dual']!r} as a lower bound of P* <= {self.reference_primal!r}"
+            )
+            return "failed"
         if self._satisfied(point):
             return "converged"
         limit = self.stop["max_epochs"]
         if limit is not None and point["presentations"] >= limit * self.problem.data.n_samples:
             return "max_steps"
         return "time_limit" if point["wall"] >= self.stop["time_limit"] else None
+
+    def _overclaims(self, dual: float | None) -> bool:
+        """Whether the solver's lower bound lies above a certified upper one."""
+        slack = BOUND_SLACK[self.solver.parameters.precision]
+        return dual is not None and dual > self.reference_primal * (1.0 + slack)
 
     def _satisfied(self, point: dict[str, Any]) -> bool:
         """Whether all stopping rules hold that were asked for and that the solver has."""
@@ -167,11 +189,12 @@ def main() -> None:
     job = json.load(sys.stdin)
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
-            state = _measurement(job).run(job["seed"], trace)
+            measurement = _measurement(job)
+            state = measurement.run(job["seed"], trace)
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
-        trace.end(state, peak_memory_bytes=_peak_memory())
+        trace.end(state, reason=measurement.reason, peak_memory_bytes=_peak_memory())
 
 
 def _measurement(job: dict[str, Any]) -> Measurement:
@@ -183,7 +206,9 @@ def _measurement(job: dict[str, Any]) -> Measurement:
     for rows in filter(None, (data, test)):
         rows.touch()
     problem = Problem(data, job["lambda"], Loss(**job["loss"]))
-    return Measurement(solver, problem, test, job["stop"], job["reference_dual"])
+    return Measurement(
+        solver, problem, test, job["stop"], job["reference_dual"], job["reference_primal"]
+    )
 
 
 def _open(path: str) -> Dataset:

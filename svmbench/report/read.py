@@ -132,7 +132,9 @@ def _read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise DataError(f"{path}: missing; 'svmbench run' writes it at the end of a sweep") from None
+        raise DataError(
+            f"{path}: missing; 'svmbench run' writes it at the end of a sweep"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
 
@@ -188,26 +190,26 @@ def _convert(
     for column in (*texts, *flags, *numbers):
         if column not in table:
             raise DataError(f"{path}: no column {column!r}; run the sweep again to rewrite it")
-    kinds: tuple[tuple[tuple[str, ...], Callable[[str], float | bool], str], ...] = (
-        (flags, _flag, "true or false"),
-        (numbers, _number, "a finite number"),
-    )
-    for columns, parse, wanted in kinds:
-        for column in columns:
-            values = []
-            for row, text in enumerate(table[column]):
-                try:
-                    values.append(parse(text))
-                except ValueError:
-                    raise DataError(
-                        f"{path}:{row + 2}: column {column!r}: {text!r} is not {wanted}"
-                    ) from None
-            table[column] = pd.Series(values, index=table.index, dtype=type_of(parse))
+    for column in flags:
+        table[column] = pd.Series(_parsed(table[column], _flag, "true or false", path), dtype=bool)
+    for column in numbers:
+        table[column] = pd.Series(
+            _parsed(table[column], _number, "a finite number", path), dtype=float
+        )
 
 
-def type_of(parse: Callable[[str], float | bool]) -> str:
-    """The column type that holds what a parser returns."""
-    return "bool" if parse is _flag else "float64"
+def _parsed(
+    column: pd.Series, parse: Callable[[str], float], wanted: str, path: Path
+) -> list[float]:
+    values = []
+    for row, text in enumerate(column):
+        try:
+            values.append(parse(text))
+        except ValueError:
+            raise DataError(
+                f"{path}:{row + 2}: column {column.name!r}: {text!r} is not {wanted}"
+            ) from None
+    return values
 
 
 def _flag(text: str) -> bool:
@@ -224,8 +226,8 @@ def _number(text: str) -> float:
 
 
 def _threshold_texts(runs: pd.DataFrame) -> list[str]:
-    """What follows ``seconds_to_`` in the columns, if it is a positive number."""
-    found = (re.fullmatch(r"seconds_to_([0-9.e+-]+)", str(column)) for column in runs.columns)
+    """What follows ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
+    found = (re.fullmatch(r"seconds_to_([0-9.]+(?:e[+-]\d+)?)", name) for name in runs.columns)
     return [match.group(1) for match in found if match]
 
 

@@ -1,0 +1,48 @@
+"""``svmbench config``: check a configuration, show it in full, print its schema."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import click
+
+
+@click.group(name="config", no_args_is_help=False)
+def command() -> None:
+    """Check configurations and show what they mean."""
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def check(file: Path) -> None:
+    """Say whether FILE can be run, or what is the first thing wrong with it."""
+    from svmbench.config import find_config, load_sweep
+
+    sweep = load_sweep(file)
+    counts = {
+        "data sets": len(sweep.datasets),
+        "lambdas" if sweep.lambdas else "values of C": len(sweep.lambdas or sweep.C or ()),
+        "solvers": len(sweep.solvers),
+        "repeats": sweep.repeats,
+    }
+    product = " x ".join(f"{count} {what}" for what, count in counts.items())
+    click.echo(f"{find_config(file)}: valid; {product} = {math.prod(counts.values())} runs")
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path))
+def show(file: Path) -> None:
+    """Print FILE with every default written out."""
+    from svmbench.config import dump_sweep, load_sweep
+
+    click.echo(dump_sweep(load_sweep(file)), nl=False)
+
+
+@command.command()
+def schema() -> None:
+    """Print the JSON schema of configurations, for editors and other programs."""
+    from svmbench.config import sweep_schema
+
+    click.echo(json.dumps(sweep_schema(), indent=2, ensure_ascii=False))

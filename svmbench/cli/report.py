@@ -1,0 +1,25 @@
+"""``svmbench report``: tables and plots of a results folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("report")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
+def report_command(folder: Path) -> None:
+    """Write the tables and plots of the results in FOLDER anew.
+
+    Reads config.yaml, runs.csv, traces.csv and environment.json there and runs nothing;
+    writes tables/ as Markdown, CSV and LaTeX, and plots/ as PNG and SVG.
+    """
+    # Deferred: pandas and matplotlib take longer to load than most commands to run.
+    from svmbench.report.write import write_report
+
+    for path in write_report(folder):
+        click.echo(path)
+
+
+command = report_command

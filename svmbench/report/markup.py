@@ -1,0 +1,121 @@
+"""Prints a table as Markdown, LaTeX (booktabs) and CSV."""
+
+from __future__ import annotations
+
+import re
+
+from svmbench.report.tables import Cell, Row, Section, Table
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "#": r"\#",
+    "$": r"\$",
+    "%": r"\%",
+    "&": r"\&",
+    "_": r"\_",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"$<$",
+    ">": r"$>$",
+    "≥": r"$\geq$",
+    "≤": r"$\leq$",
+    "∞": r"$\infty$",
+    "λ": r"$\lambda$",
+    "ε": r"$\varepsilon$",
+    "†": r"$\dagger$",
+    "×": r"$\times$",
+    "−": "$-$",
+    "–": "--",
+}
+_TEXT_COLUMNS = 2
+
+
+def to_markdown(table: Table) -> str:
+    """The table as Markdown whose columns also line up in a terminal."""
+    parts = [f"# {table.title}", *table.header]
+    parts += [f"> **Note:** {warning}" for warning in table.warnings]
+    for section in table.sections:
+        parts += [f"## {section.heading}", section.facts, _markdown_grid(section)]
+    parts.append("\n".join(f"- {note}" for note in table.notes))
+    return "\n\n".join(parts) + "\n"
+
+
+def to_latex(table: Table) -> str:
+    r"""The table as one ``table`` environment a data set; needs ``\usepackage{booktabs}``."""
+    lines = [r"% \usepackage{booktabs}"]
+    for section in table.sections:
+        lines += ["", *_latex_section(table, section)]
+    return "\n".join(lines) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """The table's numbers with all their digits, one row a cell; unknown fields are empty."""
+    return str(table.records.to_csv(index=False, lineterminator="\n"))
+
+
+def _markdown_grid(section: Section) -> str:
+    rows = [tuple(_markdown(Cell(name)) for name in section.columns)]
+    rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
+    widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
+    rule = [
+        "-" * width if at < _TEXT_COLUMNS else "-" * (width - 1) + ":"
+        for at, width in enumerate(widths)
+    ]
+    lines = [_markdown_line(row, widths) for row in [rows[0], tuple(rule), *rows[1:]]]
+    return "\n".join(lines)
+
+
+def _markdown_line(fields: tuple[str, ...], widths: list[int]) -> str:
+    padded = [
+        field.ljust(width) if at < _TEXT_COLUMNS else field.rjust(width)
+        for at, (field, width) in enumerate(zip(fields, widths, strict=True))
+    ]
+    return f"| {' | '.join(padded)} |"
+
+
+def _markdown(cell: Cell) -> str:
+    # Only the asterisk and the bar mean something to Markdown in what a cell can hold.
+    text = re.sub(r"([|*])", r"\\\1", cell.text)
+    return f"**{text}**" if cell.best else text
+
+
+def _latex_section(table: Table, section: Section) -> list[str]:
+    alignment = "l" * _TEXT_COLUMNS + "r" * (len(section.columns) - _TEXT_COLUMNS)
+    remarks = [*table.header, *table.warnings, *table.notes]
+    return [
+        r"\begin{table}",
+        r"\centering\small",
+        rf"\caption{{{_latex(f'{table.title}. {section.heading}: {section.facts}')}.}}",
+        rf"\begin{{tabular}}{{{alignment}}}",
+        r"\toprule",
+        " & ".join(map(_latex, section.columns)) + r" \\",
+        *_latex_rows(section.rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\par\medskip\footnotesize\raggedright",
+        *map(_latex_sentence, remarks),
+        r"\end{table}",
+    ]
+
+
+def _latex_rows(rows: tuple[Row, ...]) -> list[str]:
+    lines = []
+    for row in rows:
+        if row.opens:
+            lines.append(r"\midrule")
+        fields = (
+            rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text)
+            for cell in row.cells
+        )
+        lines.append(" & ".join(fields) + r" \\")
+    return lines
+
+
+def _latex_sentence(text: str) -> str:
+    return _latex(text if text.endswith(".") else f"{text}.")
+
+
+def _latex(text: str) -> str:
+    return "".join(_TEX.get(letter, letter) for letter in text)

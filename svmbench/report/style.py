@@ -1,0 +1,115 @@
+"""How plots look: one colour a solver, one dash a label, and the sizes of things."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import is_color_like, to_hex, to_rgb
+from numpy.typing import NDArray
+
+from svmbench.report.read import Results
+
+#: Colours that people of every colour vision tell apart (Okabe and Ito), for solvers that
+#: bring none of their own.
+PALETTE = (
+    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#882255", "#44AA99",
+    "#332288", "#999933", "#661100", "#6699CC", "#117733", "#AA4499", "#000000",
+)  # fmt: skip
+
+#: Dashes for the labels of one solver, in units of the line's width.
+DASHES: tuple[Any, ...] = (
+    "solid",
+    (0, (4.5, 1.5)),
+    (0, (1.3, 1.1)),
+    (0, (6, 1.3, 1.3, 1.3)),
+    (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
+)
+
+#: Sizes in inches: three panels make a page's width. Labels of curves that end at a panel's
+#: right edge stand in the space beside it.
+PANEL_WIDTH, PANEL_HEIGHT = 2.75, 2.5
+SPACE_BESIDE, SPACE_BELOW = 0.95, 0.62
+MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 0.62, 0.6, 0.62, 0.84
+PANELS_ACROSS = 3
+DPI = 180
+
+RC: Any = {
+    "font.family": "sans-serif",
+    "font.size": 8.5,
+    "axes.titlesize": 9,
+    "axes.labelsize": 8.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": 7.5,
+    "ytick.labelsize": 7.5,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.linewidth": 1.4,
+    "lines.solid_capstyle": "round",
+    "svg.fonttype": "none",  # text stays text: it can be searched, and set in the page's font
+    "svg.hashsalt": "svmbench",  # the same figure gives the same file
+    "path.simplify_threshold": 0.2,
+}
+
+#: Contrast with white below which coloured text is hard to read (WCAG 2, AA).
+_CONTRAST = 4.5
+
+
+@dataclass(frozen=True)
+class Look:
+    """How a label's curves are drawn.
+
+    Parameters
+    ----------
+    colour : str
+        #rrggbb, the solver's.
+    dash : str or tuple
+        As matplotlib's linestyle.
+    ink : str
+        The colour, dark enough for text.
+    """
+
+    colour: str
+    dash: Any
+    ink: str
+
+
+def looks(results: Results) -> dict[str, Look]:
+    """One look a label, the same in every plot of a results folder.
+
+    A colour that no solver before has claimed is kept; the others are given the palette's.
+    """
+    firsts = results.runs.drop_duplicates("solver").set_index("solver")["colour"]
+    colours: dict[str, str] = {}
+    for solver in results.solvers:
+        own = str(firsts[solver])
+        if is_color_like(own) and to_hex(own) not in colours.values():
+            colours[solver] = to_hex(own)
+    free = [to_hex(colour) for colour in PALETTE if to_hex(colour) not in colours.values()]
+    for number, solver in enumerate(s for s in results.solvers if s not in colours):
+        colours[solver] = free[number % len(free)] if free else "#555555"
+    found = {}
+    for solver in results.solvers:
+        labels = set(results.runs.loc[results.runs["solver"] == solver, "label"])
+        for number, label in enumerate(sorted(labels, key=lambda label: (len(label), label))):
+            colour = colours[solver]
+            found[label] = Look(colour, DASHES[number % len(DASHES)], _ink(colour))
+    return found
+
+
+def _ink(colour: str) -> str:
+    """The colour, darkened until text in it stands out from white."""
+    rgb = np.array(to_rgb(colour))
+    while 1.05 / (_luminance(rgb) + 0.05) < _CONTRAST:
+        rgb = rgb * 0.93
+    return to_hex(tuple(rgb))
+
+
+def _luminance(rgb: NDArray[np.float64]) -> float:
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))

@@ -1,0 +1,800 @@
+"""The tables of a report: seconds and epochs to each accuracy, and the objective at the stop.
+
+A `Table` is plain text in cells, with the same numbers unrounded in `Table.records`;
+svmbench.report.markup prints it as Markdown, LaTeX and CSV.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pandas as pd
+
+from svmbench.report.read import SCHEMA_VERSION, Results
+from svmbench.statistics import (
+    OUTLIER_FACTOR,
+    expected_running_time,
+    format_value,
+    median,
+    median_interval,
+    outliers,
+    reached,
+)
+
+#: What is counted until the accuracy is reached: column of runs.csv and its name in words.
+_MEASURES = {"time": ("seconds_to_", "seconds"), "epochs": ("epochs_to_", "epochs")}
+
+#: States of runs that say nothing against the solver or the machine.
+_WELL = ("converged", "max_steps", "time_limit", "skipped")
+
+#: States of runs that did not fail but ran into a limit of the sweep.
+_OUT_OF_TIME = ("time_limit", "skipped")
+
+
+#: Columns of runs.csv that the repeats of a row share; fields of `Group` in this order.
+_ROW = ("dataset", "stand_in", "lambda", "solver", "label")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One field of a table.
+
+    Parameters
+    ----------
+    text : str
+    best : bool
+        Printed bold.
+    """
+
+    text: str
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Parameters
+    ----------
+    cells : tuple of Cell
+    opens : bool
+        Whether a new group (a λ) begins here.
+    """
+
+    cells: tuple[Cell, ...]
+    opens: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """The part of a table that deals with one data set.
+
+    Parameters
+    ----------
+    heading : str
+    facts : str
+        Size of the data and quality of the reference, in a line.
+    columns : tuple of str
+        The first two are text, all others numbers.
+    rows : tuple of Row
+    """
+
+    heading: str
+    facts: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, ready to be printed.
+
+    Parameters
+    ----------
+    kind : {'time', 'epochs', 'objective'}
+    title : str
+    header : tuple of str
+        Where and when, above the table.
+    warnings : tuple of str
+        What makes its numbers less trustworthy, above the table.
+    sections : tuple of Section
+        One a data set.
+    notes : tuple of str
+        How to read it, below.
+    records : DataFrame
+        The numbers, one row a cell or, for the objective, a row.
+    """
+
+    kind: str
+    title: str
+    header: tuple[str, ...]
+    warnings: tuple[str, ...]
+    sections: tuple[Section, ...]
+    notes: tuple[str, ...]
+    records: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Group:
+    """The repeats of one row: data set, λ and label.
+
+    Parameters
+    ----------
+    dataset : str
+    stand_in : bool
+    lam : float
+    solver, label : str
+    runs : DataFrame
+        In the order of the repeats.
+    """
+
+    dataset: str
+    stand_in: bool
+    lam: float
+    solver: str
+    label: str
+    runs: pd.DataFrame
+
+    def column(self, name: str) -> list[float]:
+        """A column's values, nan where there is none."""
+        return [float(value) for value in self.runs[name]]
+
+    def middle(self, name: str) -> float:
+        """Median of the values there are, nan when there are none."""
+        known = [value for value in self.column(name) if not math.isnan(value)]
+        return median(known) if known else math.nan
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the repeats of a row say about one threshold, in the table's unit.
+
+    Parameters
+    ----------
+    threshold : float
+    samples : tuple of float
+        +inf where the threshold was not reached.
+    median, low, high, coverage : float
+        Median, its interval, and how probable that is to hold the true one.
+    ert : float
+        Expected running time over the runs that were made.
+    at_least : float
+        Median with what each unsuccessful run had spent when it was stopped in place of
+        its unknown time: a lower bound where the median is +inf.
+    limit : str
+        What kept the unsuccessful runs from arriving, as the table prints it.
+    relapses : int
+        Runs that were above the threshold again after they had first reached it.
+    last_above_seconds : float
+        Median over those runs of the time they were last above; nan without any.
+    best : bool
+        Whether no other row of the group is faster beyond doubt.
+    """
+
+    threshold: float
+    samples: tuple[float, ...]
+    median: float
+    low: float
+    high: float
+    coverage: float
+    ert: float
+    at_least: float
+    limit: str
+    relapses: int
+    last_above_seconds: float
+    best: bool = False
+
+
+def build_tables(results: Results) -> list[Table]:
+    """Build the tables the sweep asks for.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    list of Table
+        Without those of time and epochs when the sweep has no accuracies to reach.
+    """
+    build = {"time": _threshold_table, "epochs": _threshold_table, "objective": _objective_table}
+    return [
+        build[kind](results, kind)
+        for kind in results.tables
+        if kind == "objective" or results.thresholds
+    ]
+
+
+def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
+    """The rows of every table: runs by data set, then λ (descending), then label.
+
+    Returns
+    -------
+    dict
+        Keys are (data set, whether it is a stand-in).
+    """
+    groups = []
+    for _, members in results.runs.groupby(list(_ROW), sort=False):
+        first = members.iloc[0]
+        dataset, stand_in, lam, solver, label = (first[name] for name in _ROW)
+        runs = members.sort_values("repeat", kind="stable")
+        groups.append(Group(dataset, stand_in, lam, solver, label, runs))
+    groups.sort(
+        key=lambda group: (
+            results.datasets.index(group.dataset),
+            group.stand_in,
+            -group.lam,
+            results.solvers.index(group.solver),
+            len(group.label),
+            group.label,
+        )
+    )
+    by_dataset: dict[tuple[str, bool], list[Group]] = {}
+    for group in groups:
+        by_dataset.setdefault((group.dataset, group.stand_in), []).append(group)
+    return by_dataset
+
+
+def heading(dataset: str, stand_in: bool) -> str:
+    """A data set's name, marked when it is not the real one."""
+    return f"{dataset} (STAND-IN)" if stand_in else dataset
+
+
+def short(number: float, digits: int = 6) -> str:
+    """A parameter as one would write it: ``0.01``, ``1e-4``, ``250``."""
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    if 1e-3 <= abs(number) < 1e6:
+        return f"{number:.{digits}g}"
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
+
+
+def regularisation(lam: float, C: float) -> str:
+    """λ, with C beside it when C is the rounder number."""
+    if math.isclose(float(short(lam, 3)), lam, rel_tol=1e-9):
+        return short(lam)
+    return f"{short(lam, 3)} (C = {short(C, 4)})"
+
+
+# ---------------------------------------------------------------- time and epochs
+
+
+def _threshold_table(results: Results, kind: str) -> Table:
+    grouped = group_runs(results)
+    summaries = {
+        key: _mark_best(groups, [_summaries(group, results, kind) for group in groups])
+        for key, groups in grouped.items()
+    }
+    unit = _MEASURES[kind][1]
+    everything = [
+        (group, summary)
+        for key, groups in grouped.items()
+        for group, row in zip(groups, summaries[key], strict=True)
+        for summary in row
+    ]
+    return Table(
+        kind=kind,
+        title=f"{results.name}: {unit} to relative accuracy ε",
+        header=_header(results),
+        warnings=_warnings(results, everything if kind == "time" else ()),
+        sections=tuple(
+            _threshold_section(results, *key, groups, summaries[key], kind)
+            for key, groups in grouped.items()
+        ),
+        notes=tuple(_threshold_notes(kind, everything)),
+        records=pd.DataFrame([_threshold_record(*pair, unit) for pair in everything]),
+    )
+
+
+def _summaries(group: Group, results: Results, kind: str) -> list[Summary]:
+    return [_summary(group, threshold, kind) for threshold in results.thresholds]
+
+
+def _summary(group: Group, threshold: float, kind: str) -> Summary:
+    prefix, unit = _MEASURES[kind]
+    times = group.column(f"{prefix}{threshold!r}")
+    samples = tuple(math.inf if math.isnan(time) else time for time in times)
+    low, high, coverage = median_interval(samples)
+    states = list(group.runs["state"])
+    spent = group.column("train_seconds" if kind == "time" else "epochs")
+    made = [at for at, state in enumerate(states) if state != "skipped"]
+    relapses = [
+        above
+        for first, above in zip(
+            group.column(f"seconds_to_{threshold!r}"),
+            group.column(f"last_above_seconds_{threshold!r}"),
+            strict=True,
+        )
+        if above > first  # False when either is nan
+    ]
+    return Summary(
+        threshold=threshold,
+        samples=samples,
+        median=median(samples),
+        low=low,
+        high=high,
+        coverage=coverage,
+        ert=expected_running_time(
+            [samples[at] for at in made], [_or_zero(spent[at]) for at in made]
+        ),
+        at_least=_at_least(group, samples, states, spent, unit),
+        limit=_limit(group, samples, states),
+        relapses=len(relapses),
+        last_above_seconds=median(relapses) if relapses else math.nan,
+    )
+
+
+def _at_least(
+    group: Group,
+    samples: Sequence[float],
+    states: Sequence[str],
+    spent: Sequence[float],
+    unit: str,
+) -> float:
+    """Median of the samples with what was spent in place of what was not reached.
+
+    A skipped repeat is taken to run into the limit like the one it was skipped for.
+    """
+    stopped = [s for s, state in zip(spent, states, strict=True) if state == "time_limit"]
+    limits = group.column("limit_seconds") if unit == "seconds" else [math.nan] * len(states)
+    known = []
+    for sample, state, expense, limit in zip(samples, states, spent, limits, strict=True):
+        if math.isfinite(sample):
+            known.append(sample)
+        elif state in _OUT_OF_TIME and not math.isnan(limit):
+            known.append(limit)
+        elif state == "skipped":
+            known.append(min(map(_or_zero, stopped), default=0.0))
+        else:
+            known.append(_or_zero(expense))
+    return median(known)
+
+
+def _limit(group: Group, samples: Sequence[float], states: Sequence[str]) -> str:
+    """In words, what most of the runs that did not arrive ended in."""
+    short_of = [state for sample, state in zip(samples, states, strict=True) if sample == math.inf]
+    if not short_of:
+        return ""
+    counted = Counter("time_limit" if state in _OUT_OF_TIME else state for state in short_of)
+    state = counted.most_common(1)[0][0]
+    missed = group.runs[[sample == math.inf for sample in samples]]
+    if state == "time_limit" and not math.isnan(limit := missed["limit_seconds"].min()):
+        return f"≥ {short(limit)} s"
+    if state == "max_steps" and not math.isnan(limit := missed["max_epochs"].min()):
+        return f"≥ {short(limit)} epochs"
+    if state == "converged":
+        return "stopped before"  # by the solver's own rule or certificate
+    return state.replace("_", " ")
+
+
+def _or_zero(value: float) -> float:
+    return 0.0 if math.isnan(value) else value
+
+
+def _mark_best(groups: Sequence[Group], rows: list[list[Summary]]) -> list[list[Summary]]:
+    """Mark, for each λ and threshold, the least median and those it does not clearly beat."""
+    marked = [list(row) for row in rows]
+    for lam in {group.lam for group in groups}:
+        members = [at for at, group in enumerate(groups) if group.lam == lam]
+        for column in range(len(rows[0])):
+            finite = [at for at in members if math.isfinite(rows[at][column].median)]
+            if not finite:
+                continue
+            leader = min((rows[at][column] for at in finite), key=lambda summary: summary.median)
+            for at in finite:
+                summary = rows[at][column]
+                overlaps = summary.low <= leader.high or summary.median == leader.median
+                marked[at][column] = replace(summary, best=overlaps)
+    return marked
+
+
+def _threshold_section(
+    results: Results,
+    dataset: str,
+    stand_in: bool,
+    groups: Sequence[Group],
+    summaries: Sequence[Sequence[Summary]],
+    kind: str,
+) -> Section:
+    unfinished = any(summary.limit for row in summaries for summary in row)
+    columns = ("λ", "solver", *(f"ε = {short(t)}" for t in results.thresholds))
+    rows = []
+    for group, row, opens in zip(groups, summaries, _opens(groups), strict=True):
+        cells = [*_row_head(group, opens), *(_threshold_cell(s, kind) for s in row)]
+        if unfinished:
+            cells.append(Cell(_at_stop(group) if any(s.limit for s in row) else ""))
+        rows.append(Row(tuple(cells), opens))
+    return Section(
+        heading(dataset, stand_in),
+        _facts(groups),
+        (*columns, "ε at stop") if unfinished else columns,
+        tuple(rows),
+    )
+
+
+def _threshold_cell(summary: Summary, kind: str) -> Cell:
+    partly = reached(summary.samples) if summary.limit else ""
+    if math.isfinite(summary.median):
+        parts = [_with_interval(summary.median, summary.low, summary.high)]
+    else:
+        parts = [summary.limit]
+    if partly and len(summary.samples) > 1:
+        parts.append(partly)
+    if partly and math.isfinite(summary.ert):
+        parts.append(f"ERT {format_value(summary.ert, math.nan, math.nan)}")
+    text = ", ".join(parts)
+    if summary.relapses:
+        above = format_value(summary.last_above_seconds, math.nan, math.nan)
+        text += f" †{above}" if kind == "time" else " †"
+    return Cell(text, summary.best)
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    """``1.23 [1.20, 1.31]``; the value alone when the interval has no width."""
+    if low == high:
+        return format_value(value, math.nan, math.nan)
+    ends = f"{format_value(low, low, high)}, {format_value(high, low, high)}"
+    return f"{format_value(value, low, high)} [{ends}{']' if math.isfinite(high) else ')'}"
+
+
+def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
+    record = _record_head(group) | {
+        "accuracy": summary.threshold,
+        f"median_{unit}": _finite(summary.median),
+        f"low_{unit}": _finite(summary.low),
+        f"high_{unit}": _finite(summary.high),
+        "interval_coverage": summary.coverage,
+        "reached": sum(map(math.isfinite, summary.samples)),
+        "runs": len(summary.samples),
+        f"ert_{unit}": _finite(summary.ert),
+        f"at_least_{unit}": summary.at_least,
+        "limit": summary.limit.replace("≥ ", ""),
+        "best": summary.best,
+        "relapsed_runs": summary.relapses,
+        "last_above_seconds": summary.last_above_seconds,
+        "final_accuracy": group.middle("accuracy"),
+    }
+    return record | _state_counts(group)
+
+
+def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
+    yield (
+        "ε is (P(w) − D_ref)/D_ref with a certified lower bound D_ref on the optimum. The harness "
+        "sees it, the solver does not: the stop is an oracle's, the same for every solver."
+    )
+    if kind == "time":
+        yield (
+            "Seconds of training, set-up included; evaluation, reading and writing excluded. "
+            "First checkpoint at or below ε; checkpoints lie at most 10 % of the presentations "
+            "apart, or one step for methods with longer steps."
+        )
+    else:
+        yield (
+            "An epoch is m presentations of a row. First checkpoint at or below ε; checkpoints lie "
+            "at most 10 % apart, or one step for methods with longer steps."
+        )
+    yield from _interval_notes(everything)
+    yield (
+        "Bold: the least median of its λ and ε, and every other whose interval overlaps that "
+        "one's (with single runs: the least alone)."
+    )
+    if any(summary.limit for _, summary in everything):
+        yield (
+            "A run that does not arrive counts as +∞ in the median. ≥ T: the median was not "
+            "reached when the limit T of the sweep (seconds or epochs) ended the runs; it is no "
+            "measurement of T. k of n: runs that arrived. ERT: expected time of restarting until "
+            "one arrives, over the runs that were made. ε at stop: median accuracy at the last "
+            "checkpoint."
+        )
+    if any(summary.relapses for _, summary in everything):
+        last = "; the number is when, in seconds, they last were (median)" if kind == "time" else ""
+        yield f"†: some runs were above ε again after they had first reached it{last}."
+    if any(state == "skipped" for group, _ in everything for state in group.runs["state"]):
+        yield (
+            "Repeats are not made once a repeat of the same cell ran into the time limit; they "
+            "count among the n as not reached."
+        )
+
+
+def _interval_notes(everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
+    coverages = {len(summary.samples): summary.coverage for _, summary in everything}
+    if set(coverages) == {1}:
+        yield "Single runs: there is no interval, and no evidence of a difference."
+        return
+    described = ", ".join(
+        f"{100 * coverage:.1f} % for {runs} runs"
+        for runs, coverage in sorted(coverages.items())
+        if runs > 1
+    )
+    yield (
+        "Median over the repeats, with [the interval] of two order statistics that needs no "
+        f"assumption on the distribution; its coverage is {described}. A number without brackets "
+        "is a single run's or was the same in all runs."
+    )
+
+
+# ---------------------------------------------------------------- objective
+
+
+def _objective_table(results: Results, kind: str) -> Table:
+    grouped = group_runs(results)
+    rows = [group for groups in grouped.values() for group in groups]
+    return Table(
+        kind=kind,
+        title=f"{results.name}: objective at the stop",
+        header=_header(results),
+        warnings=_warnings(results, ()),
+        sections=tuple(_objective_section(*key, groups) for key, groups in grouped.items()),
+        notes=tuple(_objective_notes(rows)),
+        records=pd.DataFrame([_objective_record(group) for group in rows]),
+    )
+
+
+def _objective_samples(group: Group, column: str) -> list[float]:
+    """A column at the stop: +inf for diverged runs, nothing for runs without a value."""
+    return [
+        math.inf if state == "diverged" else value
+        for value, state in zip(group.column(column), group.runs["state"], strict=True)
+        if state == "diverged" or not math.isnan(value)
+    ]
+
+
+def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) -> Section:
+    tested = any(not math.isnan(group.middle("test_error")) for group in groups)
+    certified = any(not math.isnan(group.middle("gap")) for group in groups)
+    columns = ["λ", "solver", "P(w)", "ε", "train error %"]
+    columns += ["test error %"] * tested + ["own gap"] * certified + ["ended"]
+    rows = []
+    for group, opens in zip(groups, _opens(groups), strict=True):
+        if opens:
+            rows.append(Row(_reference_cells(group, len(columns)), opens=True))
+        cells = [*_row_head(group, opens=False), Cell(_primal_text(group))]
+        cells.append(Cell(_spread(_objective_samples(group, "accuracy"))))
+        cells.append(Cell(_spread([100 * e for e in _known(group, "train_error")])))
+        if tested:
+            cells.append(Cell(_spread([100 * e for e in _known(group, "test_error")])))
+        if certified:
+            cells.append(Cell(_spread(_known(group, "gap"))))
+        cells.append(Cell(_ended(group)))
+        rows.append(Row(tuple(cells)))
+    return Section(heading(dataset, stand_in), _facts(groups), tuple(columns), tuple(rows))
+
+
+def _reference_cells(group: Group, width: int) -> tuple[Cell, ...]:
+    """The row that opens a λ: the certified interval of its optimum."""
+    dual, primal = group.middle("reference_dual"), group.middle("reference_primal")
+    interval = f"[{_digits_apart(dual, primal)}, {_digits_apart(primal, dual)}]"
+    head = (Cell(_lambda(group)), Cell("P* (certified)"))
+    known = Cell(interval if not math.isnan(primal) else f"≥ {dual:.9g}")
+    gap = group.middle("reference_gap")
+    filled = (*head, known, Cell("" if math.isnan(gap) else f"≤ {gap:.1e}"))
+    return (*filled, *[Cell("")] * (width - len(filled)))
+
+
+def _primal_text(group: Group) -> str:
+    samples = _objective_samples(group, "primal")
+    if not samples:
+        return "–"
+    middle = median(samples)
+    if not math.isfinite(middle):
+        return "diverged"
+    text = _digits_apart(middle, group.middle("reference_dual"))
+    return (
+        text if len(samples) == len(group.runs) else f"{text}, {len(samples)} of {len(group.runs)}"
+    )
+
+
+def _digits_apart(value: float, other: float) -> str:
+    """A number with digits enough to show two of its difference from another one."""
+    if math.isnan(value):
+        return "–"
+    leading = math.floor(math.log10(abs(value))) if value else 0
+    difference = abs(value - other)
+    places = 1 - math.floor(math.log10(difference)) if difference > 0 else 15 - leading
+    return f"{value:.{min(max(places, 3 - leading, 0), 15 - leading)}f}"
+
+
+def _known(group: Group, column: str) -> list[float]:
+    return [value for value in group.column(column) if not math.isnan(value)]
+
+
+def _spread(samples: Sequence[float]) -> str:
+    if not samples:
+        return "–"
+    return _with_interval(median(samples), *median_interval(samples)[:2])
+
+
+def _at_stop(group: Group) -> str:
+    samples = _objective_samples(group, "accuracy")
+    return format_value(median(samples), math.nan, math.nan) if samples else "–"
+
+
+def _ended(group: Group) -> str:
+    counts = Counter(group.runs["state"])
+    return ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.most_common())
+
+
+def _objective_record(group: Group) -> dict[str, Any]:
+    record = _record_head(group) | {
+        "reference_dual": group.middle("reference_dual"),
+        "reference_primal": group.middle("reference_primal"),
+        "reference_gap": group.middle("reference_gap"),
+    }
+    columns = {
+        "primal": _objective_samples(group, "primal"),
+        "accuracy": _objective_samples(group, "accuracy"),
+        "train_error": _known(group, "train_error"),
+        "test_error": _known(group, "test_error"),
+        "own_gap": _known(group, "gap"),
+    }
+    for name, samples in columns.items():
+        low, high, coverage = median_interval(samples) if samples else (math.nan,) * 3
+        record |= {
+            f"{name}_median": _finite(median(samples)) if samples else math.nan,
+            f"{name}_low": _finite(low),
+            f"{name}_high": _finite(high),
+            f"{name}_interval_coverage": coverage,
+            f"{name}_runs": len(samples),
+        }
+    return record | {"runs": len(group.runs)} | _state_counts(group)
+
+
+def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
+    yield (
+        "Medians over the repeats at the last checkpoint of each run, with [the interval] of two "
+        "order statistics. P(w) has digits enough to show where it differs from the certified "
+        "lower bound D_ref; ε is (P(w) − D_ref)/D_ref."
+    )
+    yield "P* lies in [D_ref, P_ref]; the ε beside it is the relative gap of the two."
+    if any(not math.isnan(group.middle("gap")) for group in groups):
+        yield (
+            "own gap: (P − D)/D with the solver's own dual value D, for solvers that have one; "
+            "–: it has none, or D ≤ 0."
+        )
+    if any("diverged" in set(group.runs["state"]) for group in groups):
+        yield "A diverged run counts as +∞ in the medians of P and ε."
+    if any(_objective_short(group) for group in groups):
+        yield "k of n: runs that have an objective at all."
+
+
+def _objective_short(group: Group) -> bool:
+    return 0 < len(_objective_samples(group, "primal")) < len(group.runs)
+
+
+# ---------------------------------------------------------------- common to all
+
+
+def _opens(groups: Sequence[Group]) -> list[bool]:
+    return [at == 0 or group.lam != groups[at - 1].lam for at, group in enumerate(groups)]
+
+
+def _lambda(group: Group) -> str:
+    return regularisation(group.lam, float(group.runs["C"].iloc[0]))
+
+
+def _row_head(group: Group, opens: bool) -> tuple[Cell, Cell]:
+    return Cell(_lambda(group) if opens else ""), Cell(group.label)
+
+
+def _record_head(group: Group) -> dict[str, Any]:
+    first = group.runs.iloc[0]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "dataset": group.dataset,
+        "stand_in": group.stand_in,
+        "solver": group.solver,
+        "label": group.label,
+        "loss": first["loss"],
+        "lambda": group.lam,
+        "C": first["C"],
+        "threads": int(threads) if not math.isnan(threads := first["threads"]) else None,
+    }
+
+
+def _state_counts(group: Group) -> dict[str, str]:
+    """``converged:5 time_limit:2``, for the machine-readable tables."""
+    counts = Counter(group.runs["state"])
+    return {"states": " ".join(f"{state}:{counts[state]}" for state in sorted(counts))}
+
+
+def _finite(value: float) -> float:
+    """Infinity is never written to a file: the field is empty."""
+    return value if math.isfinite(value) else math.nan
+
+
+def _facts(groups: Sequence[Group]) -> str:
+    first = groups[0].runs.iloc[0]
+    gaps = [gap for group in groups if not math.isnan(gap := group.middle("reference_gap"))]
+    parts = [
+        f"m = {first['m']:,.0f}",
+        f"d = {first['d']:,.0f}",
+        f"nonzeros = {first['nnz']:,.0f}",
+        f"{first['loss']} loss",
+    ]
+    if gaps:
+        parts.append(f"relative gap of the references ≤ {max(gaps):.1e}")
+    if any(group.middle("reference_dual") <= 0 for group in groups):
+        parts.append("D_ref = 0 for some λ: accuracy there is absolute")
+    return ", ".join(parts)
+
+
+def _header(results: Results) -> tuple[str, ...]:
+    """Where, when and how often, in two lines at most."""
+    return tuple(filter(None, (_provenance(results), _repeats(results))))
+
+
+def _provenance(results: Results) -> str:
+    environment = results.environment
+    cpu = environment.get("cpu")
+    if isinstance(cpu, dict):
+        cpu = cpu.get("model") or cpu.get("name")
+    date = str(environment.get("recorded") or environment.get("date") or "")[:10]
+    version = environment.get("svmbench")
+    parts = [
+        str(cpu) if cpu else "",
+        _threads(results),
+        date,
+        f"svmbench {version}" if version else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _threads(results: Results) -> str:
+    counts = sorted({int(count) for count in results.runs["threads"].dropna()})
+    if not counts:
+        return ""
+    return f"{' or '.join(map(str, counts))} thread{'' if counts == [1] else 's'}"
+
+
+def _repeats(results: Results) -> str:
+    return f"{results.repeats} repeat{'' if results.repeats == 1 else 's'} of each run"
+
+
+def _warnings(results: Results, everything: Iterable[tuple[Group, Summary]]) -> tuple[str, ...]:
+    runs = results.runs
+    found = []
+    names = list(dict.fromkeys(runs.loc[runs["stand_in"], "dataset"]))
+    if names:
+        found.append(
+            f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
+            "not the data set itself."
+        )
+    if contended := int(runs["contended"].sum()):
+        found.append(
+            f"{contended} of {len(runs)} runs shared the machine with others (contended): their "
+            "times are not comparable."
+        )
+    cells = runs.groupby(list(_ROW)).size()
+    if (short_of := int((cells < results.repeats).sum())) and results.repeats > 1:
+        found.append(
+            f"The sweep is not finished: {short_of} of {len(cells)} rows have fewer than "
+            f"{results.repeats} repeats."
+        )
+    ill = Counter(state for state in runs["state"] if state not in _WELL)
+    if ill:
+        ends = ", ".join(f"{n} {state.replace('_', ' ')}" for state, n in ill.most_common())
+        found.append(f"{ill.total()} of {len(runs)} runs did not end well: {ends}.")
+    found += _noise(everything)
+    return tuple(found)
+
+
+def _noise(everything: Iterable[tuple[Group, Summary]]) -> Iterator[str]:
+    """Cells with a run far above the median, and how many of those runs came first."""
+    cells = noisy = first = 0
+    for _, summary in everything:
+        if sum(map(math.isfinite, summary.samples)) < 3:
+            continue
+        cells += 1
+        slow = outliers(summary.samples)
+        noisy += bool(slow)
+        first += bool(slow) and slow[0] == 0
+    if noisy:
+        yield (
+            f"{noisy} of {cells} times come with a run above {OUTLIER_FACTOR:g} × their median; "
+            f"in {first} of them it is the first repeat. All samples are kept."
+        )

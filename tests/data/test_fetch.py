@@ -1,0 +1,182 @@
+"""Raw files are found in the mirror, among downloads, or on a server of the test's own."""
+
+import bz2
+import hashlib
+import lzma
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from svmbench.data import fetch
+from svmbench.data.catalogue import DataFile
+from svmbench.data.fetch import check_sha256, downloads, locate
+from svmbench.errors import DataError
+
+TEXT = b"+1 1:1\n-1 2:1\n"
+SHA256 = hashlib.sha256(TEXT).hexdigest()
+
+
+@pytest.fixture(autouse=True)
+def places(tmp_path, monkeypatch):
+    """An empty mirror, an empty cache, and no proxy between the test and its server."""
+    (tmp_path / "mirror").mkdir()
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path / "mirror"))
+    monkeypatch.delenv("SVMBENCH_OFFLINE", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return tmp_path
+
+
+class Handler(SimpleHTTPRequestHandler):
+    def log_message(self, *_args):
+        pass
+
+    def send_head(self):
+        if self.path.startswith("/short/"):
+            self.send_response(200)
+            self.send_header("Content-Length", "1000")
+            self.end_headers()
+            self.wfile.write(TEXT)
+            return None
+        return super().send_head()
+
+
+@pytest.fixture
+def server(tmp_path):
+    """Address and folder of a server on this machine."""
+    folder = tmp_path / "www"
+    folder.mkdir()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as http:
+        thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{http.server_port}", folder
+        http.shutdown()
+        thread.join()
+
+
+def wanted(*urls, sha256=SHA256):
+    return DataFile(file="rows", urls=urls, sha256=sha256)
+
+
+def refusal(call, *args, **kwargs):
+    with pytest.raises(DataError) as caught:
+        call(*args, **kwargs)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("suffix", ["", ".xz", ".bz2", ".gz"])
+@pytest.mark.parametrize("place", ["mirror", "cache/files"])
+def test_a_file_on_this_machine(places, suffix, place):
+    path = places / place / f"rows{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"")
+    assert locate("set", wanted("http://127.0.0.1:9/rows")) == path
+
+
+def test_the_mirror_goes_first(places):
+    for folder in (places / "mirror", downloads()):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "rows").write_bytes(TEXT)
+    assert locate("set", wanted()).parent == places / "mirror"
+
+
+def test_download(server, monkeypatch):
+    url, folder = server
+    (folder / "rows.bz2").write_bytes(bz2.compress(TEXT))
+    path = locate("set", wanted(f"{url}/rows.bz2"))
+    assert path == downloads() / "rows.bz2"
+    assert bz2.decompress(path.read_bytes()) == TEXT
+    monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
+    assert locate("set", wanted(f"{url}/rows.bz2")) == path
+    assert [entry.name for entry in downloads().iterdir()] == ["rows.bz2"]
+
+
+def test_download_with_a_progress_bar(server, monkeypatch, capsys):
+    url, folder = server
+    (folder / "rows").write_bytes(TEXT)
+    monkeypatch.setattr(fetch.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert locate("set", wanted(f"{url}/rows")).read_bytes() == TEXT
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "rows" in captured.err
+
+
+def test_addresses_are_tried_in_turn(server):
+    url, folder = server
+    (folder / "other").mkdir()
+    (folder / "other" / "rows").write_bytes(b"<html>not here</html>")
+    (folder / "rows.xz").write_bytes(lzma.compress(TEXT))
+    urls = (f"{url}/absent/rows", f"{url}/other/rows", f"{url}/short/rows", f"{url}/rows.xz")
+    assert locate("set", wanted(*urls)) == downloads() / "rows.xz"
+    assert [entry.name for entry in downloads().iterdir()] == ["rows.xz"]
+
+
+def test_nothing_is_kept_of_what_is_not_the_file(server):
+    url, folder = server
+    (folder / "rows").write_bytes(b"1 1:1\n")
+    (folder / "rows.xz").write_bytes(b"not xz")
+    urls = [f"{url}/rows", f"{url}/rows.xz", f"{url}/short/rows", f"{url}/gone/rows"]
+    message = refusal(locate, "set", wanted(*urls))
+    assert f"{url}/rows: not the expected rows: its text has sha256 " in message
+    assert f" not {SHA256}" in message
+    assert f"{url}/rows.xz: truncated or corrupt" in message
+    assert "404" in message
+    assert list(downloads().iterdir()) == []
+
+
+def test_file_of_unknown_hash_is_taken_whole_or_not(server):
+    url, folder = server
+    (folder / "rows").write_bytes(b"anything")
+    short = wanted(f"{url}/short/rows", sha256=None)
+    assert "rows is missing" in refusal(locate, "set", short)
+    assert locate("set", wanted(f"{url}/rows", sha256=None)).read_bytes() == b"anything"
+
+
+def test_server_that_does_not_answer():
+    message = refusal(locate, "set", wanted("http://127.0.0.1:9/rows"))
+    assert "http://127.0.0.1:9/rows: " in message
+    assert "refused" in message
+
+
+@pytest.mark.parametrize("how", ["argument", "environment"])
+def test_missing_file(places, monkeypatch, how):
+    if how == "environment":
+        monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
+    message = refusal(locate, "set", wanted("https://example.org/rows"), offline=how == "argument")
+    assert message == (
+        "set: rows is missing (the network is not to be used); put rows from"
+        f" https://example.org/rows, plain or .xz, .bz2, .gz, into {places / 'mirror'}"
+        f" (SVMBENCH_MIRROR) or into {downloads()}, or run 'svmbench run configs/smoke.yaml',"
+        " which needs only data that comes with svmbench"
+    )
+
+
+def test_missing_file_without_a_mirror_or_an_address(monkeypatch):
+    monkeypatch.delenv("SVMBENCH_MIRROR")
+    message = refusal(locate, "set", wanted())
+    assert "it has no address" in message
+    assert "into a folder that SVMBENCH_MIRROR names or into" in message
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [("1", True), ("true", True), ("0", False), ("", False), ("no", False)]
+)
+def test_offline_by_environment(monkeypatch, value, expected):
+    monkeypatch.setenv("SVMBENCH_OFFLINE", value)
+    assert fetch.offline_asked() is expected
+
+
+def test_wrong_hash():
+    check_sha256("here", wanted(), SHA256)
+    check_sha256("here", wanted(sha256=None), "whatever")
+    message = refusal(check_sha256, "here/rows", wanted(), "0" * 64)
+    assert message == (
+        f"here/rows: not the expected rows: its text has sha256 {'0' * 64}, not {SHA256};"
+        " replace or delete it"
+    )

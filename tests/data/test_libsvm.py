@@ -1,0 +1,186 @@
+"""Files of LIBSVM text: compression, labels, and one clear line for what is wrong."""
+
+import bz2
+import csv
+import gzip
+import hashlib
+import lzma
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from svmbench.data.libsvm import parse_libsvm, read_libsvm, text_sha256
+from svmbench.errors import DataError
+
+TEXT = b"+1 1:0.5 3:2\n-1\n+1 2:1e-2 # a comment\r\n"
+PACK = {"": bytes, ".xz": lzma.compress, ".bz2": bz2.compress, ".gz": gzip.compress}
+
+
+def write(folder, content, name="rows.libsvm"):
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def refusal(call, *args, **kwargs):
+    with pytest.raises(DataError) as caught:
+        call(*args, **kwargs)
+    message = str(caught.value)
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("suffix", PACK)
+def test_compressions_give_the_same_rows(tmp_path, suffix):
+    data = read_libsvm(write(tmp_path, PACK[suffix](TEXT), f"rows.libsvm{suffix}"))
+    assert data.rows.dot(np.array([1.0, 10.0, 100.0])) == pytest.approx([200.5, 0.0, 0.1])
+    assert data.labels.tolist() == [1, -1, 1]
+    assert data.n_features == 3
+    assert data.name == "rows.libsvm"
+    assert data.provenance.source == "rows.libsvm"
+    assert data.provenance.sha256 == hashlib.sha256(TEXT).hexdigest()
+
+
+def test_text_longer_than_a_chunk(tmp_path):
+    line = b"-1 1:1 2:-0.125\n+1 3:7\n"
+    count = (10 << 20) // len(line)
+    path = write(tmp_path, gzip.compress(line * count, 1), "long.gz")
+    data = read_libsvm(path)
+    assert data.n_samples == 2 * count
+    assert data.labels.sum() == 0
+    assert data.rows.dot(np.ones(3)).sum() == count * (0.875 + 7)
+    assert data.provenance.sha256 == text_sha256(path) == hashlib.sha256(line * count).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("given", "positive", "expected"),
+    [
+        ("-1 +1 -1", None, [-1, 1, -1]),
+        ("0 1 0", None, [-1, 1, -1]),
+        ("1 2 1", None, [-1, 1, -1]),
+        ("3.5 -2 3.5", None, [1, -1, 1]),
+        ("1 1", None, [1, 1]),
+        ("0 0", None, [-1, -1]),
+        ("-1 -1", None, [-1, -1]),
+        ("-1 +1", -1, [1, -1]),
+        ("1 2 3 2", 2, [-1, 1, -1, 1]),
+        ("1 2 3 2", (1, 3), [1, -1, 1, -1]),
+        ("7 7", 7, [1, 1]),
+    ],
+)
+def test_labels(tmp_path, given, positive, expected):
+    rows = "".join(f"{label} 1:1\n" for label in given.split())
+    data = read_libsvm(write(tmp_path, rows.encode()), positive=positive)
+    assert data.labels.tolist() == expected
+    assert data.labels.dtype == np.int8
+
+
+@pytest.mark.parametrize("given", ["1 2 3", "7 7", "2"])
+def test_labels_that_do_not_tell(tmp_path, given):
+    path = write(tmp_path, "".join(f"{label} 1:1\n" for label in given.split()).encode())
+    message = refusal(read_libsvm, path)
+    assert message.startswith(f"{path}: cannot tell which of the labels ")
+    assert ", ".join(sorted(set(given.split()))) in message
+    assert message.endswith("state it as 'positive'")
+
+
+def test_many_labels_are_cut_short(tmp_path):
+    path = write(tmp_path, b"".join(b"%d 1:1\n" % k for k in range(1000)))
+    assert "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, ... is +1" in refusal(read_libsvm, path)
+
+
+def test_positive_label_that_no_row_bears(tmp_path):
+    message = refusal(read_libsvm, write(tmp_path, TEXT), positive=(3, 4))
+    assert "no row is labelled 3, 4" in message
+    assert "the labels are -1, 1" in message
+
+
+def test_declared_width(tmp_path):
+    path = write(tmp_path, TEXT)
+    assert read_libsvm(path, n_features=9).n_features == 9
+    assert refusal(read_libsvm, path, n_features=2).startswith(f"{path}:1:10: index 3 in data of 2")
+
+
+def test_zero_rows_are_kept_and_explicit_zeros_are_not(tmp_path):
+    path = write(tmp_path, b"1 1:0 2:0.0\n-1\n1 4:-0\n")
+    data = read_libsvm(path)
+    assert (data.n_samples, data.nnz, data.n_features) == (3, 0, 4)
+    assert data.rows.norms2().tolist() == [0.0, 0.0, 0.0]
+    assert parse_libsvm(path).zeros == 3
+
+
+def test_rows_without_any_feature(tmp_path):
+    data = read_libsvm(write(tmp_path, b"1\n-1\n"))
+    assert (data.n_samples, data.n_features) == (2, 0)
+    assert data.rows.m == 2
+
+
+def test_double_precision_on_request(tmp_path):
+    path = write(tmp_path, b"1 1:0.1\n-1 900:2\n" * 3)
+    assert read_libsvm(path).values.dtype == np.float32
+    data = read_libsvm(path, dtype="float64")
+    assert data.values.tolist() == [0.1, 2.0] * 3
+
+
+def test_position_of_a_fault(tmp_path):
+    path = write(tmp_path, lzma.compress(b"# head\n" + TEXT + b"-1 2:nan\n"), "rows.xz")
+    assert refusal(read_libsvm, path).startswith(f"{path}:5:6: value 'nan' is not finite")
+
+
+@pytest.mark.parametrize("suffix", PACK)
+@pytest.mark.parametrize("content", [b"", b"\n  \n# nothing\n"])
+def test_no_rows(tmp_path, suffix, content):
+    path = write(tmp_path, PACK[suffix](content), f"empty{suffix}")
+    assert refusal(read_libsvm, path) == f"{path}: no rows; a data set needs at least one"
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".bz2", ".gz"])
+@pytest.mark.parametrize("keep", [0.3, 0.6, 0.97])
+def test_truncated_archive(tmp_path, suffix, keep):
+    rng = np.random.default_rng(0)
+    text = b"".join(b"1 1:%d\n" % x for x in rng.integers(1, 1 << 30, 2000))
+    packed = PACK[suffix](text)
+    path = write(tmp_path, packed[: int(keep * len(packed))], f"rows{suffix}")
+    message = refusal(read_libsvm, path)
+    assert message.startswith(f"{path}: truncated or corrupt (")
+    assert message.endswith("fetch it again")
+
+
+@pytest.mark.parametrize("suffix", [".xz", ".bz2", ".gz"])
+def test_archive_that_is_none_or_damaged(tmp_path, suffix):
+    assert "truncated or corrupt" in refusal(read_libsvm, write(tmp_path, TEXT, f"rows{suffix}"))
+    packed = bytearray(PACK[suffix](TEXT * 100))
+    packed[len(packed) // 2] ^= 0x55
+    path = write(tmp_path, bytes(packed), f"bad{suffix}")
+    assert refusal(read_libsvm, path).startswith(f"{path}")
+
+
+def test_paths_that_are_no_file(tmp_path):
+    missing = tmp_path / "absent.xz"
+    assert refusal(read_libsvm, missing) == f"{missing}: no such file; check the path"
+    assert refusal(read_libsvm, tmp_path).startswith(f"{tmp_path}: Is a directory")
+
+
+def manifest():
+    folder = os.environ.get("SVMBENCH_MIRROR")
+    if not folder or not (Path(folder) / "MANIFEST.tsv").is_file():
+        pytest.skip("SVMBENCH_MIRROR names no folder with real data and a MANIFEST.tsv")
+    with (Path(folder) / "MANIFEST.tsv").open(encoding="utf-8") as stream:
+        rows = {row["name"]: row for row in csv.DictReader(stream, delimiter="\t")}
+    return Path(folder), rows
+
+
+@pytest.mark.parametrize("name", ["a9a", "a9a.t", "mushrooms", "heart_scale", "covtype.20k"])
+def test_real_files_are_as_their_manifest_says(name):
+    folder, rows = manifest()
+    facts = rows.get(name)
+    if facts is None:
+        pytest.skip(f"the mirror has no {name}")
+    data = read_libsvm(folder / facts["file"], positive=1)
+    assert data.provenance.sha256 == facts["sha256_uncompressed"]
+    stored = np.count_nonzero(data.values) if data.indices is None else data.nnz
+    found = (data.n_samples, data.n_features, stored, np.count_nonzero(data.labels == 1))
+    stated = tuple(int(facts[key]) for key in ("rows", "features", "nnz", "positives"))
+    assert found == stated

@@ -1,0 +1,238 @@
+"""The compiled parser against its plain twin, whatever the text and however it is cut."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from twins import libsvm as twin
+
+from svmbench.kernels.libsvm import ParseError, Parser
+
+# --- texts -------------------------------------------------------------------------
+
+digit_runs = st.text("0123456789", min_size=1, max_size=25)
+
+
+@st.composite
+def decimals(draw):
+    """Numbers as people and programs write them, many beyond the exact fast path."""
+    whole, fraction = draw(digit_runs), draw(digit_runs)
+    mantissa = draw(st.sampled_from([whole, f"{whole}.", f".{fraction}", f"{whole}.{fraction}"]))
+    exponent = draw(st.one_of(st.just(""), st.integers(-330, 300).map(lambda e: f"e{e:+d}")))
+    return draw(st.sampled_from(["", "-", "+"])) + mantissa + exponent
+
+
+values = st.one_of(
+    st.sampled_from(["1", "0", "-0.0", "0.5", "16777217", "0.1000000", "1E3"]),
+    st.floats(allow_nan=False, allow_infinity=False).map(repr),
+    st.floats(-10, 10).map(lambda x: f"{x:.6g}"),
+    decimals(),
+)
+blanks = st.text(" \t", min_size=1, max_size=2)
+ends = st.sampled_from(["\n", "\r\n", " \n", "\t# 1:nan\n", "#\r\n"])
+
+
+@st.composite
+def lines(draw):
+    if draw(st.integers(0, 9)) == 0:
+        return draw(st.sampled_from(["", "  ", "# a comment: 3:4"])) + draw(ends)
+    text = draw(st.sampled_from(["", " "])) + draw(st.sampled_from(["-1", "+1", "0", "2", "1e1"]))
+    indices = draw(st.sets(st.integers(1, 40), max_size=6)) | draw(
+        st.sampled_from([set(), set(), {65536}, {twin.INT32_MAX}])
+    )
+    for index in sorted(indices):
+        text += f"{draw(blanks)}{index}:{draw(values)}"
+    return text + draw(ends)
+
+
+@st.composite
+def texts(draw):
+    text = "".join(draw(st.lists(lines(), max_size=8)))
+    if draw(st.booleans()):
+        text = text.removesuffix("\n")
+    return text.encode()
+
+
+@st.composite
+def broken_texts(draw):
+    """Texts with a few bytes replaced, put in or cut out."""
+    text = bytearray(draw(texts()))
+    piece = st.sampled_from(
+        [b"nan", b"-inf", b"1e999", b"0:1", b"qid:3", b",", b":", b"\r", b"\x00", b"\xff", b"#"]
+    )
+    for _ in range(draw(st.integers(1, 3))):
+        start = draw(st.integers(0, len(text)))
+        stop = min(len(text), start + draw(st.integers(0, 3)))
+        text[start:stop] = draw(st.one_of(piece, st.binary(max_size=2)))
+    return bytes(text)
+
+
+noise = st.text("0123456789+-.eE: \t\r\n#nai,qd", max_size=60).map(str.encode)
+
+
+def cut(text, cuts):
+    """``text`` in the pieces between ``cuts``, some of them empty."""
+    bounds = [0, *sorted(min(c, len(text)) for c in cuts), len(text)]
+    return [text[a:b] for a, b in pairwise(bounds)]
+
+
+def parse(pieces, n_features=0):
+    parser = Parser(n_features)
+    for piece in pieces:
+        parser.feed(piece)
+    return parser, parser.finish()
+
+
+def outcome_of_twin(text, n_features):
+    try:
+        return twin.parse(text, n_features), None
+    except twin.FaultError as fault:
+        return None, fault
+
+
+def assert_same(pieces, n_features=0):
+    """Both parsers give the same rows to the last bit, or refuse at the same place."""
+    expected, fault = outcome_of_twin(b"".join(pieces), n_features)
+    if fault is not None:
+        with pytest.raises(ParseError, match=fault.words) as caught:
+            parse(pieces, n_features)
+        assert (caught.value.line, caught.value.column) == (fault.line, fault.column)
+        return
+    parser, (labels, indptr, indices, data) = parse(pieces, n_features)
+    assert (labels.dtype, indptr.dtype, indices.dtype, data.dtype) == ("f8", "i8", "i4", "f8")
+    assert labels.tolist() == expected.labels
+    assert np.diff(indptr).tolist() == [len(row) for row in expected.rows]
+    assert indptr[0] == 0
+    assert indices.tolist() == [column for row in expected.rows for column, _ in row]
+    assert data.tobytes() == np.array([v for row in expected.rows for _, v in row]).tobytes()
+    assert parser.max_index == expected.max_index
+    assert parser.zeros == expected.zeros
+    assert parser.significant_digits == expected.significant_digits
+    assert parser.all_ones == expected.all_ones
+
+
+cuts = st.lists(st.integers(0, 300), max_size=6)
+
+
+@given(texts(), cuts)
+@example(b"", [])
+@example(b"\n\n", [1])
+@example(b"1 1:2\r", [])
+@example(b"1 1:2\r\n-1 3:4\r\n", [6, 7])
+@example(b"1", [])
+@example(b"1 1:0 2:0\n-1\n", [])
+@example(b"1 1:0.10000000000000000000000000000001\n", [])
+def test_well_formed(text, where):
+    assert_same(cut(text, where))
+
+
+@given(broken_texts(), cuts, st.sampled_from([0, 5, 40]))
+def test_malformed(text, where, n_features):
+    assert_same(cut(text, where), n_features)
+
+
+@given(noise, cuts)
+def test_noise(text, where):
+    assert_same(cut(text, where))
+
+
+@given(decimals())
+def test_numbers_are_correctly_rounded(number):
+    assert_same([f"1 1:{number}\n".encode()])
+
+
+@given(st.integers(0, 2**54), st.integers(-25, 25))
+@example(2**53, 22)
+@example(2**53 + 1, 22)
+@example(2**53 - 1, -22)
+@example(9007199254740993, 0)
+def test_numbers_at_the_edge_of_the_exact_path(mantissa, exponent):
+    assert_same([f"1 1:{mantissa}e{exponent} 2:-{mantissa}.0e{exponent}\n".encode()])
+
+
+def test_one_byte_at_a_time():
+    text = b"+1 1:0.5 2:-3e-2 # c\r\n\n-1\n2 7:1e+1"
+    assert_same([bytes([byte]) for byte in text])
+
+
+def test_many_rows_outgrow_every_first_buffer():
+    text = b"".join(b"%d %d:%d\n" % (i % 2, i % 7 + 1, i) for i in range(5000))
+    assert_same(cut(text, range(0, len(text), 1000)))
+
+
+def test_a_line_longer_than_any_chunk():
+    text = b"1 " + b" ".join(b"%d:%d" % (i, i) for i in range(1, 3000)) + b" 4000:" + b"7" * 5000
+    assert_same(cut(text, range(0, len(text), 97)))  # the last number is beyond double
+    assert_same(cut(text[:-4800], range(0, len(text), 97)))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 0:1", "1:3: index 0; indices start at 1: add 1 to all of them"),
+        ("1 2:1 2:1", "1:7: index 2 stands twice in its row; keep one of them"),
+        ("1\n-1 9:1 2:1", "2:8: index 2 after 9; sort each row by index"),
+        ("1 2147483648:1", "1:3: index 2147483648 is too large; 2147483647 is the largest allowed"),
+        ("1 7:nan", "1:5: value 'nan' is not finite; replace it with a number or drop the row"),
+        ("-inf 7:1", "1:1: label '-inf' is not finite; replace it with a number or drop the row"),
+        ("1 7:1e999", "1:5: value '1e999' is too large for a double; scale the data"),
+        ("1 3:", "1:5: an index without a value; write index:value with no blank between"),
+        ("1 3:x", "1:5: value 'x' is not a number; write index:value, decimal"),
+        ("1 3:0x1p3", "1:5: value '0x1p3' is not a number; write index:value, decimal"),
+        ("1 3:1_0", "1:5: value '1_0' is not a number; write index:value, decimal"),
+        ("a 1:1", "1:1: label 'a' is not a number; begin each row with its label"),
+        ("1:1", "1:1: '1:1' stands where a label should; begin each row with its label"),
+        ("1,2 1:1", "1:1: label '1,2' names several classes; give each row one label"),
+        ("1 qid:3 1:1", "1:3: 'qid:' belongs to ranking data; remove it to train a classifier"),
+        ("1 1:1\r-1 1:1", "1:6: a carriage return inside a line; end lines with LF or CRLF"),
+        (
+            "1 1:1 -2:1",
+            "1:7: '-2:1' is not index:value; separate pairs by blanks, indices counted from 1",
+        ),
+    ],
+)
+def test_message(text, message):
+    with pytest.raises(ParseError) as caught:
+        parse([text.encode()])
+    assert str(caught.value) == message
+
+
+def test_index_above_the_declared_width():
+    with pytest.raises(ParseError, match=r"^1:7: index 6 in data of 5 features") as caught:
+        parse([b"1 5:1 6:1\n"], n_features=5)
+    assert caught.value.message.endswith("correct the one or the other")
+
+
+def test_a_long_token_is_cut_in_the_message():
+    with pytest.raises(ParseError) as caught:
+        parse([b"1 1:" + b"x" * 10_000])
+    assert len(str(caught.value)) < 120
+
+
+@pytest.mark.parametrize("end", ["finish", "error"])
+def test_a_parser_serves_one_text(end):
+    parser = Parser()
+    if end == "finish":
+        parser.finish()
+    else:
+        with pytest.raises(ParseError):
+            parser.feed(b"x\n")
+    with pytest.raises(ValueError, match="needs a new one"):
+        parser.feed(b"1 1:1\n")
+    with pytest.raises(ValueError, match="needs a new one"):
+        parser.finish()
+
+
+def test_rows_outlive_their_parser():
+    parser, arrays = parse([b"1 1:2 3:4\n" * 1000])
+    del parser
+    assert arrays[3].reshape(1000, 2).tolist() == [[2.0, 4.0]] * 1000
+    assert all(array.flags.writeable for array in arrays)
+
+
+@pytest.mark.parametrize("width", [-1, 2**31])
+def test_width_must_fit_an_index(width):
+    with pytest.raises(ValueError, match="number of features"):
+        Parser(width)

@@ -1,0 +1,31 @@
+import json
+import subprocess
+import sys
+
+from svmbench.harness.environment import THREAD_VARIABLES, environment, fingerprint, pinned
+
+
+def test_the_record_says_what_a_reader_needs():
+    facts = json.loads(json.dumps(environment()))
+    for key in ("cpu", "logical_cpus", "compiler", "flags", "python", "packages", "recorded"):
+        assert facts[key], key
+    assert "-O3" in facts["flags"]
+    assert facts["packages"]["numpy"]
+
+
+def test_the_fingerprint_is_the_same_in_another_process():
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from svmbench.harness.environment import fingerprint; print(fingerprint())",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.strip() == fingerprint()
+
+
+def test_libraries_are_held_to_their_threads():
+    assert {pinned(1)[variable] for variable in THREAD_VARIABLES} == {"1"}

@@ -1,0 +1,183 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pandas as pd
+import pytest
+
+from svmbench.config import Sweep
+from svmbench.errors import ConfigError
+from svmbench.harness import run as run_module
+from svmbench.harness.plan import plan_runs
+from svmbench.harness.run import Reporter, prepare, run_sweep
+from svmbench.harness.store import Store
+from svmbench.harness.trace import read_trace
+
+BASE = {
+    "version": 1,
+    "name": "small",
+    "datasets": ["tiny-separable"],
+    "lambda": [0.01],
+    "solvers": ["dcd"],
+    "stop": {"accuracy": [0.1, 0.001], "max_epochs": 300, "time_limit": 10.0},
+    "repeats": 2,
+}
+
+
+def sweep(**changes):
+    return Sweep.model_validate(BASE | changes)
+
+
+def runs_csv(outcome):
+    return pd.read_csv(outcome.folder / "runs.csv").set_index(["label", "repeat"])
+
+
+def test_a_sweep_leaves_its_numbers(tmp_path):
+    outcome = run_sweep(sweep(solvers=["dcd", "sgd-s"]), tmp_path)
+    assert (outcome.made, outcome.reused, outcome.faulty) == (4, 0, False)
+    runs = runs_csv(outcome)
+    assert set(runs.index) == {("dcd", 0), ("dcd", 1), ("sgd-s", 0), ("sgd-s", 1)}
+    assert (runs["state"] == "converged").all()
+    assert (runs["accuracy"] <= 0.001).all()
+    assert (runs["reference_gap"] <= 1e-5).all()
+    assert (runs["seconds_to_0.1"] <= runs["seconds_to_0.001"]).all()
+    assert (runs["setup_seconds"] <= runs["train_seconds"]).all()
+    assert (runs["peak_memory_bytes"] > 1e6).all()
+    assert runs.loc[("dcd", 0), "seed"] == runs.loc[("sgd-s", 0), "seed"]
+    assert runs.loc[("dcd", 0), "seed"] != runs.loc[("dcd", 1), "seed"]
+    traces = pd.read_csv(outcome.folder / "traces.csv")
+    last = traces.groupby("id")["accuracy"].last().to_dict()
+    assert last == runs.set_index("id")["accuracy"].to_dict()
+    assert Sweep.model_validate(BASE).name in (tmp_path / "config.yaml").read_text()
+    assert (tmp_path / "environment.json").exists()
+
+
+def test_finished_runs_are_reused_and_only_damaged_ones_made_again(tmp_path):
+    first = run_sweep(sweep(repeats=3), tmp_path)
+    before = runs_csv(first)
+    files = sorted((tmp_path / "runs").iterdir())
+    files[0].unlink()
+    text = files[1].read_text()
+    files[1].write_text(text.replace('"presentations": 0', '"presentations": 1', 1))
+    second = run_sweep(sweep(repeats=3), tmp_path)
+    assert (second.made, second.reused) == (2, 1)
+    third = run_sweep(sweep(repeats=3), tmp_path)
+    assert (third.made, third.reused) == (0, 3)
+    assert (runs_csv(third)["presentations"] == before["presentations"]).all()
+    fresh = run_sweep(sweep(repeats=3), tmp_path, fresh=True)
+    assert fresh.made == 3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"lambda": [0.02]},
+        {"solvers": [{"name": "dcd", "shrinking": False}]},
+        {"loss": "squared-hinge"},
+        {"stop": {"accuracy": [0.1, 0.0001], "max_epochs": 300}},
+        {"datasets": ["tiny-dense"]},
+    ],
+)
+def test_a_change_that_matters_makes_a_new_run(change, tmp_path):
+    def ids(wanted):
+        return {run.id for run in plan_runs(wanted, prepare(wanted, Reporter(), certify=False))}
+
+    assert not ids(sweep()) & ids(sweep(**change))
+    assert ids(sweep()) < ids(sweep(repeats=3, tables=["time"]))
+
+
+def test_repeats_are_interleaved():
+    wanted = sweep(repeats=4, solvers=["dcd", "sgd-s", "pegasos"])
+    runs = plan_runs(wanted, prepare(wanted, Reporter(), certify=False))
+    blocks = [runs[start : start + 3] for start in range(0, 12, 3)]
+    assert all({run.repeat for run in block} == {r} for r, block in enumerate(blocks))
+    assert all(len({run.cell for run in block}) == 3 for block in blocks)
+    assert len({tuple(run.cell for run in block) for block in blocks}) > 1
+
+
+def test_faults_of_a_solver_stay_its_own(tmp_path, install, monkeypatch):
+    names = ["Crashing", "Raising", "Hungry", "Diverging", "Lying"]
+    install(*(f"faulty:{name}" for name in names))
+    solvers = ["dcd", *(name.lower() for name in names)]
+    outcome = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path)
+    runs = runs_csv(outcome)
+    states = {label: state for (label, _), state in runs["state"].items()}
+    assert states == {
+        "dcd": "converged",
+        "crashing": "failed",
+        "raising": "failed",
+        "hungry": "out_of_memory",
+        "diverging": "diverged",
+        "lying": "failed",
+    }
+    assert outcome.faulty
+    reasons = runs["reason"].droplevel("repeat")
+    assert "SIGSEGV" in reasons["crashing"]
+    assert "no step can be taken" in reasons["raising"]
+    assert "lower bound" in reasons["lying"]
+    again = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path)
+    assert again.made == 0
+    retried = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path, retry_faults=True)
+    assert (retried.made, retried.reused) == (4, 2)
+
+
+def test_a_hanging_solver_is_killed_and_its_cell_not_repeated(tmp_path, install, monkeypatch):
+    install("faulty:Hanging")
+    monkeypatch.setattr(run_module, "GRACE", 2.0)
+    stop = {"accuracy": [0.1], "time_limit": 0.5}
+    outcome = run_sweep(sweep(solvers=["hanging", "dcd"], repeats=3, stop=stop), tmp_path)
+    runs = runs_csv(outcome)
+    assert list(runs.loc["hanging", "state"]) == ["time_limit", "skipped", "skipped"]
+    assert (runs.loc["dcd", "state"] == "converged").all()
+    assert "killed after" in runs.loc[("hanging", 0), "reason"]
+    assert not outcome.faulty
+    resumed = run_sweep(sweep(solvers=["hanging", "dcd"], repeats=3, stop=stop), tmp_path)
+    assert resumed.made == 0
+    assert resumed.states["skipped"] == 2
+
+
+def test_two_processes_do_not_write_to_one_folder(tmp_path):
+    with Store(tmp_path).locked(), pytest.raises(ConfigError, match="another run is writing"):
+        run_sweep(sweep(), tmp_path)
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_sweep_keeps_everything_and_goes_on(tmp_path, install, signum):
+    install("faulty:Hanging")
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "version: 1\nname: small\ndatasets: [tiny-separable]\nlambda: 0.01\n"
+        "solvers: [dcd, sgd-s, hanging]\nrepeats: 2\n"
+        "stop: {accuracy: [0.1], time_limit: 1000}\n"
+    )
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "svmbench", "run", str(config), "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(os.environ),
+        text=True,
+    )
+    hanging = None
+    deadline = time.monotonic() + 60.0
+    while hanging is None and time.monotonic() < deadline:
+        hanging = next(out.glob("runs/*hanging*"), None)
+        time.sleep(0.05)
+    assert hanging is not None, process.communicate()
+    process.send_signal(signum)
+    _, complaints = process.communicate(timeout=60)
+    assert process.returncode == 130, complaints
+    assert "Traceback" not in complaints
+    assert read_trace(hanging).state == "interrupted"
+    runs = pd.read_csv(out / "runs.csv")
+    assert "interrupted" in set(runs["state"])
+    assert (out / "tables" / "time.md").exists()
+    kept = set(runs.loc[runs["state"] == "converged", "id"])
+    from svmbench.config import load_sweep
+
+    wanted = load_sweep(config)
+    plan = plan_runs(wanted, prepare(wanted, Reporter(), certify=False))
+    store = Store(out)
+    assert {run.id for run in plan if store.finished(run)} == kept

@@ -1,0 +1,137 @@
+import math
+import time
+
+import faulty
+import numpy as np
+import pytest
+from problems import dataset
+
+from svmbench.harness.trace import TraceWriter, read_trace
+from svmbench.harness.worker import Clock, Measurement
+from svmbench.problem import Problem
+from svmbench.reference import certified_optimum
+from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.stochastic.perceptron import PassParameters
+from svmbench.solvers.stochastic.sgd_s import SgdS
+
+STOP = {"accuracy": [], "gap": None, "own": False, "max_epochs": None, "time_limit": 60.0}
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 5))
+    y = np.where(X @ rng.normal(size=5) + rng.normal(size=60) > 0, 1, -1)
+    return Problem(dataset(X, y, "dense float64"), 0.05)
+
+
+@pytest.fixture
+def measure(problem, tmp_path):
+    optimum = certified_optimum(problem, 1e-9, 10.0)
+
+    def run(solver, test=None, **stop):
+        measurement = Measurement(solver, problem, test, STOP | stop, optimum.dual, optimum.primal)
+        with TraceWriter(tmp_path / "trace", {}) as writer:
+            state = measurement.run(1, writer)
+        points = read_trace(tmp_path / "trace").points
+        return state, points, measurement
+
+    return run
+
+
+def test_the_clock_runs_inside_its_block_only():
+    clock = Clock()
+    with clock.running():
+        time.sleep(0.02)
+    inside = clock.wall
+    time.sleep(0.05)
+    assert inside >= 0.02e9
+    assert clock.wall == inside
+    with pytest.raises(ZeroDivisionError), clock.running():
+        1 / 0  # noqa: B018
+    assert clock.wall > inside
+
+
+def test_a_run_ends_at_its_tightest_accuracy(measure):
+    state, points, _ = measure(Dcd(), accuracy=[1e-1, 1e-6])
+    assert state == "converged"
+    assert points[-1]["accuracy"] <= 1e-6 < points[-2]["accuracy"]
+    assert points[0]["presentations"] == 0
+    assert points[0]["primal"] == 1.0
+    assert 0.0 < points[0]["setup_wall"] <= points[0]["wall"]
+
+
+def test_a_run_ends_at_its_last_epoch(measure, problem):
+    state, points, _ = measure(faulty.Idle(), accuracy=[1e-3], max_epochs=12.5)
+    assert state == "max_steps"
+    assert points[-1]["presentations"] == 12.5 * problem.data.n_samples
+
+
+def test_a_run_ends_at_its_time_limit(measure):
+    state, points, _ = measure(faulty.Idle(), accuracy=[1e-3], time_limit=1e-9)
+    assert state == "time_limit"
+    assert len(points) == 1
+
+
+def test_a_run_that_overflows_has_diverged(measure):
+    state, points, _ = measure(faulty.Diverging(), accuracy=[1e-3])
+    assert state == "diverged"
+    assert points[-1]["primal"] is None
+    assert all(point["primal"] is not None for point in points[:-1])
+
+
+def test_a_lower_bound_above_the_optimum_is_exposed(measure):
+    state, _, measurement = measure(faulty.Lying(), gap=1e-3)
+    assert state == "failed"
+    assert "10.0 as a lower bound" in measurement.reason
+
+
+def test_a_gap_stop_uses_the_solvers_own_certificate(measure):
+    state, points, _ = measure(Dcd(), gap=1e-5)
+    assert state == "converged"
+    assert points[-1]["gap"] <= 1e-5 < points[-2]["gap"]
+    assert points[-1]["accuracy"] <= points[-1]["gap"]
+
+
+def test_an_own_stop_waits_for_the_solvers_rule(measure):
+    state, points, _ = measure(SgdS(PassParameters(epsilon=0.05)), own=True, max_epochs=10000)
+    assert state == "converged"
+    assert points[-1]["stopped"]
+    assert points[-1]["accuracy"] <= 0.05
+
+
+def test_all_rules_asked_for_must_hold(measure):
+    _, points, _ = measure(Dcd(), accuracy=[1e-1], gap=1e-6)
+    assert points[-1]["gap"] <= 1e-6
+
+
+def test_a_rule_a_solver_does_not_have_is_not_waited_for(measure):
+    state, points, _ = measure(faulty.Idle(), accuracy=[1e9], gap=1e-6, own=True)
+    assert state == "converged"
+    assert points[-1]["stopped"] is None
+
+
+def test_a_run_without_any_rule_of_its_solver_goes_to_the_limit(measure):
+    state, _, _ = measure(faulty.Idle(), own=True, max_epochs=2)
+    assert state == "max_steps"
+
+
+def test_test_errors_are_those_of_the_test_rows(measure, problem):
+    flipped = dataset(problem.data.values, -problem.data.labels.astype(int), "dense float64")
+    _, points, _ = measure(Dcd(), test=flipped, accuracy=[1e-3])
+    last = points[-1]
+    assert math.isclose(last["train_error"] + last["test_error"], 1.0)
+
+
+def test_steps_of_iteration_methods_are_taken_one_by_one(measure):
+    class Batch(faulty.Idle):
+        step = "iteration"
+        calls: list[int] = []  # noqa: RUF012
+
+        def advance(self, steps):
+            self.calls.append(steps)
+            self.counters.presentations += 60
+
+    _, points, _ = measure(Batch(), accuracy=[1e-3], max_epochs=20)
+    assert set(Batch.calls) == {1}
+    assert [p["presentations"] for p in points[:12]] == [60 * k for k in range(12)]

@@ -1,0 +1,155 @@
+"""Objective sums against the definitions, exact sums, and each other."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import STORAGES, dataset, dense, dyadic, dyadic_problems, labels, losses
+from twins import objective as twin
+
+from svmbench.kernels.objective import combination, conjugate_sum, gap_sum, loss_and_errors
+from svmbench.problem import LOSSES, Loss
+
+WIDTHS = (2.0**-20, 0.25, 1.0, 4.0)
+EVERY_LOSS = [Loss("hinge"), Loss("squared-hinge"), *(Loss("smoothed-hinge", g) for g in WIDTHS)]
+every_loss = pytest.mark.parametrize("loss", EVERY_LOSS, ids=lambda loss: f"{loss.name}-{loss.gamma}")
+
+
+def margins_as_rows(s):
+    """Rows of one feature whose margins at w = [1] are s."""
+    return dataset(np.reshape(s, (-1, 1)), np.ones(len(s)), "dense float64").rows
+
+
+@every_loss
+@pytest.mark.parametrize("storage", STORAGES)
+def test_loss_sum_and_errors_are_exact_on_dyadic_data(storage, loss):
+    X, y = dyadic(31, 40, 9)
+    data = dataset(X, y, storage)
+    w = dyadic(32, 1, 9, density=0.6)[0][0]
+    s = labels(data) * (dense(data) @ w)
+    total, errors = loss_and_errors(data.rows, w, loss.code, loss.gamma)
+    assert total == math.fsum(twin.loss_values(loss, s))
+    assert errors == np.sum(s <= 0.0)
+    assert (s == 0.0).any()  # a score of zero is among the errors
+
+
+@every_loss
+def test_each_piece_of_the_loss(loss):
+    g = loss.gamma
+    for s in (-1e3, -0.5, 0.0, 1.0 - 2 * g, 1.0 - g, 1.0 - g / 2, 1.0, 1.0 + g, 1e3):
+        value, _ = loss_and_errors(margins_as_rows([s]), np.ones(1), loss.code, g)
+        assert value == twin.loss_values(loss, np.array(s))
+
+
+@every_loss
+@given(st.integers(0, 64).map(lambda k: k / 64.0))
+def test_the_conjugate_is_the_lower_envelope(loss, alpha):
+    # q(alpha) = min over s of loss(s) + alpha s, attained at s = 1 - nu alpha.
+    q = conjugate_sum(np.array([alpha]), loss.code, loss.gamma)
+    s = np.concatenate([np.linspace(-9.0, 11.0, 2001), [1.0 - twin.curvature(loss) * alpha]])
+    envelope = np.min(twin.loss_values(loss, s) + alpha * s)
+    assert q == pytest.approx(envelope, rel=1e-12, abs=1e-9)
+
+
+@every_loss
+def test_the_box(loss):
+    def q(*alpha):
+        return conjugate_sum(np.array(alpha), loss.code, loss.gamma)
+
+    assert q(0.5, -1e-300) == -math.inf
+    assert q(0.5, math.nan) == -math.inf
+    assert q(math.inf) == -math.inf
+    assert q() == 0.0
+    above = q(0.5, 1.0 + 2e-16)
+    assert math.isfinite(above) if loss.name == "squared-hinge" else above == -math.inf
+    assert q(1.0, 0.0) == 1.0 - twin.curvature(loss) / 2.0
+
+
+def test_sums_are_compensated():
+    # Plain summation of the losses 1e16, 1, 1, ... would drop every one of the ones.
+    s = 1.0 - np.array([1e16] + [1.0] * 1000)
+    total, _ = loss_and_errors(margins_as_rows(s), np.ones(1), 0)
+    assert total == 1e16 + 1000.0
+    alpha = np.array([1e8, *[1.0] * 1000, 3e8])  # q = alpha - alpha^2 / 2
+    exact = sum(Fraction(a) - Fraction(a) ** 2 / 2 for a in alpha)
+    assert conjugate_sum(alpha, 1) == float(exact)
+    gap = gap_sum(margins_as_rows(s), np.ones(1), np.zeros(len(s)), 0)
+    assert gap == 1e16 + 1000.0
+
+
+@given(st.lists(st.floats(0.0, 1e15), min_size=1, max_size=40))
+def test_sums_are_as_good_as_exact_ones(shortfalls):
+    s = 1.0 - np.array(shortfalls)
+    total, _ = loss_and_errors(margins_as_rows(s), np.ones(1), 0)
+    assert total == pytest.approx(math.fsum(1.0 - s[s < 1.0]), rel=3e-16, abs=0.0)
+
+
+@every_loss
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+def test_weights_that_are_no_numbers_show(loss, bad):
+    rows = dataset([[1.0, 1.0], [-1.0, 2.0]], [1, 1]).rows
+    total, _ = loss_and_errors(rows, np.array([bad, 0.0]), loss.code, loss.gamma)
+    assert total == math.inf if math.isinf(bad) else math.isnan(total)
+    _, errors = loss_and_errors(rows, np.array([math.nan, 0.0]), loss.code, loss.gamma)
+    assert errors == 2
+
+
+def test_losses_that_overflow_sum_to_infinity():
+    s = np.array([-1e200, 0.5, -1e200])
+    assert loss_and_errors(margins_as_rows(s), np.ones(1), 1)[0] == math.inf
+    s = np.array([-1.7e308, -1.7e308, 0.5])
+    assert loss_and_errors(margins_as_rows(s), np.ones(1), 0)[0] == math.inf
+
+
+@given(st.data(), losses)
+def test_gap_terms_are_non_negative_and_sum_to_the_difference(data, loss):
+    m = data.draw(st.integers(1, 12))
+    numbers = st.floats(-20.0, 20.0)
+    s = np.array(data.draw(st.lists(numbers, min_size=m, max_size=m)))
+    largest = 30.0 if loss.name == "squared-hinge" else 1.0
+    alpha = data.draw(st.lists(st.floats(0.0, largest), min_size=m, max_size=m))
+    alpha = np.array(alpha)
+    one = np.ones(1)
+    for k in range(m):
+        rows = margins_as_rows(s[k : k + 1])
+        term = gap_sum(rows, one, alpha[k : k + 1], loss.code, loss.gamma)
+        assert term >= 0.0
+        assert term == pytest.approx(twin.gap_terms(loss, s[k], alpha[k]), rel=1e-12, abs=1e-300)
+    terms = gap_sum(margins_as_rows(s), one, alpha, loss.code, loss.gamma)
+    parts = [twin.loss_values(loss, s), -twin.conjugate(loss, alpha), alpha * s]
+    rounding = 1e-15 * sum(np.sum(np.abs(part)) for part in parts)
+    assert abs(terms - math.fsum(np.concatenate(parts))) <= rounding
+
+
+def test_a_gap_below_rounding_is_still_told():
+    # loss(s) - q(alpha) + alpha s at s = 1 - e, alpha = 1 - e of the squared hinge is 0;
+    # with alpha off by 1e-12 it is 5e-25, which subtraction cannot see.
+    s = np.array([0.25])
+    gap = gap_sum(margins_as_rows(s), np.ones(1), 0.75 + np.array([1e-12]), 1)
+    assert gap == pytest.approx(5e-25, rel=1e-3)
+
+
+@given(dyadic_problems(), losses, st.data())
+def test_gap_sum_belongs_to_p_minus_d(problem, loss, data):
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    alpha = np.array(
+        data.draw(st.lists(st.floats(0.0, 1.0), min_size=len(y), max_size=len(y)))
+    )
+    w = combination(problem.data.rows, alpha) / (lam * len(y))
+    terms = gap_sum(problem.data.rows, w, alpha, loss.code, loss.gamma)
+    P, D = twin.primal(X, y, lam, loss, w), twin.dual(X, y, lam, loss, alpha)
+    assert terms / len(y) == pytest.approx(P - D, rel=1e-9, abs=1e-11 * (1.0 + P + abs(D)))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_lengths_that_differ_are_refused(name):
+    rows, kind = dataset(np.ones((2, 3)), [1, 1]).rows, Loss(name).code
+    with pytest.raises(ValueError, match="w has 2 entries, the rows 3 features"):
+        loss_and_errors(rows, np.zeros(2), kind)
+    with pytest.raises(ValueError, match="w has 4 entries, the rows 3 features"):
+        gap_sum(rows, np.zeros(4), np.zeros(2), kind)
+    with pytest.raises(ValueError, match="alpha has 1 entries for 2 rows"):
+        gap_sum(rows, np.zeros(3), np.zeros(1), kind)

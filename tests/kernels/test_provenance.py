@@ -1,0 +1,37 @@
+"""Every kernel says what it was made from."""
+
+import hashlib
+import re
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import svmbench.kernels
+
+SOURCES = Path(__file__).resolve().parents[2] / "kernels"
+KERNELS = sorted(module.name for module in iter_modules(svmbench.kernels.__path__))
+
+
+def test_every_source_was_built():
+    assert {source.stem for source in SOURCES.glob("*.pyx")} <= set(KERNELS)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_the_record_names_sources_flags_and_compiler(name):
+    record = import_module(f"svmbench.kernels.{name}").__build__
+    assert set(record) == {"source_sha256", "flags", "compiler"}
+    assert re.fullmatch("[0-9a-f]{64}", record["source_sha256"])
+    assert "-ffp-contract=off" in record["flags"]
+    assert "-ffast-math" not in record["flags"]
+    assert record["compiler"] not in ("", "unknown")
+
+
+@pytest.mark.parametrize("name", sorted(source.stem for source in SOURCES.glob("*.pyx")))
+def test_the_kernel_tested_is_the_one_in_the_sources(name):
+    digest = hashlib.sha256()
+    for source in [SOURCES / f"{name}.pyx", *sorted(SOURCES.glob("*.pxd"))]:
+        digest.update(source.name.encode() + b"\0" + source.read_bytes())
+    built = import_module(f"svmbench.kernels.{name}").__build__["source_sha256"]
+    assert built == digest.hexdigest(), "kernels/ was edited since it was built; build it again"

@@ -1,0 +1,794 @@
+"""Configurations: what a file means, and where and how a wrong one is refused."""
+
+import json
+import math
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import get_args
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svmbench.bundled import bundled
+from svmbench.config import LossName, Sweep, dump_sweep, find_config, load_sweep, sweep_schema
+from svmbench.data.catalogue import resolve
+from svmbench.errors import ConfigError
+from svmbench.problem import LOSSES, Loss
+from svmbench.solvers.registry import solvers
+
+VALID = """\
+version: 1
+name: trial
+datasets:
+  - tiny-sparse
+  - path: mine.libsvm
+    positive: 3
+loss: hinge
+lambda: [1e-3, 1e-4]
+solvers:
+  - dcd
+  - name: sgd-m
+    schedule: blocks
+    epsilon: 1e-4
+stop:
+  accuracy: [1e-3, 1e-1]
+  max_epochs: 100
+  time_limit: 500ms
+repeats: 2
+reference:
+  gap: 1e-8
+tables: [time]
+plots: []
+"""
+
+
+@pytest.fixture
+def load(tmp_path):
+    path = tmp_path / "trial.yaml"
+
+    def load_text(text):
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return load_sweep(path)
+
+    return load_text
+
+
+@pytest.fixture
+def refusal(load, tmp_path):
+    """The message a text is refused with, from its line on."""
+
+    def refuse(text):
+        with pytest.raises(ConfigError) as caught:
+            load(text)
+        message = str(caught.value)
+        assert "\n" not in message
+        return message.removeprefix(f"{tmp_path / 'trial.yaml'}:")
+
+    return refuse
+
+
+def changed(old, new, text=VALID):
+    assert text.count(old) == 1, f"{old!r} is not unique in the valid text"
+    return text.replace(old, new)
+
+
+# --- what a file means -------------------------------------------------------------
+
+
+def test_every_key_arrives(load, tmp_path):
+    sweep = load(VALID)
+    assert sweep.name == "trial"
+    assert [data.label for data in sweep.datasets] == ["tiny-sparse", "mine"]
+    assert sweep.datasets[1].path == tmp_path / "mine.libsvm"
+    assert sweep.datasets[1].positive == (3.0,)
+    assert sweep.loss.loss == Loss("hinge")
+    assert sweep.lambdas == (1e-3, 1e-4)
+    assert sweep.C is None
+    assert [spec.name for spec in sweep.solvers] == ["dcd", "sgd-m"]
+    assert [spec.label for spec in sweep.solvers] == [
+        "dcd",
+        "sgd-m(schedule=blocks, epsilon=0.0001)",
+    ]
+    assert type(sweep.solvers[1].parameters) is solvers()["sgd-m"].schema
+    assert sweep.solvers[1].parameters.epsilon == 1e-4
+    assert sweep.stop.accuracy == (0.1, 0.001)
+    assert sweep.stop.max_epochs == 100.0
+    assert sweep.stop.time_limit == 0.5
+    assert (sweep.stop.gap, sweep.stop.own) == (None, False)
+    assert (sweep.repeats, sweep.threads) == (2, 1)
+    assert sweep.reference.gap == 1e-8
+    assert (sweep.tables, sweep.plots) == (("time",), ())
+
+
+def test_what_may_be_left_out(load):
+    sweep = load(
+        "version: 1\nname: short\ndatasets: [tiny-dense]\nlambda: 1e-2\nsolvers: [dcd]\n"
+        "stop: {accuracy: 1e-3}\n"
+    )
+    assert sweep.loss.loss == Loss("hinge")
+    assert sweep.lambdas == (1e-2,)
+    assert sweep.stop.time_limit == 60.0
+    assert (sweep.repeats, sweep.threads) == (1, 1)
+    assert (sweep.reference.gap, sweep.reference.time_limit) == (1e-5, 300.0)
+    assert sweep.tables == ("time", "epochs", "objective")
+    assert sweep.plots == ("log-primal", "log-suboptimality")
+
+
+def test_a_sweep_cannot_be_changed(load):
+    with pytest.raises(ValueError, match="frozen"):
+        load(VALID).repeats = 3
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "gap"), [("1e-1", 1e-4), ("[1e-1, 1e-2]", 1e-4), ("[1, 1e-5]", 1e-7)]
+)
+def test_reference_is_a_hundred_times_tighter(load, accuracy, gap):
+    text = changed("accuracy: [1e-3, 1e-1]", f"accuracy: {accuracy}")
+    assert load(changed("reference:\n  gap: 1e-8\n", "", text)).reference.gap == gap
+
+
+def test_logspace_meets_both_ends_and_round_values(load):
+    sweep = load(changed("[1e-3, 1e-4]", "{logspace: {from: 1e-3, to: 1e-6, num: 4}}"))
+    assert sweep.lambdas == (1e-3, 1e-4, 1e-5, 1e-6)
+
+
+def test_c_becomes_lambda_by_the_number_of_rows(load):
+    sweep = load(changed("lambda: [1e-3, 1e-4]", "C: [1, 10]"))
+    assert sweep.lambdas is None
+    assert sweep.C == (1.0, 10.0)
+    assert sweep.lambdas_for(200) == (1 / 200, 1 / 2000)
+    assert load(VALID).lambdas_for(200) == (1e-3, 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("60s", 60.0), ("500ms", 0.5), ("2m", 120.0), ("1h", 3600.0), ("7", 7.0), ("1.5 s", 1.5)],
+)
+def test_durations(load, text, seconds):
+    assert load(changed("500ms", text)).stop.time_limit == seconds
+
+
+def test_smoothed_hinge(load):
+    text = changed("  - name: sgd-m\n    schedule: blocks\n    epsilon: 1e-4\n", "")
+    sweep = load(changed("loss: hinge", "loss: {name: smoothed-hinge, gamma: 0.5}", text))
+    assert sweep.loss.loss == Loss("smoothed-hinge", 0.5)
+    assert load(changed("loss: hinge", "loss: smoothed-hinge", text)).loss.gamma == 1.0
+
+
+def test_losses_are_those_of_problems():
+    assert get_args(LossName) == LOSSES
+
+
+def test_own_files_are_found_from_the_configuration_on(load, tmp_path, monkeypatch):
+    (tmp_path / "mine.libsvm").write_text("3 1:1\n4 1:2\n")
+    monkeypatch.chdir(bundled("configs"))
+    spec = load(VALID).datasets[1]
+    entry = resolve(spec.source)
+    assert entry.train.path == str(tmp_path / "mine.libsvm")
+    assert (entry.name, entry.positive) == (spec.label, (3.0,))
+
+
+@pytest.mark.parametrize("name", ["smoke", "smoke.yaml", "configs/smoke.yaml"])
+def test_bundled_configurations_are_found_by_name(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert find_config(Path(name)) == bundled("configs") / "smoke.yaml"
+
+
+def test_a_file_here_goes_before_a_bundled_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("smoke.yaml").write_text(VALID)
+    assert load_sweep(Path("smoke.yaml")).name == "trial"
+
+
+@pytest.mark.parametrize("path", sorted(bundled("configs").rglob("*.yaml")), ids=lambda p: p.stem)
+def test_bundled_configurations_are_valid_and_named_like_their_files(path):
+    assert load_sweep(path).name == path.stem
+
+
+# --- YAML's traps ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["1e-4", "1E-4", "+1e-4", "1.e-4", "0.0001", ".0001"])
+def test_numbers_without_a_point_are_numbers(load, text):
+    assert yaml.safe_load("1e-4") == "1e-4", "PyYAML has changed: the reader may be simpler"
+    assert load(changed("epsilon: 1e-4", f"epsilon: {text}")).solvers[1].parameters.epsilon == 1e-4
+    assert load(changed("[1e-3, 1e-4]", text)).lambdas == (1e-4,)
+
+
+@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "Y", "1:30", "0x1F", "2001-01-01"])
+def test_words_stay_words(load, word):
+    assert load(changed("- name: sgd-m", f"- name: sgd-m\n    label: {word}")).solvers[1].label == (
+        word
+    )
+
+
+@pytest.mark.parametrize("word", ["yes", "no", "on", "off", "1", "'true'"])
+def test_only_true_and_false_are_flags(refusal, word):
+    text = changed("- dcd", f"- {{name: dcd, shrinking: {word}}}")
+    shown = word if word.startswith("'") or word == "1" else f"'{word}'"
+    assert refusal(text) == (f"10:17: 'solvers[0].shrinking' should be true or false, not {shown}")
+
+
+def test_written_words_survive_readers_of_both_versions(load):
+    for word in ("yes", "1e-4", "1:30", "null", "0x1F", "<<", "="):
+        text = changed("- name: sgd-m", f"- name: sgd-m\n    label: '{word}'")
+        written = dump_sweep(load(text))
+        assert load(written).solvers[1].label == word
+        assert yaml.safe_load(written)["solvers"][1]["label"] == word
+        assert yaml.safe_load(written)["reference"]["gap"] == 1e-8
+
+
+# --- what is refused, and where ----------------------------------------------------
+
+REFUSALS = {
+    # unknown keys, with the nearest known one
+    "unknown key": (
+        ("lambda:", "lamda:"),
+        "8:1: unknown key 'lamda'; did you mean 'lambda'?",
+    ),
+    "unknown key, none near": (
+        ("  gap: 1e-8", "  gap: 1e-8\n  zzz: 1"),
+        "21:3: unknown key 'zzz'; known: gap, time_limit",
+    ),
+    "unknown key of a data set": (
+        ("    positive: 3", "    postive: 3"),
+        "6:5: unknown key 'postive'; did you mean 'positive'?",
+    ),
+    "unknown key of stop": (
+        ("max_epochs", "max_epoch"),
+        "16:3: unknown key 'max_epoch'; did you mean 'max_epochs'?",
+    ),
+    "unknown key of a grid": (
+        ("[1e-3, 1e-4]", "{logspce: {from: 1, to: 2, num: 3}}"),
+        "8:10: unknown key 'logspce'; did you mean 'logspace'?",
+    ),
+    "unknown key of logspace": (
+        ("[1e-3, 1e-4]", "{logspace: {form: 1, to: 2, num: 3}}"),
+        "8:21: unknown key 'form'; did you mean 'from'?",
+    ),
+    "unknown parameter": (
+        ("schedule: blocks", "shedule: blocks"),
+        "12:5: unknown parameter 'shedule' of sgd-m; did you mean 'schedule'?",
+    ),
+    "unknown solver": (
+        ("- dcd", "- dcb"),
+        "10:5: unknown solver 'dcb'; did you mean 'dcd'?",
+    ),
+    "unknown solver in a mapping": (
+        ("name: sgd-m", "name: sgdm"),
+        "11:5: unknown solver 'sgdm'; did you mean 'sgd-m'?",
+    ),
+    "unknown data set": (
+        ("tiny-sparse", "tiny-spare"),
+        "4:5: unknown data set 'tiny-spare'; did you mean 'tiny-sparse'? "
+        "(a file of your own: {path: FILE})",
+    ),
+    "unknown loss": (
+        ("loss: hinge", "loss: hinges"),
+        "7:1: 'loss' should be 'hinge', 'squared-hinge' or 'smoothed-hinge', not 'hinges'; "
+        "did you mean 'hinge'?",
+    ),
+    "unknown table": (
+        ("[time]", "[time, epoch]"),
+        "21:16: 'tables[1]' should be 'time', 'epochs' or 'objective', not 'epoch'; "
+        "did you mean 'epochs'?",
+    ),
+    "unknown plot": (
+        ("plots: []", "plots: [log_primal]"),
+        "22:9: 'plots[0]' should be 'log-primal' or 'log-suboptimality', not 'log_primal'; "
+        "did you mean 'log-primal'?",
+    ),
+    "unknown choice of a parameter": (
+        ("blocks", "block"),
+        "12:5: 'solvers[1].schedule' should be '5/9' or 'blocks', not 'block'; "
+        "did you mean 'blocks'?",
+    ),
+    # missing
+    "missing version": (("version: 1\n", ""), "1:1: missing key 'version'; add it"),
+    "missing lambda": (
+        ("lambda: [1e-3, 1e-4]\n", ""),
+        "1:1: missing key 'lambda'; add it, or 'C'",
+    ),
+    "missing end": (
+        ("  accuracy: [1e-3, 1e-1]\n  max_epochs: 100\n", ""),
+        "14:1: no end but the clock's; give accuracy, gap, own or max_epochs",
+    ),
+    "missing key of logspace": (
+        ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),
+        "8:10: missing key 'num'; add it",
+    ),
+    "missing name of a solver": (
+        ("name: sgd-m\n    schedule", "schedule"),
+        "11:5: missing key 'name'; write {name: SOLVER, ...}",
+    ),
+    "missing path": (
+        ("path: mine.libsvm\n    positive", "positive"),
+        "5:5: neither name nor path; write a data set's name, or {path: FILE}",
+    ),
+    "no solver": (
+        ("  - dcd\n  - name: sgd-m\n    schedule: blocks\n    epsilon: 1e-4\n", "  []\n"),
+        "9:1: 'solvers' is empty; give at least one",
+    ),
+    # too much
+    "both lambda and C": (
+        ("lambda:", "C: 1\nlambda:"),
+        "8:1: both 'lambda' and 'C'; keep one of them",
+    ),
+    "key twice": (
+        ("repeats: 2", "repeats: 2\nname: again"),
+        "19:1: key 'name' again, after line 2; keep one of them",
+    ),
+    "parameter twice": (
+        ("epsilon: 1e-4", "epsilon: 1e-4\n    epsilon: 1e-5"),
+        "14:5: key 'epsilon' again, after line 13; keep one of them",
+    ),
+    "value twice": (
+        ("[1e-3, 1e-4]", "[1e-3, 1e-4, 0.001]"),
+        "8:22: 0.001 is there twice; keep one of them",
+    ),
+    "data set twice": (
+        ("  - tiny-sparse", "  - tiny-sparse\n  - tiny-sparse"),
+        "5:5: a second data set 'tiny-sparse'; drop it or give it a name",
+    ),
+    "label twice": (
+        ("  - dcd", "  - dcd\n  - {name: dcd}"),
+        "11:5: a second 'dcd'; drop it or give it a label of its own",
+    ),
+    "table twice": (
+        ("[time]", "[time, time]"),
+        "21:16: 'time' is there twice; keep one of them",
+    ),
+    "labels of a catalogue set": (
+        ("- tiny-sparse", "- {name: tiny-sparse, positive: 1}"),
+        "4:25: 'positive' belongs to a path; of a name the catalogue knows it",
+    ),
+    "file under a catalogue name": (
+        ("positive: 3", "name: adult"),
+        "6:5: 'adult' is a set of the catalogue; choose another name",
+    ),
+    "gamma of a loss without one": (
+        ("loss: hinge", "loss: {name: hinge, gamma: 2}"),
+        "7:21: 'gamma' belongs to smoothed-hinge alone; leave it out",
+    ),
+    # of the wrong kind
+    "text for a number": (
+        ("epsilon: 1e-4", "epsilon: small"),
+        "13:5: 'solvers[1].epsilon' should be a number, not 'small'",
+    ),
+    "quoted number": (
+        ("[1e-3, 1e-4]", "[1e-3, '1e-4']"),
+        "8:16: 'lambda[1]' should be a number, not '1e-4'; write it without quotes",
+    ),
+    "number for text": (
+        ("name: trial", "name: 2024"),
+        "2:1: 'name' should be text, not 2024; put it in quotes",
+    ),
+    "fraction for a whole number": (
+        ("repeats: 2", "repeats: 2.5"),
+        "18:1: 'repeats' should be a whole number, not 2.5",
+    ),
+    "flag for a number": (
+        ("max_epochs: 100", "max_epochs: true"),
+        "16:3: 'stop.max_epochs' should be a number, not true",
+    ),
+    "nothing for a number": (
+        ("repeats: 2", "repeats:"),
+        "18:1: 'repeats' should be a whole number, not null",
+    ),
+    "scalar for a list": (
+        ("tables: [time]", "tables: time"),
+        "21:1: 'tables' should be a list, not 'time'; write [time]",
+    ),
+    "list for a mapping": (
+        ("reference:\n  gap: 1e-8", "reference: [1e-8]"),
+        "19:1: 'reference' should be a mapping of keys to values, not [1e-08]",
+    ),
+    "list for a key": (
+        ("repeats: 2", "? [a]\n: 2"),
+        "18:3: a key should be a word; write 'key: value'",
+    ),
+    "duration without a unit known": (
+        ("500ms", "5 fortnights"),
+        "17:3: 'stop.time_limit' should be seconds, or such as 500ms, 60s, 2m or 1h, "
+        "not '5 fortnights'",
+    ),
+    "name with capitals": (
+        ("name: trial", "name: Trial"),
+        "2:1: 'name' is 'Trial'; use lower-case letters, digits, '.', '_' and '-', "
+        "a letter or a digit first",
+    ),
+    "unprintable label": (
+        ("- name: sgd-m", '- name: sgd-m\n    label: "a\\tb"'),
+        "12:5: 'solvers[1].label' should be one line of printable text without spaces around it, "
+        "not 'a\\tb'",
+    ),
+    # out of range
+    "parameter out of range": (
+        ("- dcd", "- {name: dcd, tolerance: 0}"),
+        "10:17: 'solvers[0].tolerance' should be more than 0, not 0",
+    ),
+    "infinite parameter": (
+        ("epsilon: 1e-4", "epsilon: .inf"),
+        "13:5: 'solvers[1].epsilon' should be a finite number, not inf",
+    ),
+    "lambda not positive": (
+        ("[1e-3, 1e-4]", "-1"),
+        "8:1: 'lambda' should be at least 1e-100, not -1",
+    ),
+    "lambda too large for a double": (
+        ("[1e-3, 1e-4]", "[1e-3, 1e999]"),
+        "8:16: 'lambda[1]' should be a finite number, not inf",
+    ),
+    "accuracy not positive": (
+        ("[1e-3, 1e-1]", "[1e-3, 0]"),
+        "15:20: 'stop.accuracy[1]' should be at least 1e-15, not 0",
+    ),
+    "time limit not positive": (
+        ("500ms", "0s"),
+        "17:3: 'stop.time_limit' should be more than 0, not 0.0",
+    ),
+    "repeats not positive": (
+        ("repeats: 2", "repeats: 0"),
+        "18:1: 'repeats' should be at least 1, not 0",
+    ),
+    "threads": (("repeats: 2", "threads: 2"), "18:1: 'threads' should be 1, not 2"),
+    "version": (("version: 1", "version: 2"), "1:1: 'version' should be 1, not 2"),
+    "version of another type": (
+        ("version: 1", "version: true"),
+        "1:1: 'version' should be 1, not true",
+    ),
+    "loose reference": (
+        ("gap: 1e-8", "gap: 1e-4"),
+        "20:3: 'reference.gap' is 0.0001; it may be 1e-05 at most, "
+        "a hundredth of the tightest accuracy",
+    ),
+    "loss the solver cannot train": (
+        ("loss: hinge", "loss: squared-hinge"),
+        "11:5: sgd-m cannot train the loss squared-hinge, only hinge; "
+        "drop the solver or change the loss",
+    ),
+    # not YAML, or more of it than a configuration needs
+    "tab": (
+        ("  - dcd", "\t- dcd"),
+        "10:1: not valid YAML (found character '\\t' that cannot start any token); use spaces",
+    ),
+    "open bracket": (
+        ("tables: [time]", "tables: [time"),
+        "22:6: not valid YAML (expected ',' or ']', but got ':'); "
+        "check indentation, brackets and quotes",
+    ),
+    "control character": (
+        ("name: trial", "name: tri\x01al"),
+        "2:10: character U+0001 is not allowed; remove it",
+    ),
+    "tag": (
+        ("name: trial", "name: !!python/name:os.system trial"),
+        "2:7: tag '!!python/name:os.system' is not for 'trial'; remove it",
+    ),
+    "tag of a list": (
+        ("[time]", "!!set {time}"),
+        "21:9: tag '!!set' is not for configurations; remove it",
+    ),
+    "alias": (
+        ("[1e-3, 1e-4]", "[&a 1e-3, *a]"),
+        "8:10: this anchor is referred to by an alias (*); write it out there",
+    ),
+    "alias of itself": (
+        ("[time]", "&a [*a]"),
+        "21:9: this anchor is referred to by an alias (*); write it out there",
+    ),
+    "half of a surrogate pair": (
+        ("name: trial", 'name: "\\ud800"'),
+        "2:7: half of a surrogate pair; write the character itself",
+    ),
+    "endless integer": (
+        ("repeats: 2", f"repeats: {'9' * 5000}"),
+        "18:10: an integer of too many digits; write a smaller one",
+    ),
+    "too deep": (
+        ("[time]", "[" * 5000 + "]" * 5000),
+        "1:1: nested too deeply; flatten it",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refused_with_place_and_remedy(refusal, case):
+    (old, new), expected = REFUSALS[case]
+    assert refusal(changed(old, new)) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", "1:1: empty; a configuration holds 'key: value' lines"),
+        ("# nothing\n", "1:1: empty; a configuration holds 'key: value' lines"),
+        ("\n- a\n", "2:1: not a mapping; a configuration holds 'key: value' lines"),
+        (b"version: 1\nname: \xff\n", "2:7: not UTF-8 text; save it as such"),
+        ("a: 1\n---\nb: 2\n", "2:1: not valid YAML (but found another document); "),
+    ],
+)
+def test_a_file_that_is_no_configuration(refusal, text, expected):
+    assert refusal(text).startswith(expected)
+
+
+def test_a_byte_order_mark_is_not_part_of_the_text(load):
+    assert load(b"\xef\xbb\xbf" + VALID.encode()).name == "trial"
+
+
+def test_several_errors_are_counted_and_the_first_is_told(refusal):
+    text = changed("repeats: 2", "repeats: 0", changed("name: trial", "name: T"))
+    assert refusal(changed("max_epochs: 100", "max_epochs: -1", text)).startswith("2:1: 'name'")
+    assert refusal(changed("max_epochs: 100", "max_epochs: -1", text)).endswith(" (and 2 more)")
+
+
+def test_a_misspelt_required_key_is_one_error(refusal):
+    assert refusal(changed("stop:", "stpo:")) == "14:1: unknown key 'stpo'; did you mean 'stop'?"
+
+
+def test_what_is_wrong_goes_before_what_is_missing(refusal):
+    text = changed("version: 1\n", "", changed("repeats: 2", "repeats: 0"))
+    assert refusal(text) == "17:1: 'repeats' should be at least 1, not 0 (and 1 more)"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("smok", "did you mean 'smoke'?"),
+        ("configs/adutl.yaml", "did you mean 'adult.yaml'?"),
+        ("mnie.yaml", "did you mean 'mine.yaml'?"),
+        ("elsewhere/adult.yaml", "did you mean 'adult.yaml'?"),
+        ("zzzzzzzz", "those of svmbench: adult.yaml, "),
+    ],
+)
+def test_a_file_that_is_not_there(name, hint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.yaml").write_text(VALID)
+    with pytest.raises(ConfigError) as caught:
+        load_sweep(Path(name))
+    assert str(caught.value).startswith(f"{name}: no such configuration; {hint}")
+
+
+@pytest.mark.parametrize("name", [".", "a" * 5000, "a\0b", "a\nb", "smoke.yaml/x"])
+def test_paths_that_are_no_files(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("smoke.yaml").write_text(VALID)
+    with pytest.raises(ConfigError) as caught:
+        load_sweep(Path(name))
+    assert "\n" not in str(caught.value)
+
+
+# --- there and back ----------------------------------------------------------------
+
+labels = (
+    st.text(min_size=1, max_size=20)
+    .map(str.strip)
+    .filter(lambda text: text != "" and text.isprintable())
+)
+file_names = labels.filter(lambda text: "/" not in text and "." not in text)
+positive = st.floats(1e-90, 1e90)
+weights = st.one_of(
+    positive,
+    st.lists(positive, min_size=1, max_size=5, unique=True),
+    st.builds(
+        lambda start, ratio, num: {"logspace": {"from": start, "to": start * ratio, "num": num}},
+        st.floats(1e-6, 1e6),
+        st.floats(1.1, 1e6),
+        st.integers(2, 30),
+    ),
+)
+parameters = st.one_of(
+    st.builds(lambda value: {"name": "dcd", "tolerance": value}, positive),
+    st.builds(lambda flag: {"name": "dcd", "shrinking": flag}, st.booleans()),
+    st.builds(
+        lambda schedule, epsilon: {"name": "sgd-m", "schedule": schedule, "epsilon": epsilon},
+        st.sampled_from(["5/9", "blocks"]),
+        st.none() | positive,
+    ),
+    st.builds(lambda kind: {"name": "pegasos", "precision": kind}, st.just("float32")),
+    st.just({"name": "sgd-s"}),
+)
+datasets = st.lists(
+    st.one_of(
+        st.sampled_from(["tiny-sparse", "tiny-dense", {"name": "tiny-separable"}]),
+        st.fixed_dictionaries(
+            {"path": file_names},
+            optional={
+                "positive": st.floats(-9, 9) | st.lists(st.integers(0, 9), min_size=1, unique=True),
+                "features": st.integers(1, 10**6),
+                "test": file_names,
+                "name": st.just("mine"),
+            },
+        ),
+    ),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda spec: spec if isinstance(spec, str) else spec.get("name") or spec["path"],
+)
+plain_sweeps = st.builds(
+    lambda constants, labelled, **rest: {
+        "version": 1,
+        "name": "trial",
+        "solvers": [{"label": label, **spec} for label, spec in labelled],
+        **constants,
+        **rest,
+    },
+    constants=st.builds(
+        lambda key, values: {key: values}, st.sampled_from(["lambda", "C"]), weights
+    ),
+    labelled=st.lists(
+        st.tuples(labels, parameters),
+        min_size=1,
+        max_size=4,
+        unique_by=lambda pair: pair[0],
+    ),
+    datasets=datasets,
+    stop=st.fixed_dictionaries(
+        {"max_epochs": positive},
+        optional={
+            "accuracy": st.lists(st.floats(1e-12, 10), max_size=4, unique=True),
+            "gap": st.none() | positive,
+            "own": st.booleans(),
+            "time_limit": positive | st.just("2m"),
+        },
+    ),
+    repeats=st.integers(1, 100),
+    tables=st.lists(st.sampled_from(["time", "epochs", "objective"]), unique=True),
+    reference=st.fixed_dictionaries({}, optional={"gap": st.just(1e-15), "time_limit": positive}),
+)
+
+
+@given(plain=plain_sweeps)
+def test_what_is_written_reads_back(plain, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp()
+    sweep = Sweep.model_validate(plain, context={"folder": folder})
+    path = folder / "resolved.yaml"
+    path.write_text(dump_sweep(sweep), encoding="utf-8")
+    assert load_sweep(path) == sweep
+
+
+@given(
+    start=st.floats(1e-90, 1e90),
+    ratio=st.floats(1e-8, 0.9) | st.floats(1.1, 1e8),
+    num=st.integers(2, 50),
+)
+def test_logspace_is_even_and_complete(start, ratio, num):
+    plain = {
+        "version": 1,
+        "name": "grid",
+        "datasets": ["tiny-dense"],
+        "solvers": ["dcd"],
+        "lambda": {"logspace": {"from": start, "to": start * ratio, "num": num}},
+        "stop": {"max_epochs": 1},
+    }
+    values = Sweep.model_validate(plain).lambdas
+    assert (values[0], values[-1], len(values)) == (start, start * ratio, num)
+    steps = [math.log(b) - math.log(a) for a, b in pairwise(values)]
+    assert max(steps) - min(steps) <= 1e-10
+
+
+# --- whatever is thrown at it ------------------------------------------------------
+
+TOKENS = [
+    *"[]{}:,-#&*!|>'\"%@`?~=\t\n",
+    *["\x00", "\x85", "\u2028", "\ud7ff", "é", "\\ud800"],
+    *["null", "true", "yes", "1e-4", "-1", "1e999", ".nan", "9" * 30, "''", "[]", "{}", "a: b"],
+    *["&x ", "*x", "<<: ", "!!int ", "!!float ", "!!binary ", "? ", "--- ", "...\n", "  "],
+    *["lambda", "C", "name", "path", "label", "precision", "logspace", "dcd", "500ms"],
+]
+
+
+@st.composite
+def spoilt(draw):
+    text = VALID
+    for _ in range(draw(st.integers(1, 4))):
+        start = draw(st.integers(0, len(text)))
+        length = draw(st.sampled_from([0, 0, 1, 2, 5, 20]))
+        text = text[:start] + draw(st.sampled_from(TOKENS)) + text[start + length :]
+    lines = text.split("\n")
+    if draw(st.booleans()):
+        a, b = draw(st.integers(0, len(lines) - 1)), draw(st.integers(0, len(lines) - 1))
+        lines[a], lines[b] = lines[b], lines[a]
+    return "\n".join(lines)
+
+
+@given(text=spoilt() | st.text())
+def test_any_text_is_a_sweep_or_one_line_with_a_place(text, tmp_path_factory):
+    path = tmp_path_factory.getbasetemp() / "spoilt.yaml"
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    try:
+        sweep = load_sweep(path)
+    except ConfigError as error:
+        message = str(error)
+        place = re.match(rf"{re.escape(str(path))}:(\d+):(\d+): .+(; | should be ).+", message)
+        assert place is not None, message
+        assert message.isprintable()
+        assert int(place[1]) <= len(re.split("\r\n|[\r\n\x85\u2028\u2029]", text))
+    else:
+        path.write_text(dump_sweep(sweep), encoding="utf-8")
+        assert load_sweep(path) == sweep
+
+
+# --- the schema --------------------------------------------------------------------
+
+
+def test_schema_describes_every_key_and_every_parameter():
+    schema = json.loads(json.dumps(sweep_schema()))
+    assert set(schema["properties"]) >= set(yaml.safe_load(VALID))
+    described = [schema["properties"], *(d["properties"] for d in schema["$defs"].values())]
+    choices = {
+        choice["properties"]["name"]["const"]: choice
+        for choice in schema["properties"]["solvers"]["items"]["anyOf"]
+        if "properties" in choice
+    }
+    assert set(choices) == set(solvers())
+    for name, choice in choices.items():
+        assert set(solvers()[name].schema.model_fields) < set(choice["properties"])
+        assert choice["additionalProperties"] is False
+        described.append({key: v for key, v in choice["properties"].items() if key != "name"})
+    for properties in described:
+        for key, value in properties.items():
+            # What is said of the whole of another definition is said there.
+            definition = schema["$defs"].get(value.get("$ref", "").rpartition("/")[2], {})
+            assert value.get("description") or definition.get("description"), key
+
+
+@pytest.mark.parametrize("text", [VALID, *(p.read_text() for p in bundled("configs").glob("*.y*"))])
+def test_schema_accepts_what_is_valid(text):
+    schema = sweep_schema()
+    assert _fits(_as_json(text), schema, schema)
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        *["unknown key", "unknown parameter", "unknown solver", "unknown loss", "version"],
+        *["missing version", "missing lambda", "both lambda and C", "text for a number"],
+        *["lambda not positive", "parameter out of range", "scalar for a list"],
+    ],
+)
+def test_schema_refuses_what_is_not(case):
+    schema = sweep_schema()
+    assert not _fits(_as_json(changed(*REFUSALS[case][0])), schema, schema)
+
+
+def _as_json(text):
+    # PyYAML's own reading of 1e-4 is a text; the schema speaks of what the file means.
+    return yaml.safe_load(re.sub(r"\b1e-", "1.0e-", text))
+
+
+def _fits(value, schema, root):
+    """Whether a value fits a JSON schema, as far as pydantic's vocabulary goes."""
+    if "$ref" in schema:
+        return _fits(value, root["$defs"][schema["$ref"].rpartition("/")[2]], root)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    types = {
+        "object": isinstance(value, dict),
+        "array": isinstance(value, list),
+        "string": isinstance(value, str),
+        "number": number,
+        "integer": number and value == int(value),
+        "boolean": isinstance(value, bool),
+        "null": value is None,
+    }
+    checks = [
+        types[schema["type"]] if "type" in schema else True,
+        value == schema.get("const", value),
+        value in schema.get("enum", [value]),
+        "anyOf" not in schema or any(_fits(value, s, root) for s in schema["anyOf"]),
+        "oneOf" not in schema or sum(_fits(value, s, root) for s in schema["oneOf"]) == 1,
+    ]
+    if number:
+        checks.append(value >= schema.get("minimum", value))
+        checks.append("exclusiveMinimum" not in schema or value > schema["exclusiveMinimum"])
+    if isinstance(value, list) and "items" in schema:
+        checks += [_fits(item, schema["items"], root) for item in value]
+    if isinstance(value, dict):
+        known = schema.get("properties", {})
+        checks.append(set(schema.get("required", [])) <= set(value))
+        checks.append(schema.get("additionalProperties", True) or set(value) <= set(known))
+        checks += [_fits(v, known.get(key, {}), root) for key, v in value.items()]
+    return all(checks)

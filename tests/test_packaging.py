@@ -1,0 +1,124 @@
+"""The wheel and the source distribution hold all a user needs, away from the checkout."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def call(*arguments, cwd, **environment):
+    done = subprocess.run(
+        [str(argument) for argument in arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """A copy of the files git would hand out, so that the checkout stays as it is."""
+    target = tmp_path_factory.mktemp("sources") / "svmbench"
+    ignored = shutil.ignore_patterns(
+        ".git", ".venv", "build", "dist", "results", "*.so", "*.egg-info", ".*_cache",
+        ".hypothesis", "__pycache__",
+    )  # fmt: skip
+    shutil.copytree(ROOT, target, ignore=ignored)
+    return target
+
+
+@pytest.fixture(scope="module")
+def sdist(sources, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sdist")
+    call(
+        sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", folder, ".",
+        cwd=sources,
+    )  # fmt: skip
+    (path,) = folder.iterdir()
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheel(sdist, tmp_path_factory):
+    """Made from the source distribution, so that one that lacks a file is found out."""
+    folder = tmp_path_factory.mktemp("wheel")
+    call(
+        sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet",
+        "--wheel-dir", folder, sdist,
+        cwd=folder, SVMBENCH_NATIVE="0",
+    )  # fmt: skip
+    (path,) = folder.iterdir()
+    return path
+
+
+def test_the_source_distribution_is_complete(sdist):
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {
+        "setup.py",
+        "LICENSE",
+        "README.md",
+        "kernels/rows.pxd",
+        "kernels/dcd.pyx",
+        "configs/smoke.yaml",
+        "datasets/adult.yaml",
+        "tests/test_packaging.py",
+    } <= names
+    assert not any(name.endswith(".so") for name in names)
+
+
+def test_the_wheel_holds_configurations_data_and_kernels(wheel):
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {
+        "svmbench/py.typed",
+        "svmbench/configs/smoke.yaml",
+        "svmbench/datasets/adult.yaml",
+        "svmbench/datasets/tiny/sparse.libsvm",
+        "svmbench/kernels/rows.pxd",
+    } <= names
+    for source in ROOT.glob("kernels/*.pyx"):
+        built = [n for n in names if n.startswith(f"svmbench/kernels/{source.stem}.")]
+        assert any(n.endswith((".so", ".pyd")) for n in built), source.stem
+
+
+def test_an_installed_wheel_runs_a_bundled_configuration_elsewhere(wheel, tmp_path):
+    site = tmp_path / "site"
+    call(
+        sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", site, wheel,
+        cwd=tmp_path,
+    )  # fmt: skip
+    environment = {"PYTHONPATH": str(site), "SVMBENCH_CACHE": str(tmp_path / "cache")}
+    where = call(
+        sys.executable, "-P", "-c",
+        "import svmbench, svmbench.kernels.rows as rows;"
+        "print(svmbench.__file__, rows.__file__, rows.__build__['flags'], sep='\\n')",
+        cwd=tmp_path, **environment,
+    )  # fmt: skip
+    package, kernel, flags = where.splitlines()
+    assert Path(package).is_relative_to(site)
+    assert Path(kernel).is_relative_to(site)
+    assert "-march" not in flags
+    config = tmp_path / "mine.yaml"
+    config.write_text(
+        "version: 1\nname: mine\ndatasets: [tiny-sparse]\nlambda: 0.01\nsolvers: [dcd, sgd-s]\n"
+        "stop: {accuracy: [0.1, 0.01], max_epochs: 100}\n"
+    )
+    run = [sys.executable, "-P", "-m", "svmbench", "run"]
+    call(*run, config, cwd=tmp_path, **environment)
+    table = (tmp_path / "results" / "mine" / "tables" / "time.md").read_text()
+    assert "dcd" in table
+    assert "sgd-s" in table
+    listed = call(*run, "smoke", "--dry-run", cwd=tmp_path, **environment)
+    assert "tiny-dense" in listed

@@ -1,0 +1,207 @@
+"""Problem: P, D, errors and the gap against the definitions, weak duality, odd data."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from twins import objective as twin
+from twins.optimum import optimum
+
+from svmbench.problem import HINGE, LOSSES, Loss, Problem, count_errors, relative_gap
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def points(problem, seed):
+    """A random w and a random alpha of the box, alpha on its bounds here and there."""
+    rng = np.random.default_rng(seed)
+    w = rng.normal(size=problem.data.n_features)
+    alpha = np.clip(rng.normal(0.5, 0.7, size=problem.data.n_samples), 0.0, 1.0)
+    return w, alpha
+
+
+@every_loss
+@every_problem
+def test_values_are_those_of_the_definitions(name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    X, y = dense(problem.data), labels(problem.data)
+    w, alpha = points(problem, 41)
+    evaluation = problem.evaluate(w)
+    P = twin.primal(X, y, problem.lam, problem.loss, w)
+    D = twin.dual(X, y, problem.lam, problem.loss, alpha)
+    assert problem.primal(w) == evaluation.primal == pytest.approx(P, rel=1e-13)
+    assert evaluation.errors == np.sum(y * (X @ w) <= 0.0)
+    assert problem.dual(alpha) == pytest.approx(D, rel=1e-12, abs=1e-13 * P)
+    assert problem.gap(w, alpha) == pytest.approx(P - D, rel=1e-12)
+    expected = twin.weights(X, y, problem.lam, alpha)
+    np.testing.assert_allclose(problem.weights(alpha), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_values_do_not_depend_on_the_storage(storage):
+    X, y = dyadic(42, 30, 9)
+    pattern = np.where(X == 0.0, 0.0, 1.0) if storage.endswith("ones") else X
+    problem = Problem(dataset(X, y, storage), 0.125)
+    plain = Problem(dataset(pattern, y, "dense float64"), 0.125)
+    w, alpha = dyadic(43, 1, 9)[0][0], np.linspace(0.0, 1.0, 31)[:30]
+    assert problem.evaluate(w) == plain.evaluate(w)
+    np.testing.assert_allclose(problem.weights(alpha), plain.weights(alpha), rtol=1e-15)
+
+
+@given(dyadic_problems(), losses, st.data())
+def test_weak_duality(problem, loss, data):
+    problem = Problem(problem.data, problem.lam, loss)
+    m, d = problem.data.n_samples, problem.data.n_features
+    w = np.array(data.draw(st.lists(st.floats(-50.0, 50.0), min_size=d, max_size=d)))
+    largest = 20.0 if loss.name == "squared-hinge" else 1.0
+    alpha = data.draw(st.lists(st.floats(0.0, largest), min_size=m, max_size=m))
+    alpha = np.array(alpha)
+    P, D, gap = problem.primal(w), problem.dual(alpha), problem.gap(w, alpha)
+    rounding = 1e-13 * (1.0 + abs(P) + abs(D) + np.max(alpha) ** 2)
+    assert gap >= 0.0
+    assert -rounding <= P - D
+    # |P - D - gap| is the rounding of P, of D and of the margins.
+    assert abs(P - D - gap) <= 1e2 * rounding
+
+
+@every_loss
+@every_problem
+def test_the_optimum_closes_the_gap(name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    best = optimum(problem)
+    gap = problem.gap(best.w, best.alpha)
+    assert 0.0 <= gap <= 1e-12
+    assert problem.primal(best.w) - problem.dual(best.alpha) == pytest.approx(gap, abs=1e-14)
+    w, alpha = points(problem, 44)
+    assert problem.dual(alpha) <= best.upper
+    assert problem.primal(w) >= best.lower
+
+
+@every_loss
+def test_an_alpha_outside_its_box_proves_nothing(loss):
+    problem = with_loss(PROBLEMS["overlapping"], loss)
+    w, alpha = points(problem, 45)
+    outside = [-1e-9, math.nan, math.inf]
+    if loss != "squared-hinge":
+        outside.append(1.0 + 1e-9)
+    for bad in outside:
+        alpha[7] = bad
+        assert problem.dual(alpha) == -math.inf
+        assert problem.gap(w, alpha) == math.inf
+
+
+@every_loss
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e200])
+def test_weights_that_diverged_have_no_value(loss, bad):
+    problem = with_loss(PROBLEMS["zero-rows"], loss)
+    w, alpha = points(problem, 46)
+    w[2] = bad
+    primal = problem.primal(w)
+    assert math.isnan(primal) if math.isnan(bad) else primal == math.inf
+    assert not math.isfinite(problem.gap(w, alpha))
+
+
+def test_float32_weights_are_evaluated_as_they_are():
+    problem = PROBLEMS["sparse"]
+    w = points(problem, 47)[0].astype(np.float32)
+    assert problem.primal(w) == problem.primal(w.astype(np.float64))
+
+
+def test_zero_rows_and_ties_are_errors():
+    data = dataset([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0], [-1.0, 0.0]], [1, -1, 1, 1])
+    assert count_errors(data, np.array([1.0, -1.0])) == 3  # a zero row, a tie, an error
+    assert Problem(data, 1.0).evaluate(np.zeros(2)).errors == 4
+    assert Problem(data, 1.0).primal(np.zeros(2)) == 1.0
+
+
+def test_only_zero_rows():
+    problem = PROBLEMS["only-zero-rows"]
+    ones = np.ones(4)
+    assert problem.primal(np.zeros(3)) == problem.dual(ones) == 1.0
+    assert problem.gap(np.zeros(3), ones) == 0.0
+
+
+def test_no_features():
+    problem = Problem(dataset(np.zeros((3, 0)), [1, 1, -1]), 1.0)
+    assert problem.evaluate(np.zeros(0)).primal == 1.0
+    assert problem.dual(np.ones(3)) == 1.0
+
+
+def test_one_row_by_hand():
+    # min w^2/4 + max(0, 1 - 2w): w = 1/2, P = 1/16; alpha = lam w / x = 1/8.
+    problem = Problem(dataset([[2.0]], [1]), 0.5)
+    assert problem.primal(np.array([0.5])) == 0.0625
+    assert problem.weights(np.array([0.125])).tolist() == [0.5]
+    assert problem.dual(np.array([0.125])) == 0.0625
+    assert problem.gap(np.array([0.5]), np.array([0.125])) == 0.0
+
+
+def test_relative_gap():
+    assert relative_gap(1.5, 1.0) == 0.5
+    assert relative_gap(1.0, 0.0) == math.inf
+    assert relative_gap(1.0, -1.0) == math.inf
+    assert relative_gap(1.0, -math.inf) == math.inf
+
+
+@pytest.mark.parametrize("lam", [0.0, -1.0, math.inf, math.nan])
+def test_lambda_must_be_positive(lam):
+    with pytest.raises(ValueError, match="lambda must be positive and finite"):
+        Problem(PROBLEMS["sparse"].data, lam)
+
+
+@pytest.mark.parametrize("gamma", [0.0, -1.0, math.inf, math.nan])
+def test_gamma_must_be_positive(gamma):
+    with pytest.raises(ValueError, match="gamma must be positive and finite"):
+        Loss("smoothed-hinge", gamma)
+
+
+def test_an_unknown_loss_is_refused_with_the_known_ones():
+    with pytest.raises(ValueError, match="'logistic'.*hinge, squared-hinge, smoothed-hinge"):
+        Loss("logistic")
+
+
+def test_a_problem_needs_a_row():
+    with pytest.raises(ValueError, match="at least one row"):
+        Problem(dataset(np.zeros((0, 3)), []), 1.0)
+
+
+def test_vectors_of_another_length_are_refused():
+    problem = PROBLEMS["sparse"]
+    with pytest.raises(ValueError, match="w has 3 entries, the rows 40 features"):
+        problem.primal(np.zeros(3))
+    with pytest.raises(ValueError, match="alpha has 3 entries for 60 rows"):
+        problem.dual(np.zeros(3))
+    with pytest.raises(ValueError, match="alpha has 3 entries for 60 rows"):
+        problem.gap(np.zeros(40), np.zeros(3))
+
+
+def test_facts_tell_problems_apart():
+    base = PROBLEMS["overlapping"]
+    others = [
+        base,
+        PROBLEMS["sparse"],
+        Problem(base.data, base.lam * 2.0),
+        Problem(base.data, base.lam, Loss("squared-hinge")),
+        Problem(base.data, base.lam, Loss("smoothed-hinge", 0.5)),
+        Problem(base.data, base.lam, Loss("smoothed-hinge", 0.25)),
+    ]
+    assert len({str(problem.facts()) for problem in others}) == len(others)
+    assert base.facts() == Problem(base.data, base.lam, HINGE).facts()
+    # gamma is no fact of a loss that has none
+    assert base.facts() == Problem(base.data, base.lam, Loss("hinge", 3.0)).facts()
