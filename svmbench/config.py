@@ -106,9 +106,7 @@ Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision shows no relative accuracy finer than this.
 Accuracy = Annotated[Real, Field(ge=1e-15)]
 Duration = Annotated[Positive, BeforeValidator(_seconds, json_schema_input_type=float | str)]
-Slug = Annotated[
-    str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", min_length=1, max_length=100)
-]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
 Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
 
 
@@ -190,8 +188,8 @@ class DatasetSpec(_Model):
     def _either(self) -> DatasetSpec:
         known = catalogue.names()
         if self.path is not None:
-            if self.name in known:
-                _refuse(f"{self.name!r} is a set of the catalogue; choose another name", "name")
+            if self.label in known:
+                _refuse(f"{self.label!r} is a set of the catalogue; set another name", "name")
             return self
         if self.name is None:
             _refuse("neither name nor path; write a data set's name, or {path: FILE}")
@@ -334,10 +332,10 @@ class Stop(_Model):
 class Reference(_Model):
     """The certified optimum against which accuracies are taken."""
 
-    gap: Positive | None = Field(
-        default=None,
-        description="Its relative gap; a hundredth of the tightest accuracy unless set, "
-        "and never more than that or 1e-4.",
+    gap: Positive = Field(
+        default=1e-4,
+        description="Its relative gap; a hundredth of the tightest accuracy at most, and that or "
+        "1e-4, whichever is less, unless set.",
     )
     time_limit: Duration = Field(
         default=300.0, description="Time to reach it, in seconds, or such as 5m."
@@ -412,12 +410,13 @@ class Sweep(_Model):
     @classmethod
     def _tight(cls, reference: Reference, info: ValidationInfo) -> Reference:
         accuracy = info.data["stop"].accuracy if "stop" in info.data else ()
-        largest = min(1e-4, *(float(f"{value / 100.0:.12g}") for value in accuracy), 1e-4)
-        if reference.gap is None:
-            return reference.model_copy(update={"gap": largest})
-        if reference.gap > largest:
+        # Twelve digits, because 1e-3/100 is to be 1e-5 however it is rounded.
+        allowed = min((float(f"{value / 100.0:.12g}") for value in accuracy), default=math.inf)
+        if "gap" not in reference.model_fields_set:
+            return reference.model_copy(update={"gap": min(reference.gap, allowed)})
+        if reference.gap > allowed:
             _refuse(
-                f"'reference.gap' is {reference.gap!r}; it may be {largest!r} at most, "
+                f"'reference.gap' is {reference.gap!r}; it may be {allowed!r} at most, "
                 "a hundredth of the tightest accuracy",
                 "gap",
             )
@@ -535,7 +534,8 @@ class _Document:
         left.sort(key=lambda error: (error["type"] == "missing", self._mark(error["loc"]).index))
         loc = self._shown(left[0]["loc"])
         more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
-        return ConfigError(f"{self.path}:{_colon(self._mark(loc))}: {_explain(left[0], loc)}{more}")
+        what = " ".join(_explain(left[0], loc).split())
+        return ConfigError(f"{self.path}:{_colon(self._mark(loc))}: {what}{more}")
 
     def _shown(self, loc: Loc) -> Loc:
         while loc not in self.marks:
@@ -712,14 +712,16 @@ def _explain(error: ErrorDetails, place: Loc) -> str:
     if kind == "too_short":
         return f"{name} is empty; give at least one"
     if kind == "string_pattern_mismatch":
+        letters = "letters" if "A-Z" in error["ctx"]["pattern"] else "lower-case letters"
         return (
-            f"{name} is {_short(value)}; use lower-case letters, digits, '.', '_' and '-', "
+            f"{name} is {_short(value)}; use {letters}, digits, '.', '_' and '-', "
             "a letter or a digit first"
         )
     if kind in _BOUNDS:
         message = f"Input should be {_BOUNDS[kind]} {next(iter(error['ctx'].values())):g}"
     else:
-        message = _SAID.get(kind, error["msg"])
+        message = re.sub(r"^\w+ (?=should )", "Input ", _SAID.get(kind, error["msg"]))
+        message = message.removeprefix("Value error, ")
     if not message.startswith("Input"):
         return message
     return f"{name} {message.removeprefix('Input ')}, not {_short(value)}{_advice(error)}"
@@ -768,7 +770,9 @@ def _is_number(text: str) -> bool:
 
 def _nearest(name: str, known: Any) -> str:
     near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known: {', '.join(known)}" if known else "remove it"
 
 
 def _near_key(loc: Loc) -> str | None:
@@ -777,8 +781,10 @@ def _near_key(loc: Loc) -> str | None:
 
 
 def _keys(loc: Loc) -> list[str]:
-    """Keys of the mapping at ``loc`` in a configuration."""
-    model = _MODELS[tuple("" if isinstance(part, int) else part for part in loc)]
+    """Keys of the mapping at ``loc``, as far as that is ours and not within a parameter."""
+    model = _MODELS.get(tuple("" if isinstance(part, int) else part for part in loc))
+    if model is None:
+        return []
     return [field.alias or name for name, field in model.model_fields.items()]
 
 

@@ -22,9 +22,15 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         Text is UTF-8 with plain line feeds.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    binary = "b" in mode
     file = NamedTemporaryFile(  # noqa: SIM115 (it outlives the with: renamed once closed)
-        mode, dir=path.parent, prefix=f".{path.name}.", suffix=".tmp", delete=False, **text
+        mode,
+        encoding=None if binary else "utf-8",
+        newline=None if binary else "\n",
+        dir=path.parent,
+        prefix=f".{path.name}.",
+        suffix=".tmp",
+        delete=False,
     )
     temporary = Path(file.name)
     try:

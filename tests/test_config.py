@@ -11,12 +11,15 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, field_validator
 
+from svmbench import config
 from svmbench.bundled import bundled
 from svmbench.config import LossName, Sweep, dump_sweep, find_config, load_sweep, sweep_schema
 from svmbench.data.catalogue import resolve
 from svmbench.errors import ConfigError
 from svmbench.problem import LOSSES, Loss
+from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.registry import solvers
 
 VALID = """\
@@ -128,6 +131,12 @@ def test_a_sweep_cannot_be_changed(load):
 def test_reference_is_a_hundred_times_tighter(load, accuracy, gap):
     text = changed("accuracy: [1e-3, 1e-1]", f"accuracy: {accuracy}")
     assert load(changed("reference:\n  gap: 1e-8\n", "", text)).reference.gap == gap
+
+
+@pytest.mark.parametrize(("accuracy", "gap"), [("0.1", 1e-3), ("[]", 1.0)])
+def test_a_reference_may_be_as_loose_as_the_accuracies_allow(load, accuracy, gap):
+    text = changed("accuracy: [1e-3, 1e-1]", f"accuracy: {accuracy}")
+    assert load(changed("gap: 1e-8", f"gap: {gap}", text)).reference.gap == gap
 
 
 def test_logspace_meets_both_ends_and_round_values(load):
@@ -347,7 +356,11 @@ REFUSALS = {
     ),
     "file under a catalogue name": (
         ("positive: 3", "name: adult"),
-        "6:5: 'adult' is a set of the catalogue; choose another name",
+        "6:5: 'adult' is a set of the catalogue; set another name",
+    ),
+    "file called like a catalogue set": (
+        ("mine.libsvm", "adult.libsvm.xz"),
+        "5:5: 'adult' is a set of the catalogue; set another name",
     ),
     "gamma of a loss without one": (
         ("loss: hinge", "loss: {name: hinge, gamma: 2}"),
@@ -399,6 +412,15 @@ REFUSALS = {
         ("name: trial", "name: Trial"),
         "2:1: 'name' is 'Trial'; use lower-case letters, digits, '.', '_' and '-', "
         "a letter or a digit first",
+    ),
+    "name of files with a slash": (
+        ("positive: 3", "name: A/B"),
+        "6:5: 'datasets[1].name' is 'A/B'; use letters, digits, '.', '_' and '-', "
+        "a letter or a digit first",
+    ),
+    "long name": (
+        ("name: trial", f"name: {'a' * 101}"),
+        f"2:1: 'name' should have at most 100 characters, not '{'a' * 55}...",
     ),
     "unprintable label": (
         ("- name: sgd-m", '- name: sgd-m\n    label: "a\\tb"'),
@@ -517,6 +539,56 @@ def test_a_file_that_is_no_configuration(refusal, text, expected):
 
 def test_a_byte_order_mark_is_not_part_of_the_text(load):
     assert load(b"\xef\xbb\xbf" + VALID.encode()).name == "trial"
+
+
+class Inner(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    rate: float = 1.0
+
+
+class PluggedParameters(Parameters):
+    rates: tuple[float, ...] = parameter((1.0,), "Rates.", source="ours")
+    inner: Inner = parameter(Inner(), "More.", source="ours")
+
+    @field_validator("rates")
+    @classmethod
+    def ascend(cls, rates):
+        if sorted(rates) != list(rates):
+            raise ValueError("rates must ascend;\nsort them")
+        return rates
+
+
+class Plugged(solvers()["dcd"]):
+    name = "plugged"
+    schema = PluggedParameters
+
+
+@pytest.fixture
+def plugged(monkeypatch):
+    """A solver of somebody else's, whose parameters go beyond what ours do."""
+    known = {**solvers(), "plugged": Plugged}
+    monkeypatch.setattr(config, "find_solver", known.__getitem__)
+    return changed("- dcd", "- name: plugged\n    rates: [1, 2]\n    inner: {rate: 3}")
+
+
+def test_parameters_of_plug_ins_are_read_and_written(plugged, load):
+    sweep = load(plugged)
+    spec = sweep.solvers[0]
+    assert spec.label == 'plugged(rates=[1.0, 2.0], inner={"rate": 3.0})'
+    assert (spec.parameters.rates, spec.parameters.inner) == ((1.0, 2.0), Inner(rate=3.0))
+    assert load(dump_sweep(sweep)) == sweep
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("[1, 2]", "[2, 1]", "11:5: rates must ascend; sort them"),
+        ("[1, 2]", "[1, a]", "11:16: 'solvers[0].rates[1]' should be a number, not 'a'"),
+        ("rate: 3", "rat: 3", "12:13: unknown key 'rat'; remove it"),
+    ],
+)
+def test_parameters_of_plug_ins_are_checked(plugged, refusal, old, new, expected):
+    assert refusal(changed(old, new, plugged)) == expected
 
 
 def test_several_errors_are_counted_and_the_first_is_told(refusal):

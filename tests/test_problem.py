@@ -172,7 +172,7 @@ def test_gamma_must_be_positive(gamma):
 
 
 def test_an_unknown_loss_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match="'logistic'.*hinge, squared-hinge, smoothed-hinge"):
+    with pytest.raises(ValueError, match=r"'logistic'.*hinge, squared-hinge, smoothed-hinge"):
         Loss("logistic")
 
 

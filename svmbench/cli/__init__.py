@@ -15,7 +15,8 @@ import pkgutil
 import re
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.abc import InspectLoader
 from importlib.util import find_spec
@@ -78,14 +79,15 @@ class Frame(click.Group):
             raise click.UsageError(f"unknown command {name!r}; {hint}")
         return super().resolve_command(ctx, args)
 
+    def make_context(self, *args: Any, **extra: Any) -> click.Context:
+        """Read the command line, which may print help."""
+        with _stops_as_errors():
+            return super().make_context(*args, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an interruption and a closed pipe become errors of ours."""
-        try:
+        """Run the command."""
+        with _stops_as_errors():
             return super().invoke(ctx)
-        except KeyboardInterrupt as error:
-            raise InterruptionError("interrupted") from error
-        except BrokenPipeError as error:
-            raise OutputClosedError("output closed") from error
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -107,6 +109,17 @@ class Frame(click.Group):
             sys.stdout.reconfigure(errors="replace")  # a terminal without λ is no reason to stop
         extra["standalone_mode"] = False
         sys.exit(_exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug))
+
+
+@contextmanager
+def _stops_as_errors() -> Iterator[None]:
+    """Turn an interruption and a closed pipe into errors of ours, before click sees them."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        raise InterruptionError("interrupted") from error
+    except BrokenPipeError as error:
+        raise OutputClosedError("output closed") from error
 
 
 class _Lines(logging.Handler):

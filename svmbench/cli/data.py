@@ -123,5 +123,5 @@ def _count(number: int | None) -> str:
 def _summary(data: Dataset) -> str:
     return (
         f"{data.name}: {data.n_samples:,} rows, {data.n_features:,} features, "
-        f"{data.nnz:,} nonzeros as {data.storage}"
+        f"{data.nnz:,} entries stored as {data.storage}"
     )

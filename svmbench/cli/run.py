@@ -48,7 +48,7 @@ def command(
         return
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.run import run_sweep
-    from svmbench.report import write_report
+    from svmbench.report.write import write_report
 
     folder = out or Path("results") / sweep.name
     begun = time.monotonic()
@@ -74,7 +74,7 @@ def describe(sweep: Sweep) -> str:
         if sweep.lambdas
         else [f"C = {C:g}" for C in sweep.C or ()]
     )
-    problems = [(data.name, constant) for data in sweep.datasets for constant in constants]
+    problems = [(data.label, constant) for data in sweep.datasets for constant in constants]
     lines = [
         f"{data:<16} {constant:<12} {solver.label}"
         for data, constant in problems

@@ -2,7 +2,8 @@
 
 An entry is a folder of .npy files with a header.json that says what they must be. It is
 written under a temporary name, synced and renamed, so that an entry is whole or absent;
-two processes that write the same one both end well, for either's is as good.
+opening checks the header and the files' sizes, `verify` all bytes. Two processes that
+write the same entry both end well, for either's is as good.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -33,6 +35,10 @@ _ARRAYS = ("indptr", "indices", "values", "labels")
 _TEMPORARY = ".writing-"
 _ABANDONED_SECONDS = 24 * 3600
 _ATTEMPTS = 5
+
+# What json and NumPy raise at files with other bytes in them; NumPy reads the head of an
+# array as Python source.
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, SyntaxError, TokenError)
 
 _log = logging.getLogger(__name__)
 
@@ -97,7 +103,7 @@ def open_cached(path: Path) -> Dataset | None:
         return None
     try:
         return _open_entry(path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except _DAMAGE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         _log.warning("%s: damaged cache entry (%s); it is made again", path, reason)
         return None
@@ -121,7 +127,7 @@ def verify(path: Path) -> None:
                     f"{path}: {name}.npy has sha256 {found}, not {facts['sha256']}; {remedy}"
                 )
         _open_entry(path)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except _DAMAGE as error:
         raise DataError(f"{path}: damaged cache entry ({error}); {remedy}") from None
 
 
@@ -139,6 +145,7 @@ def _write_entry(dataset: Dataset, folder: Path) -> None:
         "provenance": asdict(dataset.provenance),
         "arrays": arrays,
     }
+    header["sha256"] = _header_sha256(header)
     with (folder / HEADER).open("w", encoding="utf-8") as stream:
         json.dump(header, stream, indent=2)
         _sync(stream)
@@ -163,8 +170,7 @@ def _open_entry(path: Path) -> Dataset:
     for name, facts in header["arrays"].items():
         arrays[name] = _map_array(path / f"{name}.npy", facts)
     labels = arrays.pop("labels")
-    if labels is None or len(labels) != header["n_samples"]:
-        raise ValueError("its labels are not as many as its rows")
+    assert labels is not None  # every entry is written with them
     provenance = header["provenance"]
     return Dataset(
         name=header["name"],
@@ -179,9 +185,13 @@ def _read_header(path: Path) -> dict[str, Any]:
     header = json.loads((path / HEADER).read_text(encoding="utf-8"))
     if not isinstance(header, dict) or header.get("schema_version") != SCHEMA_VERSION:
         raise ValueError(f"its {HEADER} is not of version {SCHEMA_VERSION}")
-    if not isinstance(header["arrays"], dict) or not set(header["arrays"]) <= set(_ARRAYS):
-        raise ValueError(f"its {HEADER} names other arrays than {', '.join(_ARRAYS)}")
+    if header.pop("sha256", None) != _header_sha256(header):
+        raise ValueError(f"its {HEADER} has been changed")
     return header
+
+
+def _header_sha256(header: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(header, sort_keys=True).encode()).hexdigest()
 
 
 def _map_array(path: Path, facts: dict[str, Any]) -> Array:

@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from svmbench.config import DatasetSpec, Sweep, dump_sweep
-from svmbench.data.catalogue import OwnFiles
+from svmbench.config import Sweep, dump_sweep
 from svmbench.data.load import load
 from svmbench.harness.environment import environment, pinned
 from svmbench.harness.plan import Instance, Run, plan_runs
@@ -94,19 +94,19 @@ def prepare(
     """
     instances = []
     for dataset in sweep.datasets:
-        reporter.stage(f"data {dataset.name}")
-        loaded = load(_source(dataset), offline=offline)
+        reporter.stage(f"data {dataset.label}")
+        loaded = load(dataset.source, offline=offline)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = Problem(loaded.train, lam, sweep.loss.loss)
             reference = None
             if certify:
-                what = f"reference {dataset.name}, λ = {lam:g}"
+                what = f"reference {dataset.label}, λ = {lam:g}"
                 reporter.stage(what)
                 reference = certified_optimum(
                     problem,
                     sweep.reference.gap,
                     sweep.reference.time_limit,
-                    lambda gap, what=what: reporter.detail(f"{what}: gap {gap:.1e}"),
+                    partial(_tell_gap, reporter, what),
                 )
                 short = "" if reference.gap <= sweep.reference.gap else " (asked for more)"
                 reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
@@ -116,15 +116,8 @@ def prepare(
     return instances
 
 
-def _source(dataset: DatasetSpec) -> str | OwnFiles:
-    if dataset.path is None:
-        return dataset.name
-    return OwnFiles(
-        path=dataset.path,
-        test=dataset.test,
-        n_features=dataset.features,
-        positive=dataset.positive,
-    )
+def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
+    reporter.detail(f"{what}: gap {gap:.1e}")
 
 
 def run_sweep(

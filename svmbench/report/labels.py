@@ -32,6 +32,8 @@ _ON_LABEL = 1000.0
 _ON_END = 60.0
 _ON_TIE = 25.0
 _ON_CURVE = 1.2  # for each point (1/72 inch) of curve
+_NEARER_ANOTHER = 12.0  # than its own end: it would be read as the other's
+_TIE_ON_CURVE = 5.0  # for each point of a tie that runs on one
 _APART = 0.8  # for each point of distance
 
 
@@ -135,7 +137,8 @@ def _one_a_point(pixels: FloatArray, scale: float) -> FloatArray:
 def _boxes(tip: FloatArray, size: tuple[float, float], frame: Bbox, scale: float) -> FloatArray:
     width, height = size
     pad = PAD * scale
-    lefts = np.array([pad, -pad - width, *(width * k / 4 - width / 2 for k in range(-2, 3))])
+    aside = [width * k / 4 - width / 2 for k in range(-2, 3)]
+    lefts = np.array([pad, -pad - width, *aside, 4 * pad, 8 * pad, -4 * pad - width])
     rises = np.arange(-18, 19) * 0.5 * height
     x0, y0 = (grid.ravel() for grid in np.meshgrid(tip[0] + lefts, tip[1] + rises - height / 2))
     x0 = np.clip(x0, frame.x0 + scale, max(frame.x1 + _BESIDE * scale - width, frame.x0 + scale))
@@ -151,20 +154,51 @@ def _costs(
     inked: FloatArray,
     scale: float,
 ) -> FloatArray:
-    away = np.hypot(*(_nearest(boxes, tip) - tip).T) / scale
+    near = _nearest(boxes, tip)
+    away = np.hypot(*(near - tip).T) / scale
     beside = (boxes[:, 0] >= tip[0]) & (np.abs(boxes[:, [1, 3]].mean(axis=1) - tip[1]) < scale)
     costs: FloatArray = (
         _ON_END * _inside(boxes, tips, 2.5 * scale)
         + _ON_CURVE * _inside(boxes, inked, 0.5 * scale)
+        + _NEARER_ANOTHER * _misleading(boxes, tip, tips, scale)
+        + _TIE_ON_CURVE * _crossed(tip, near, inked, scale) * away
         + _APART * np.maximum(away - PAD, 0.0)
         + 1.0 * ~beside  # where readers look first
     )
     return costs
 
 
+def _misleading(
+    boxes: FloatArray, tip: FloatArray, tips: FloatArray, scale: float
+) -> NDArray[np.bool_]:
+    """Whether another curve's end lies nearer to each place than its own, shape (n,)."""
+    others = tips[np.hypot(*(tips - tip).T) > scale]
+    if not others.size:
+        return np.zeros(len(boxes), dtype=bool)
+    apart = _distance(boxes[:, None, :], others[None, :, :]).min(axis=1)
+    nearer: NDArray[np.bool_] = apart < _distance(boxes, tip) + 0.5 * scale
+    return nearer
+
+
+def _distance(boxes: FloatArray, points: FloatArray) -> FloatArray:
+    gaps = _nearest(boxes, points) - points
+    distance: FloatArray = np.hypot(gaps[..., 0], gaps[..., 1])
+    return distance
+
+
+def _crossed(tip: FloatArray, near: FloatArray, inked: FloatArray, scale: float) -> FloatArray:
+    """Share of the line from the tip to each place that lies on curves, shape (n,)."""
+    steps = np.linspace(0.1, 1.0, 40)[:, None, None]
+    cells = np.floor((tip + steps * (near - tip)) / scale).astype(np.int64)
+    taken = np.floor(inked / scale).astype(np.int64)
+    hit = np.isin(cells @ (1, 1 << 20), taken @ (1, 1 << 20))  # a cell as one number
+    share: FloatArray = hit.mean(axis=0)
+    return share
+
+
 def _settle(places: Sequence[_Places], fixed: FloatArray) -> list[FloatArray]:
-    """One box a label; those at the right and at the bottom choose first."""
-    order = sorted(range(len(places)), key=lambda at: (-places[at].tip[0], places[at].tip[1]))
+    """One box a label; the long ones, which have the least room, choose first."""
+    order = sorted(range(len(places)), key=lambda at: -_width(places[at].boxes[0]))
     chosen: dict[int, FloatArray] = {}
     for _ in range(_ROUNDS):
         for at in order:
@@ -182,8 +216,12 @@ def _settle(places: Sequence[_Places], fixed: FloatArray) -> list[FloatArray]:
     return [chosen[at] for at in range(len(places))]
 
 
+def _width(box: FloatArray) -> float:
+    return float(box[2] - box[0])
+
+
 def _nearest(boxes: FloatArray, point: FloatArray) -> FloatArray:
-    """The point of each box nearest to a point, shape (n, 2)."""
+    """The point of each box nearest to a point, shape (..., 2)."""
     nearest: FloatArray = np.clip(point, boxes[..., :2], boxes[..., 2:])
     return nearest
 

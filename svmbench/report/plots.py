@@ -263,7 +263,8 @@ def _traces(results: Results, group: Group, abscissa: str, kind: str) -> list[Tr
         ordered = rows.sort_values("point", kind="stable")
         x, y = ordered[abscissa].to_numpy(), ordered[column].to_numpy()
         y = np.maximum(y, floor) if floor > 0 else y
-        drawn = (x > 0) & np.isfinite(y) & (y > 0)  # what a logarithmic axis can show
+        begun = ordered["epochs"].to_numpy() > 0  # the start is the same for all
+        drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)  # what a logarithmic axis can show
         if drawn.any():
             traces.append(Trace(x[drawn], y[drawn], states[str(run)]))
     return traces
@@ -274,9 +275,9 @@ def median_curve(traces: Sequence[Trace]) -> Curve | None:
 
     Between two checkpoints a run has its last value: nothing is shown that was not measured.
     After its end a run that reached its accuracy counts as below, one that diverged as above
-    everything, and one that ran into a limit is left out. A curve thus ends where half of
-    the runs have arrived, not where the slow ones are alone; it is drawn only where at least
-    half of the runs count.
+    everything, and one that ran into a limit is left out. A curve thus ends where the median
+    run has arrived, not where the slow ones are alone; it is drawn only where at least half
+    of the runs count.
 
     Parameters
     ----------
@@ -329,7 +330,9 @@ def _quantile(heights: FloatArray, q: float) -> FloatArray:
     above = np.ceil(position).astype(int)
     columns = np.arange(heights.shape[1])
     a, b = ordered[below, columns], ordered[above, columns]
-    with np.errstate(invalid="ignore"):  # inf - inf: the quantile lies anywhere between
+    # Between a run that is there and one that is not, the one that is there is shown.
+    a, b = np.where(np.isneginf(a), b, a), np.where(np.isposinf(b), a, b)
+    with np.errstate(invalid="ignore"):
         between = a + (position - below) * (b - a)
     quantile: FloatArray = np.where(a == b, a, between)
     return quantile
@@ -399,16 +402,19 @@ def _limits(blocks: Sequence[Block], thresholds: Sequence[float], kind: str) -> 
     else:
         floor = min([least, *thresholds])
         # At w = 0 the objective is about 1, so that the accuracy is about 1/P*.
-        ceiling = min(most, 30.0 * max([1.0, *(1.0 / optimum for optimum in optima)]))
+        ceiling = min(most, 10.0 * max([1.0, *(1.0 / optimum for optimum in optima)]))
     span = math.log(max(ceiling / floor, 1.05))
-    return floor * math.exp(-0.3 * span), floor * math.exp(1.06 * span)
+    return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
 
 
 def _limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
-    first = min(float(curve.x[0]) for curve in curves)
+    """From where the first curve comes into view to where the last one ends."""
+    _, top = axes.get_ylim()
+    views = [curve.x[curve.middle <= top] for curve in curves]
+    first = min((float(x[0]) for x in views if x.size), default=float(curves[0].x[0]))
     last = max(float(curve.x[-1]) for curve in curves)
     if last <= first:
-        first, last = first / 2, last * 2
+        first, last = last / 2, last * 2
     axes.set_xlim(first, last * (last / first) ** 0.03)
 
 

@@ -49,7 +49,7 @@ RC: Any = {
     "ytick.major.width": 0.6,
     "xtick.minor.width": 0.4,
     "ytick.minor.width": 0.4,
-    "lines.linewidth": 1.4,
+    "lines.linewidth": 1.2,
     "lines.solid_capstyle": "round",
     "svg.fonttype": "none",  # text stays text: it can be searched, and set in the page's font
     "svg.hashsalt": "svmbench",  # the same figure gives the same file

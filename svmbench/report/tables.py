@@ -10,6 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
 
 import pandas as pd
@@ -244,11 +245,11 @@ def heading(dataset: str, stand_in: bool) -> str:
     return f"{dataset} (STAND-IN)" if stand_in else dataset
 
 
-def short(number: float, digits: int = 6) -> str:
+def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
     """A parameter as one would write it: ``0.01``, ``1e-4``, ``250``."""
     if number == 0 or not math.isfinite(number):
         return f"{number:g}"
-    if 1e-3 <= abs(number) < 1e6:
+    if plain_from <= abs(number) < 1e6:
         return f"{number:.{digits}g}"
     mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
@@ -256,9 +257,10 @@ def short(number: float, digits: int = 6) -> str:
 
 def regularisation(lam: float, C: float) -> str:
     """λ, with C beside it when C is the rounder number."""
-    if math.isclose(float(short(lam, 3)), lam, rel_tol=1e-9):
-        return short(lam)
-    return f"{short(lam, 3)} (C = {short(C, 4)})"
+    plain = short(lam, 3, plain_from=0.1)
+    if math.isclose(float(plain), lam, rel_tol=1e-9):
+        return plain
+    return f"{plain} (C = {short(C, 4)})"
 
 
 # ---------------------------------------------------------------- time and epochs
@@ -435,11 +437,13 @@ def _threshold_cell(summary: Summary, kind: str) -> Cell:
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
-    """``1.23 [1.20, 1.31]``; the value alone when the interval has no width."""
+    """``1.23 [1.20, 1.31]``; the value alone when the interval has no width to speak of."""
     if low == high:
         return format_value(value, math.nan, math.nan)
-    ends = f"{format_value(low, low, high)}, {format_value(high, low, high)}"
-    return f"{format_value(value, low, high)} [{ends}{']' if math.isfinite(high) else ')'}"
+    middle, *ends = (format_value(number, low, high) for number in (value, low, high))
+    if ends == [middle, middle]:
+        return middle
+    return f"{middle} [{ends[0]}, {ends[1]}{']' if math.isfinite(high) else ')'}"
 
 
 def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
@@ -514,7 +518,7 @@ def _interval_notes(everything: Sequence[tuple[Group, Summary]]) -> Iterator[str
     yield (
         "Median over the repeats, with [the interval] of two order statistics that needs no "
         f"assumption on the distribution; its coverage is {described}. A number without brackets "
-        "is a single run's or was the same in all runs."
+        "is a single run's, or all runs agree to its last digit."
     )
 
 
@@ -568,12 +572,29 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
 def _reference_cells(group: Group, width: int) -> tuple[Cell, ...]:
     """The row that opens a λ: the certified interval of its optimum."""
     dual, primal = group.middle("reference_dual"), group.middle("reference_primal")
-    interval = f"[{_digits_apart(dual, primal)}, {_digits_apart(primal, dual)}]"
     head = (Cell(_lambda(group)), Cell("P* (certified)"))
-    known = Cell(interval if not math.isnan(primal) else f"≥ {dual:.9g}")
+    known = Cell(f"≥ {dual:.9g}" if math.isnan(primal) else _enclosure(dual, primal))
     gap = group.middle("reference_gap")
-    filled = (*head, known, Cell("" if math.isnan(gap) else f"≤ {gap:.1e}"))
+    filled = (*head, known, Cell("" if math.isnan(gap) else f"≤ {_rounded_up(gap)}"))
     return (*filled, *[Cell("")] * (width - len(filled)))
+
+
+def _enclosure(low: float, high: float) -> str:
+    """An interval that is still one when it is printed: its ends are rounded outwards."""
+    last = Decimal(1).scaleb(-_places(low, high))
+    ends = (
+        Decimal(low).quantize(last, ROUND_FLOOR),
+        Decimal(high).quantize(last, ROUND_CEILING),
+    )
+    return f"[{ends[0]:f}, {ends[1]:f}]"
+
+
+def _rounded_up(bound: float) -> str:
+    """An upper bound with two digits."""
+    if bound <= 0:
+        return "0"
+    exponent = math.floor(math.log10(bound))
+    return short(float(Decimal(bound).quantize(Decimal(1).scaleb(exponent - 1), ROUND_CEILING)), 2)
 
 
 def _primal_text(group: Group) -> str:
@@ -591,12 +612,14 @@ def _primal_text(group: Group) -> str:
 
 def _digits_apart(value: float, other: float) -> str:
     """A number with digits enough to show two of its difference from another one."""
-    if math.isnan(value):
-        return "–"
+    return f"{value:.{_places(value, other)}f}"
+
+
+def _places(value: float, other: float) -> int:
     leading = math.floor(math.log10(abs(value))) if value else 0
     difference = abs(value - other)
-    places = 1 - math.floor(math.log10(difference)) if difference > 0 else 15 - leading
-    return f"{value:.{min(max(places, 3 - leading, 0), 15 - leading)}f}"
+    wanted = 1 - math.floor(math.log10(difference)) if difference > 0 else 15
+    return max(min(max(wanted, 3 - leading), 15 - leading), 0)
 
 
 def _known(group: Group, column: str) -> list[float]:
@@ -717,7 +740,7 @@ def _facts(groups: Sequence[Group]) -> str:
         f"{first['loss']} loss",
     ]
     if gaps:
-        parts.append(f"relative gap of the references ≤ {max(gaps):.1e}")
+        parts.append(f"relative gap of the references ≤ {_rounded_up(max(gaps))}")
     if any(group.middle("reference_dual") <= 0 for group in groups):
         parts.append("D_ref = 0 for some λ: accuracy there is absolute")
     return ", ".join(parts)

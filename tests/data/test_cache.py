@@ -90,21 +90,27 @@ def edit_header(path, change):
     (path / "header.json").write_text(json.dumps(header))
 
 
+def replace_bytes(path, old, new):
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
+
+
 DAMAGES = {
     "header gone": lambda path: (path / "header.json").unlink(),
     "header cut": lambda path: os.truncate(path / "header.json", 40),
     "header of no use": lambda path: (path / "header.json").write_text("[]"),
     "header binary": lambda path: (path / "header.json").write_bytes(b"\xff\xfe\x00"),
-    "other version": lambda path: edit_header(path, lambda h: h.update(schema_version=0)),
-    "unknown array": lambda path: edit_header(path, lambda h: h["arrays"].update(rows={})),
-    "no labels": lambda path: edit_header(path, lambda h: h["arrays"].pop("labels")),
-    "no provenance": lambda path: edit_header(path, lambda h: h.pop("provenance")),
-    "wrong shape": lambda path: edit_header(
-        path, lambda h: h["arrays"]["values"].update(shape=[9])
+    "other version": lambda path: replace_bytes(
+        path / "header.json", b'"schema_version": 1', b'"schema_version": 2'
     ),
+    "other width": lambda path: replace_bytes(
+        path / "header.json", b'"n_features": 4', b'"n_features": 5'
+    ),
+    "no checksum": lambda path: edit_header(path, lambda h: h.pop("sha256")),
     "array gone": lambda path: (path / "values.npy").unlink(),
     "array cut": lambda path: os.truncate(path / "values.npy", 130),
     "array empty": lambda path: os.truncate(path / "labels.npy", 0),
+    "array head unclosed": lambda path: replace_bytes(path / "values.npy", b"}", b"("),
+    "array head of no use": lambda path: replace_bytes(path / "values.npy", b"{", b"["),
     "array overwritten": lambda path: (path / "indices.npy").write_bytes(
         b"x" * (path / "indices.npy").stat().st_size
     ),

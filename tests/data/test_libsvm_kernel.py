@@ -152,6 +152,24 @@ def test_numbers_at_the_edge_of_the_exact_path(mantissa, exponent):
     assert_same([f"1 1:{mantissa}e{exponent} 2:-{mantissa}.0e{exponent}\n".encode()])
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        f"1 1:{2**64 + 1} 2:0.{2**64 + 1}",  # as 64-bit integers these are 1
+        f"1 1:1e{2**64 + 1}",
+        f"1 1:1e-{2**64 - 1}",
+        f"1 {2**64 + 5}:1",
+        f"1 7:1 {2**32 + 8}:1",
+        f"{2**64 + 1} 1:1",
+        f"1 1:0.12345678 2:0.{2**64 + 1}",  # its digits as well
+        "1 1:0.3 2:0.10",
+        "1 1:0.12345678 2:1234567.9 3:0.00012345678",
+    ],
+)
+def test_integers_that_wrap_or_fill_up(row):
+    assert_same([row.encode()])
+
+
 def test_one_byte_at_a_time():
     text = b"+1 1:0.5 2:-3e-2 # c\r\n\n-1\n2 7:1e+1"
     assert_same([bytes([byte]) for byte in text])

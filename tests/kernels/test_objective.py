@@ -8,14 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import STORAGES, dataset, dense, dyadic, dyadic_problems, labels, losses
+from svmbench.kernels.objective import combination, conjugate_sum, gap_sum, loss_and_errors
 from twins import objective as twin
 
-from svmbench.kernels.objective import combination, conjugate_sum, gap_sum, loss_and_errors
 from svmbench.problem import LOSSES, Loss
 
 WIDTHS = (2.0**-20, 0.25, 1.0, 4.0)
 EVERY_LOSS = [Loss("hinge"), Loss("squared-hinge"), *(Loss("smoothed-hinge", g) for g in WIDTHS)]
-every_loss = pytest.mark.parametrize("loss", EVERY_LOSS, ids=lambda loss: f"{loss.name}-{loss.gamma}")
+every_loss = pytest.mark.parametrize(
+    "loss", EVERY_LOSS, ids=lambda loss: f"{loss.name}-{loss.gamma}"
+)
 
 
 def margins_as_rows(s):
@@ -135,9 +137,7 @@ def test_a_gap_below_rounding_is_still_told():
 @given(dyadic_problems(), losses, st.data())
 def test_gap_sum_belongs_to_p_minus_d(problem, loss, data):
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    alpha = np.array(
-        data.draw(st.lists(st.floats(0.0, 1.0), min_size=len(y), max_size=len(y)))
-    )
+    alpha = np.array(data.draw(st.lists(st.floats(0.0, 1.0), min_size=len(y), max_size=len(y))))
     w = combination(problem.data.rows, alpha) / (lam * len(y))
     terms = gap_sum(problem.data.rows, w, alpha, loss.code, loss.gamma)
     P, D = twin.primal(X, y, lam, loss, w), twin.dual(X, y, lam, loss, alpha)

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
-from twins import rng as twin
-
 from svmbench.kernels.rng import Generator
+from twins import rng as twin
 
 seeds = st.integers(0, 2**64 - 1)
 

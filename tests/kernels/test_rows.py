@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from problems import PRECISIONS, STORAGES, dataset, dense, dyadic, labels
-
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sgd_primal import PassState, advance_pass
@@ -79,15 +78,15 @@ def test_products_and_updates_are_within_rounding(storage, precision, data):
     a = np.array(data.draw(st.lists(floats, min_size=d, max_size=d))).astype(precision)
     made = dataset([x], [-1], storage)
     stored = dense(made)[0]
-    unit = np.finfo(precision).eps
-    size = np.sum(np.abs(stored * a.astype(float)))
+    unit, tiny = np.finfo(precision).eps, np.finfo(precision).tiny
+    exact = stored @ a.astype(float)
+    size = np.sum(np.abs(stored * a.astype(float))) + tiny
     product, moved = present(made.rows, 0, a)
     # The probe reads the product off a loss near one: 2^40 eps of double is its own rounding.
-    assert abs(product - stored @ a.astype(float)) <= d * unit * size + 2.0**40 * 4e-16
-    assert abs(made.rows.dot(a.astype(float))[0] - stored @ a.astype(float)) <= d * 3e-16 * size
-    np.testing.assert_allclose(
-        moved, a - stored, rtol=0.0, atol=2 * unit * np.max(np.abs(a) + np.abs(stored))
-    )
+    assert abs(product - exact) <= d * unit * size + 2.0**40 * 4e-16
+    assert abs(made.rows.dot(a.astype(float))[0] - exact) <= d * 3e-16 * size
+    largest = np.max(np.abs(a) + np.abs(stored)) + tiny
+    np.testing.assert_allclose(moved, a - stored, rtol=0.0, atol=2 * unit * largest)
     norm2 = np.sum(stored**2)
     assert abs(made.rows.norms2()[0] - norm2) <= d * 3e-16 * norm2
 

@@ -13,6 +13,7 @@ from functools import cache
 
 import numpy as np
 from problems import dense, labels
+
 from twins import objective
 
 

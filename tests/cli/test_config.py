@@ -1,0 +1,44 @@
+"""``svmbench config``."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from svmbench.bundled import bundled
+from svmbench.cli import main
+from svmbench.config import dump_sweep, load_sweep, sweep_schema
+
+
+def output(*args):
+    result = CliRunner().invoke(main, ["config", *args])
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout
+
+
+def test_check_says_where_the_file_is_and_counts_its_runs():
+    assert output("check", "smoke") == (
+        f"{bundled('configs') / 'smoke.yaml'}: valid; "
+        "3 data sets x 2 lambdas x 4 solvers x 3 repeats = 72 runs\n"
+    )
+
+
+def test_show_prints_a_configuration_that_means_the_same(tmp_path):
+    sweep = load_sweep(bundled("configs") / "adult.yaml")
+    shown = output("show", "adult")
+    assert shown == dump_sweep(sweep)
+    (tmp_path / "shown.yaml").write_text(shown)
+    assert load_sweep(tmp_path / "shown.yaml") == sweep
+
+
+def test_schema_is_json():
+    assert json.loads(output("schema")) == json.loads(json.dumps(sweep_schema()))
+
+
+@pytest.mark.parametrize("command", ["check", "show"])
+def test_an_invalid_file_is_refused(command, tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text("version: 1\nrepeats: 0\n")
+    result = CliRunner().invoke(main, ["config", command, str(path)])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"svmbench: {path}:2:1: 'repeats' should be at least 1")

@@ -1,0 +1,230 @@
+"""The frame of the command line: discovery, help, one line an error, exit codes."""
+
+import errno
+import logging
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import svmbench
+from svmbench import cli
+from svmbench.cli import Frame, main
+from svmbench.errors import ConfigError, DataError, SvmbenchError
+
+
+def run(*args):
+    return CliRunner().invoke(main, args, prog_name="svmbench")
+
+
+def svmbench_process(*args, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "svmbench", *args],
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=60,
+        **options,
+    )
+
+
+def every_command(command=main, path=("svmbench",)):
+    yield path, command
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            yield from every_command(command.get_command(context, name), (*path, name))
+
+
+COMMANDS = dict(every_command())
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_and_option_has_help(path):
+    command = COMMANDS[path]
+    assert command.help
+    for parameter in command.params:
+        if isinstance(parameter, click.Option):
+            assert parameter.help, parameter.name
+        else:
+            # An argument has no help of its own: the text of the command speaks of it.
+            assert parameter.make_metavar(click.Context(command)).strip("[].") in command.help
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("flag", ["-h", "--help"])
+def test_every_command_answers_to_both_helps(path, flag):
+    result = run(*path[1:], flag)
+    assert result.exit_code == 0
+    assert result.stdout.startswith(f"Usage: {' '.join(path)} ")
+    assert "--debug" in result.stdout
+
+
+def test_commands_are_the_modules_that_define_one():
+    folder = Path(cli.__file__).parent
+    modules = {path.stem for path in folder.glob("*.py")} - {"__init__"}
+    found = set(main.list_commands(click.Context(main)))
+    assert {"config", "data", "report", "run", "solvers"} <= found < modules
+    assert "columns" not in found
+
+
+def test_help_lists_commands_and_exit_codes():
+    result = run()
+    assert result.exit_code == 0
+    assert result.stdout == run("--help").stdout
+    for code in ("0 ", "1 ", "2 ", "3 ", "4 ", "130 ", "141 "):
+        assert f"\n    {code}" in result.stdout
+
+
+def test_version():
+    assert run("--version").stdout == f"svmbench {svmbench.__version__}\n"
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys, click.testing, svmbench.cli as c\n"
+        "click.testing.CliRunner().invoke(c.main, ['--help'], catch_exceptions=False)\n"
+        "heavy = ['matplotlib', 'pandas', 'scipy', 'numpy', 'pydantic', 'pooch']\n"
+        "print(*(name for name in heavy if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "\n", "")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["rnu"], "unknown command 'rnu'; did you mean 'run'?"),
+        (["zzz"], "unknown command 'zzz'; known: "),
+        (["--bogus"], "No such option '--bogus'"),
+        (["run"], "Missing argument 'CONFIG'"),
+        (["config"], "Missing command"),
+        (["config", "shw"], "No such command 'shw'"),
+        (["config", "check", "absent.yaml"], "absent.yaml: no such configuration; "),
+        (["solvers", "sgdm"], "unknown solver 'sgdm'; did you mean 'sgd-m'?"),
+    ],
+)
+def test_bad_usage_is_one_line_and_2(args, message):
+    result = run(*args)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(f"svmbench: {message}")
+    assert result.stderr.count("\n") == 1
+
+
+# --- errors from within a command --------------------------------------------------
+
+
+def run_failing(error, *args):
+    """Run a frame whose only command raises ``error``, or returns it if it is none."""
+
+    class Probe(Frame):
+        def list_commands(self, ctx):
+            return ["fail"]
+
+        def get_command(self, ctx, cmd_name):
+            return cli._with_debug(click.Command("fail", callback=fail))
+
+    def fail():
+        if isinstance(error, BaseException):
+            raise error
+        return error
+
+    return CliRunner().invoke(Probe("probe"), ["fail", *args])
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (SvmbenchError("three runs failed"), 1, "svmbench: three runs failed\n"),
+        (ConfigError("a.yaml:1:2: wrong; mend it"), 2, "svmbench: a.yaml:1:2: wrong; mend it\n"),
+        (DataError("first\nsecond"), 3, "svmbench: first second\n"),
+        (KeyboardInterrupt(), 130, "svmbench: interrupted\n"),
+        (BrokenPipeError(errno.EPIPE, "Broken pipe"), 141, ""),
+        (
+            ZeroDivisionError("of one\nby nought"),
+            1,
+            "svmbench: internal error (ZeroDivisionError: of one by nought); "
+            "rerun with --debug and report it\n",
+        ),
+        (click.exceptions.Exit(4), 4, ""),
+        (4, 4, ""),
+        (None, 0, ""),
+    ],
+)
+def test_errors_become_one_line_and_a_code(error, code, line):
+    result = run_failing(error)
+    assert result.exit_code == code
+    assert result.stderr == line
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("error", [ConfigError("wrong"), ValueError("unforeseen")])
+def test_debug_shows_the_traceback_and_keeps_the_code(error):
+    plain, debug = run_failing(error), run_failing(error, "--debug")
+    assert debug.exit_code == plain.exit_code
+    assert debug.stderr.startswith("Traceback (most recent call last):")
+    assert debug.stderr.endswith(plain.stderr)
+    assert "Traceback" not in plain.stderr
+
+
+def test_warnings_of_the_program_are_lines_on_stderr():
+    @click.group(cls=Frame)
+    def probe():
+        logging.getLogger("svmbench.data").warning("cache %s\nis made again", "x")
+        logging.getLogger("svmbench.data").debug("looked at y")
+
+    assert CliRunner().invoke(probe, ["solvers"]).stderr == "svmbench: cache x is made again\n"
+    shown = CliRunner().invoke(probe, ["solvers", "--debug"]).stderr
+    assert shown == "svmbench: cache x is made again\nsvmbench: looked at y\n"
+
+
+# --- the program itself ------------------------------------------------------------
+
+
+def test_the_program_says_one_line_and_exits_with_its_code(tmp_path):
+    path = tmp_path / "bad.yaml"
+    path.write_text("version: 1\nnaem: x\n")
+    done = svmbench_process("config", "check", str(path), stdout=subprocess.PIPE)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"svmbench: {path}:2:1: unknown key 'naem'; did you mean 'name'? (and 3 more)\n"
+    )
+
+
+def test_an_interruption_from_outside_is_one_line_and_130():
+    code = (
+        "import time, svmbench.config as c\n"
+        "c.load_sweep = lambda file: (print('ready', flush=True), time.sleep(60))\n"
+        "from svmbench.cli import main\n"
+        "main(['config', 'check', 'smoke'])"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    output, error = process.communicate(timeout=60)
+    assert (process.returncode, output, error) == (130, "", "svmbench: interrupted\n")
+
+
+@pytest.mark.parametrize("args", [["--help"], ["config", "schema"]])
+def test_a_reader_that_goes_away_is_no_error_to_speak_of(args):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = svmbench_process(*args, stdout=writer)
+    finally:
+        os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_a_terminal_without_greek_letters_gets_the_rest():
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = svmbench_process("solvers", stdout=subprocess.PIPE, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "steps 1/(?t)" in done.stdout

@@ -1,0 +1,255 @@
+"""dcd against its twin, the optimality conditions, and its own stopping rule."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import (
+    PRECISIONS,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.kernels.dcd import ShrinkState, advance_pass
+from twins import objective
+from twins.dcd import Dcd as Twin
+from twins.optimum import optimum
+
+from svmbench.problem import LOSSES, Problem
+from svmbench.solvers.dual.dcd import Dcd, DcdParameters
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+ACCURACY = {"float64": 1e-6, "float32": 1e-4}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = Dcd(DcdParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed=1, **parameters):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+
+
+def progress(run):
+    return run.counters.presentations, run.counters.updates, run.counters.active, run.stopped
+
+
+def violations(problem, run):
+    """Projected gradients of all rows with n_i > 0, at the current alpha."""
+    X, y = dense(problem.data), labels(problem.data)
+    alpha, w = run.alpha, objective.weights(X, y, problem.lam, run.alpha)
+    G = y * (X @ w) - 1.0 + objective.curvature(problem.loss) * alpha
+    G = np.where(alpha == 0.0, np.minimum(G, 0.0), G)
+    G = np.where(alpha == objective.upper_bound(problem.loss), np.maximum(G, 0.0), G)
+    return G[np.any(X != 0.0, axis=1)]
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"shrinking": False}, {"tolerance": 1e-9, "restore_after": 2.0}, {"tolerance": 10.0}],
+    ids=["default", "unshrunk", "budget", "loose"],
+)
+@every_loss
+@every_problem
+def test_equals_its_twin(name, loss, parameters):
+    problem = with_loss(PROBLEMS[name], loss)
+    run, plain = started(problem, 31, **parameters), twin_of(problem, 31, **parameters)
+    scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
+    for _ in range(60):
+        steps = 1 + problem.data.n_samples // 5
+        run.advance(steps)
+        plain.advance(steps)
+        if problem.gap(plain.w, plain.alpha) < 1e-14:
+            break  # at the optimum rounding decides what shrinks
+        assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
+        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+@every_loss
+def test_float32_follows_its_twin_for_some_epochs(name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    run, plain = started(problem, 5, precision="float32"), twin_of(problem, 5)
+    for _ in range(4 * problem.data.n_samples):
+        run.advance(1)
+        plain.advance(1)
+        assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
+        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=2e-4)
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=2e-4)
+
+
+def test_the_twins_meet_every_case():
+    # What the comparison above is worth: rows are shrunk, restored by the tolerance, restored
+    # by the budget before the tolerance holds, and the tolerance is tightened.
+    problem = PROBLEMS["overlapping"]
+    plain = twin_of(problem, 31)
+    actives = []
+    for _ in range(60 * 11):
+        plain.advance(1)
+        actives.append(plain.active)
+    assert min(actives) < 50
+    assert plain.tolerance < 0.1
+    assert problem.gap(plain.w, plain.alpha) > 1e-14
+    plain = twin_of(problem, 31, tolerance=1e-9, restore_after=2.0)
+    returns, last = 0, 50
+    for _ in range(60 * 11):
+        plain.advance(1)
+        returns += plain.active == 50 and last < 50
+        last = plain.active
+    assert returns >= 2
+    assert not plain.stopped
+    assert problem.gap(plain.w, plain.alpha) > 1e-14
+
+
+@every_precision
+@every_loss
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_reaches_its_stated_accuracy(name, loss, precision):
+    problem = with_loss(PROBLEMS[name], loss)
+    best = optimum(problem)
+    for shrinking in (True, False):
+        run = started(problem, precision=precision, shrinking=shrinking)
+        run.advance(2000 * problem.data.n_samples)
+        allowed = ACCURACY[precision] * best.lower
+        assert problem.primal(run.w) - best.lower <= allowed
+        assert best.upper - run.dual() <= allowed
+        assert problem.gap(run.w, run.alpha) <= allowed
+
+
+@every_loss
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_shrinking_changes_the_way_and_not_the_end(name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    ends, smallest = [], []
+    for shrinking in (True, False):
+        run = started(problem, shrinking=shrinking)
+        least = problem.data.n_samples
+        for _ in range(500):
+            run.advance(problem.data.n_samples)
+            least = min(least, run.counters.active)
+        ends.append(run.w)
+        smallest.append(least)
+    assert smallest[0] < problem.data.n_samples == smallest[1]
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-4)
+
+
+@given(dyadic_problems(), losses, st.integers(0, 2**64 - 1), st.booleans())
+def test_invariants(problem, loss, seed, shrinking):
+    problem = Problem(problem.data, problem.lam, loss)
+    best = optimum(problem)
+    run = started(problem, seed, shrinking=shrinking)
+    X, y = dense(problem.data), labels(problem.data)
+    last = problem.dual(run.alpha)
+    upper = objective.upper_bound(loss)
+    for _ in range(40):
+        run.advance(1 + seed % 7)
+        alpha = run.alpha
+        assert np.all(alpha >= 0.0)
+        assert np.all(alpha <= upper)
+        assert sorted(run._order) == list(range(len(y)))
+        expected = objective.weights(X, y, problem.lam, alpha)
+        size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
+        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-13 * size)
+        dual = run.dual()
+        assert dual >= last - 1e-13 * (1.0 + abs(last))
+        assert dual <= best.upper * (1.0 + 1e-9)
+        last = dual
+
+
+@every_loss
+@pytest.mark.parametrize("tolerance", [0.1, 1e-3, 1e-6])
+@every_problem
+def test_when_it_stops_the_optimality_conditions_hold(name, loss, tolerance):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem, tolerance=tolerance)
+    assert run.stopped is False
+    while not run.stopped and run.counters.presentations < 10**6:
+        run.advance(1)
+    assert run.stopped
+    # Each gradient was within the tolerance when its row was visited; the visits after it
+    # move alpha_i by lam m tol/n_i at most, and so the margin of row j by tol |x_j|/|x_i|.
+    norms = np.linalg.norm(dense(problem.data), axis=1)
+    norms = norms[norms > 0.0]
+    drift = tolerance * norms * np.sum(1.0 / norms)
+    assert np.all(np.abs(violations(problem, run)) <= 1.01 * (tolerance + drift) + 1e-12)
+    if tolerance <= 1e-6:
+        assert problem.gap(run.w, run.alpha) <= 1e-4 * optimum(problem).upper
+
+
+def test_a_run_past_its_stop_tightens_its_tolerance():
+    problem = PROBLEMS["overlapping"]
+    run = started(problem)
+    while not run.stopped:
+        run.advance(1)
+    early = np.max(np.abs(violations(problem, run)))
+    run.advance(500 * problem.data.n_samples)
+    assert run.stopped
+    assert np.max(np.abs(violations(problem, run))) < 1e-6 < early
+
+
+@pytest.mark.parametrize(
+    ("loss", "gamma", "expected"),
+    [
+        ("hinge", 1.0, 1.0),
+        ("squared-hinge", 1.0, 1.0),
+        ("smoothed-hinge", 0.5, 1.0),
+        ("smoothed-hinge", 1.0, 1.0),
+        ("smoothed-hinge", 4.0, 0.25),
+    ],
+)
+def test_zero_rows_take_their_best_alpha_at_once(loss, gamma, expected):
+    for name in ("zero-rows", "only-zero-rows"):
+        problem = with_loss(PROBLEMS[name], loss, gamma)
+        zero = ~np.any(dense(problem.data) != 0.0, axis=1)
+        run = started(problem)
+        run.advance(problem.data.n_samples)
+        assert run.alpha[zero].tolist() == [expected] * np.sum(zero)
+    assert not run.w.any()
+    assert run.counters.updates == 4
+    run.advance(40)
+    assert run.counters.updates == 4
+    assert run.counters.nonzeros == 0
+    assert run.stopped
+
+
+def test_seeds_differ():
+    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(30)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+def test_alpha_is_a_fresh_array():
+    run = started(PROBLEMS["overlapping"])
+    run.advance(100)
+    before = run.dual()
+    run.alpha[:] = 0.0
+    assert run.dual() == before
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    order, norms2 = np.arange(50, dtype=np.int32), rows.norms2()
+    good = [np.zeros(8), np.zeros(50), order, norms2]
+    for k in range(4):
+        arrays = list(good)
+        arrays[k] = arrays[k][:-1]
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance_pass(rows, *arrays, ShrinkState(50), 1.0, 0, 1.0, True, 1)
+
+
+@pytest.mark.parametrize("bad", [{"tolerance": 0.0}, {"restore_after": -1.0}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match="greater than 0"):
+        DcdParameters(**bad)

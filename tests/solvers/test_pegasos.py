@@ -1,0 +1,135 @@
+"""pegasos against plain steps, the perceptron form, and its ball."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problems import PRECISIONS, dense, dyadic_problems, edge_problems, labels, ordinary_problems
+from svmbench.kernels.pegasos import ScaledState, advance
+from svmbench.kernels.rng import Generator
+from twins.optimum import optimum
+from twins.pegasos import Pegasos as Twin
+
+from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+projection = pytest.mark.parametrize("project", [False, True])
+
+
+def started(problem, seed, **parameters):
+    run = Pegasos(PegasosParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed, project=False):
+    return Twin(dense(problem.data), labels(problem.data), problem.lam, seed, project)
+
+
+@projection
+@every_precision
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
+def test_equals_its_twin_step_by_step(name, precision, project):
+    problem = PROBLEMS[name]
+    run = started(problem, 17, precision=precision, project=project)
+    plain = twin_of(problem, 17, project)
+    size = 1.0 / np.sqrt(problem.lam)
+    for _ in range(600):  # past the first folding of float32's scale, at t = 100 or so
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_without_projection_equals_the_perceptron_form(name):
+    problem = PROBLEMS[name]
+    run, plain = started(problem, 23), twin_of(problem, 23)
+    a = np.zeros(problem.data.n_features)
+    for t in range(1, 1001):
+        i = plain.rng.below(problem.data.n_samples)
+        if t == 1 or plain.y[i] * (plain.X[i] @ a) < problem.lam * (t - 1):
+            a += plain.y[i] * plain.X[i]
+        run.advance(1)
+        np.testing.assert_allclose(run.w, a / (problem.lam * t), rtol=0.0, atol=1e-12)
+
+
+@every_precision
+@given(dyadic_problems(), st.integers(0, 2**64 - 1))
+def test_projection_keeps_the_ball(precision, problem, seed):
+    run = started(problem, seed, precision=precision, project=True)
+    radius = 1.0 / np.sqrt(problem.lam)
+    for _ in range(250):
+        run.advance(1)
+        # ||w|| is known by recurrence between foldings, so float32 may pass the edge a little.
+        assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
+
+
+def test_projection_acts():
+    problem = PROBLEMS["separable"]
+    free, kept = started(problem, 2), started(problem, 2, project=True)
+    free.advance(1)
+    kept.advance(1)
+    radius = 1.0 / np.sqrt(problem.lam)
+    assert np.linalg.norm(free.w) > radius
+    assert np.linalg.norm(kept.w) == pytest.approx(radius, rel=1e-14)
+
+
+@projection
+@every_precision
+def test_folding_the_scale_does_not_move_w(precision, project):
+    problem = PROBLEMS["overlapping"]
+    rows, d = problem.data.rows, problem.data.n_features
+    smallest = 1e-5 if precision == "float64" else 1e-2
+    w = np.random.default_rng(3).normal(size=d)
+    w /= np.linalg.norm(w)
+    state = ScaledState()
+    state.presentations, state.scale, state.norm2 = 50, 1.05 * smallest, 1.0
+    v = (w / state.scale).astype(precision)
+    plain = twin_of(problem, 9, project)
+    plain.w, plain.t = v.astype(float) * state.scale, 50
+    rng = Generator(9)
+    scales = []
+    for t in range(51, 151):
+        advance(rows, v, rng, state, problem.lam, project, t)
+        plain.step()
+        scales.append(state.scale)
+        np.testing.assert_allclose(
+            state.scale * v.astype(float), plain.w, rtol=0.0, atol=5 * TOLERANCE[precision]
+        )
+    assert scales[0] < 1.05 * smallest
+    assert max(scales) > 0.5  # it was folded on the way
+    assert min(scales) >= smallest * 0.9
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+@projection
+def test_converges(name, project):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    for precision in PRECISIONS:
+        run = started(problem, 1, precision=precision, project=project)
+        run.advance(200_000)
+        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
+
+
+def test_seeds_differ():
+    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(30)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+def test_it_shows_no_dual_and_has_no_rule():
+    run = started(PROBLEMS["overlapping"], 1)
+    run.advance(30)
+    assert run.dual() is None
+    assert run.stopped is None
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    with pytest.raises(ValueError, match="do not belong together"):
+        advance(rows, np.zeros(3), Generator(0), ScaledState(), 1.0, False, 1)
