@@ -6,6 +6,9 @@ and leaves with its code; a traceback is shown on ``--debug`` only.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
+
 
 class SvmbenchError(Exception):
     """An error whose message is for the user, with the exit code it leads to."""
@@ -23,3 +26,11 @@ class DataError(SvmbenchError):
     """A data set that is missing, unreadable or not what its checksum says."""
 
     exit_code = 3
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """What to do about an unknown name: the known one it most resembles, or all of them."""
+    near = difflib.get_close_matches(name, known, n=1)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known: {', '.join(known)}" if known else "remove it"

@@ -567,7 +567,7 @@ class Plugged(solvers()["dcd"]):
 def plugged(monkeypatch):
     """A solver of somebody else's, whose parameters go beyond what ours do."""
     known = {**solvers(), "plugged": Plugged}
-    monkeypatch.setattr(config, "find_solver", known.__getitem__)
+    monkeypatch.setattr(config.sweep, "find_solver", known.__getitem__)
     return changed("- dcd", "- name: plugged\n    rates: [1, 2]\n    inner: {rate: 3}")
 
 

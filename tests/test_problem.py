@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from problems import (
     STORAGES,
     dataset,
@@ -18,10 +19,9 @@ from problems import (
     ordinary_problems,
     with_loss,
 )
+from svmbench.problem import HINGE, LOSSES, Loss, Problem, count_errors, relative_gap
 from twins import objective as twin
 from twins.optimum import optimum
-
-from svmbench.problem import HINGE, LOSSES, Loss, Problem, count_errors, relative_gap
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_loss = pytest.mark.parametrize("loss", LOSSES)

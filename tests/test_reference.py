@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-from problems import dataset, dense, labels
 
+from problems import dataset, dense, labels
 from svmbench import reference
 from svmbench.problem import LOSSES, Loss, Problem
 from svmbench.reference import certified_optimum

@@ -6,7 +6,6 @@ command may return its exit code; errors it raises become one line and an exit c
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import io
 import logging
@@ -25,7 +24,7 @@ from typing import Any, NoReturn
 import click
 
 import svmbench
-from svmbench.errors import SvmbenchError
+from svmbench.errors import SvmbenchError, nearest
 
 EPILOG = """\b
 Exit codes:
@@ -74,9 +73,7 @@ class Frame(click.Group):
         """Find the command; an unknown name is answered with the nearest known one."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-            raise click.UsageError(f"unknown command {name!r}; {hint}")
+            raise click.UsageError(f"unknown command {name!r}; {nearest(name, known)}")
         return super().resolve_command(ctx, args)
 
     def make_context(self, *args: Any, **extra: Any) -> click.Context:

@@ -161,6 +161,7 @@ def _costs(
         _ON_END * _inside(boxes, tips, 2.5 * scale)
         + _ON_CURVE * _inside(boxes, inked, 0.5 * scale)
         + _NEARER_ANOTHER * _misleading(boxes, tip, tips, scale)
+        + _ON_TIE * _touched(tip, near, tips, scale)
         + _TIE_ON_CURVE * _crossed(tip, near, inked, scale) * away
         + _APART * np.maximum(away - PAD, 0.0)
         + 1.0 * ~beside  # where readers look first
@@ -184,6 +185,17 @@ def _distance(boxes: FloatArray, points: FloatArray) -> FloatArray:
     gaps = _nearest(boxes, points) - points
     distance: FloatArray = np.hypot(gaps[..., 0], gaps[..., 1])
     return distance
+
+
+def _touched(tip: FloatArray, near: FloatArray, tips: FloatArray, scale: float) -> FloatArray:
+    """How many other curves' ends the line from the tip to each place touches, shape (n,)."""
+    others = tips[np.hypot(*(tips - tip).T) > scale]
+    line = (near - tip)[:, None, :]
+    length = np.maximum((line**2).sum(axis=2, keepdims=True), 1e-9)
+    along = np.clip(((others - tip) * line).sum(axis=2, keepdims=True) / length, 0.0, 1.0)
+    apart = tip + along * line - others
+    counts: FloatArray = (np.hypot(apart[..., 0], apart[..., 1]) < 2.5 * scale).sum(axis=1) * 1.0
+    return counts
 
 
 def _crossed(tip: FloatArray, near: FloatArray, inked: FloatArray, scale: float) -> FloatArray:

@@ -209,12 +209,13 @@ def _caption(
     figure.text(
         left,
         top,
-        f"{warning}{dataset}: {what}",
+        f"{warning}{dataset}",
         fontsize=10.5,
         va="top",
         weight="bold",
         color="#B00000" if stand_in else "black",
     )
+    figure.text(left, top - 0.2 / height, what, fontsize=8.5, va="top")
     most = max(len(group.runs) for group in groups)
     low, high = (f"{100 * q:.0f}" for q in BAND)
     lines = [
@@ -307,8 +308,6 @@ def _common_grid(traces: Sequence[Trace]) -> FloatArray:
     first, last = (f(t.x[0 if f is min else -1] for t in traces) for f in (min, max))
     grid = np.geomspace(first, last, _GRID) if last > first else np.array([first])
     ends = [x for trace in traces for x in (trace.x[0], trace.x[-1])]
-    if len(traces) == 1 and traces[0].x.size <= 2 * _GRID:
-        grid = traces[0].x  # nothing to make common
     return np.unique(np.clip(np.concatenate([grid, ends]), first, last))
 
 

@@ -89,7 +89,7 @@ def read_results(folder: Path) -> Results:
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
     config = _read_config(folder / "config.yaml")
     runs = _read_runs(folder / "runs.csv")
-    traces = _read_table(folder / "traces.csv")
+    traces = _read_table(folder / "traces.csv", empty=(*_TRACE_TEXT, *_TRACE_NUMBERS))
     _convert(traces, folder / "traces.csv", _TRACE_TEXT, (), _TRACE_NUMBERS)
     thresholds = _thresholds(runs)
     return Results(
@@ -139,14 +139,17 @@ def _read_text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
 
 
-def _read_table(path: Path) -> pd.DataFrame:
-    """A CSV file with every field as text: conversion is ours, so that it names the place."""
+def _read_table(path: Path, empty: tuple[str, ...] = ()) -> pd.DataFrame:
+    """A CSV file with every field as text: conversion is ours, so that it names the place.
+
+    A file without even a header has the columns ``empty``.
+    """
     if not path.exists():
         raise DataError(f"{path}: missing; 'svmbench run' writes it at the end of a sweep")
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
     except pd.errors.EmptyDataError:
-        raise DataError(f"{path}: holds no runs; run the sweep first") from None
+        return pd.DataFrame(columns=list(empty), dtype=object)
     except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
     return table.astype(object)

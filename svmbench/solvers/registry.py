@@ -5,7 +5,6 @@ A plug-in package names its solver classes in the entry-point group ``svmbench.s
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import pkgutil
 from functools import cache
@@ -13,7 +12,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 import svmbench.solvers
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
 
 GROUP = "svmbench.solvers"
@@ -50,9 +49,7 @@ def find_solver(name: str) -> type[Solver]:
     known = solvers()
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
-    raise ConfigError(f"unknown solver {name!r}; {hint}")
+    raise ConfigError(f"unknown solver {name!r}; {nearest(name, known)}")
 
 
 def _own() -> list[type[Solver]]:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from twins import libsvm as twin
 
 from svmbench.kernels.libsvm import ParseError, Parser
+from twins import libsvm as twin
 
 # --- texts -------------------------------------------------------------------------
 

@@ -1,11 +1,11 @@
 import math
 import time
 
-import faulty
 import numpy as np
 import pytest
-from problems import dataset
 
+import faulty
+from problems import dataset
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.harness.worker import Clock, Measurement
 from svmbench.problem import Problem

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from problems import STORAGES, dataset, dense, dyadic, dyadic_problems, labels, losses
 from svmbench.kernels.objective import combination, conjugate_sum, gap_sum, loss_and_errors
-from twins import objective as twin
-
 from svmbench.problem import LOSSES, Loss
+from twins import objective as twin
 
 WIDTHS = (2.0**-20, 0.25, 1.0, 4.0)
 EVERY_LOSS = [Loss("hinge"), Loss("squared-hinge"), *(Loss("smoothed-hinge", g) for g in WIDTHS)]

@@ -7,6 +7,7 @@ from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
+
 import svmbench.kernels
 
 SOURCES = Path(__file__).resolve().parents[2] / "kernels"

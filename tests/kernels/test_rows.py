@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from problems import PRECISIONS, STORAGES, dataset, dense, dyadic, labels
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows

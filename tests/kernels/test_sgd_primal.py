@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from problems import PRECISIONS, dataset
 from svmbench.kernels.sgd_primal import PassState, advance_pass
 

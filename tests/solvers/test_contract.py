@@ -10,12 +10,12 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from problems import edge_problems, ordinary_problems, with_loss
-from twins.optimum import optimum
 
+from problems import edge_problems, ordinary_problems, with_loss
 from svmbench.problem import LOSSES
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.registry import solvers
+from twins.optimum import optimum
 
 ACCURACY = 0.05
 EPOCHS = 2000

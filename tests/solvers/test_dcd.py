@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from problems import (
     PRECISIONS,
     dense,
@@ -15,12 +16,11 @@ from problems import (
     with_loss,
 )
 from svmbench.kernels.dcd import ShrinkState, advance_pass
+from svmbench.problem import LOSSES, Problem
+from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from twins import objective
 from twins.dcd import Dcd as Twin
 from twins.optimum import optimum
-
-from svmbench.problem import LOSSES, Problem
-from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}

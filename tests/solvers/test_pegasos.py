@@ -4,13 +4,22 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import PRECISIONS, dense, dyadic_problems, edge_problems, labels, ordinary_problems
+
+from problems import (
+    PRECISIONS,
+    dataset,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+)
 from svmbench.kernels.pegasos import ScaledState, advance
 from svmbench.kernels.rng import Generator
+from svmbench.problem import Problem
+from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from twins.optimum import optimum
 from twins.pegasos import Pegasos as Twin
-
-from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
@@ -54,6 +63,16 @@ def test_without_projection_equals_the_perceptron_form(name):
             a += plain.y[i] * plain.X[i]
         run.advance(1)
         np.testing.assert_allclose(run.w, a / (problem.lam * t), rtol=0.0, atol=1e-12)
+
+
+def test_a_margin_of_one_is_no_error():
+    # x = 1, lam = 1: w = 1 after the first step, whose margin is exactly one at the second.
+    run = started(Problem(dataset([[1.0]], [1]), 1.0), 0)
+    run.advance(1)
+    assert run.w.tolist() == [1.0]
+    run.advance(1)
+    assert run.w.tolist() == [0.5]
+    assert run.counters.updates == 1
 
 
 @every_precision

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from problems import (
     PRECISIONS,
     dataset,
@@ -14,13 +15,12 @@ from problems import (
     labels,
     ordinary_problems,
 )
-from twins import sgd as twin
-from twins.optimum import optimum
-
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.stochastic.perceptron import PassParameters
 from svmbench.solvers.stochastic.sgd_m import SgdM, SgdMParameters
 from svmbench.solvers.stochastic.sgd_s import SgdS
+from twins import sgd as twin
+from twins.optimum import optimum
 
 METHODS = {
     "sgd-s": (SgdS, {}, twin.single),

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from problems import dense, labels
 
+from problems import dense, labels
 from twins import objective
 
 

@@ -1,21 +1,13 @@
-"""Configurations: a YAML file becomes a typed, frozen `Sweep`, or one line saying why not.
-
-YAML is read by the rules of its version 1.2, so that ``1e-4`` is a number and ``no`` a
-word, and is kept as nodes until the types have been checked, so that every message
-carries the line and the column of what it is about.
-"""
+"""What a configuration holds: the typed, frozen `Sweep` and its parts."""
 
 from __future__ import annotations
 
-import difflib
 import json
 import math
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
-import yaml
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -29,18 +21,16 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from svmbench.bundled import bundled
+from svmbench.config.document import Loc, short
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import plain_name
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
-from svmbench.solvers.registry import find_solver, solvers
-
-Loc = tuple[str | int, ...]
+from svmbench.solvers.registry import find_solver
 
 # --- what fields hold --------------------------------------------------------------
 
@@ -58,7 +48,7 @@ def _refuse(message: str, *loc: str | int, value: Any = None) -> NoReturn:
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     for i, value in enumerate(values):
         if value in values[:i]:
-            _refuse(f"{_short(value)} is there twice; keep one of them", i, value=value)
+            _refuse(f"{short(value)} is there twice; keep one of them", i, value=value)
     return values
 
 
@@ -194,7 +184,7 @@ class DatasetSpec(_Model):
         if self.name is None:
             _refuse("neither name nor path; write a data set's name, or {path: FILE}")
         if self.name not in known:
-            hint = f"{_nearest(self.name, known)} (a file of your own: {{path: FILE}})"
+            hint = f"{nearest(self.name, known)} (a file of your own: {{path: FILE}})"
             _refuse(f"unknown data set {self.name!r}; {hint}", "name")
         for key in ("test", "positive", "features"):
             if getattr(self, key) is not None:
@@ -277,7 +267,7 @@ class SolverSpec(_Model):
             _refuse(str(error), "name", value=name)
         for key in given:
             if key not in schema.model_fields:
-                hint = _nearest(key, ["label", *schema.model_fields])
+                hint = nearest(key, ["label", *schema.model_fields])
                 _refuse(f"unknown parameter {key!r} of {name}; {hint}", key)
         # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
         parameters = schema.model_validate_json(json.dumps(given), strict=True)
@@ -448,339 +438,7 @@ class Sweep(_Model):
         return tuple(1.0 / (c * m) for c in self.C)
 
 
-# --- reading -----------------------------------------------------------------------
-
-
-def load_sweep(path: Path) -> Sweep:
-    """Read a configuration.
-
-    Parameters
-    ----------
-    path : Path
-        A YAML file; one that does not exist but comes with svmbench (``configs/adult.yaml``,
-        ``adult.yaml`` or ``adult``) is taken from there.
-
-    Raises
-    ------
-    ConfigError
-        ``path:line:column: what; what to do``, for the first of the errors found.
-    """
-    path = find_config(path)
-    document = _parse(path)
-    try:
-        return Sweep.model_validate(document.value, context={"folder": path.parent})
-    except ValidationError as error:
-        raise document.first(error.errors(include_url=False)) from None
-
-
-def find_config(path: Path) -> Path:
-    """The file itself, or the one of that name that comes with svmbench.
-
-    Raises
-    ------
-    ConfigError
-        When there is neither, with the nearest names there are.
-    """
-    try:
-        if path.is_file():
-            return path
-        if path.exists():
-            raise ConfigError(f"{path}: not a file; name a configuration such as adult.yaml")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
-    folder = bundled("configs")
-    known = {
-        found.relative_to(folder).as_posix(): found for found in sorted(folder.rglob("*.yaml"))
-    }
-    wanted = path.as_posix().removeprefix("configs/")
-    for name in (wanted, f"{wanted}.yaml"):
-        if name in known:
-            return known[name]
-    names = [*known, *(name.removesuffix(".yaml") for name in known), *_neighbours(path)]
-    near = difflib.get_close_matches(path.name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"those of svmbench: {', '.join(known)}"
-    raise ConfigError(f"{_short_path(path)}: no such configuration; {hint}")
-
-
-def _neighbours(path: Path) -> list[str]:
-    return sorted(other.name for other in path.parent.glob("*.y*ml"))
-
-
-def _short_path(path: Path) -> str:
-    text = str(path)
-    return text if text.isprintable() else repr(text)
-
-
-@dataclass(frozen=True)
-class _Document:
-    """Plain values of a YAML file, and where each key and each list entry stands."""
-
-    path: Path
-    value: Any
-    marks: dict[Loc, yaml.Mark]
-
-    def first(self, errors: list[ErrorDetails]) -> ConfigError:
-        """One line for many errors: that of the first, and how many more there are."""
-        unknown = {error["loc"] for error in errors if error["type"] == "extra_forbidden"}
-        # A key that is missing because it was misspelt is one error, not two.
-        meant = {(*loc[:-1], _near_key(loc)) for loc in unknown}
-        left = [
-            error
-            for error in errors
-            if not (error["type"] == "missing" and error["loc"] in meant)
-            # pydantic counts no entry that is wrong, and finds the list too short for it.
-            and not (error["type"] == "too_short" and error["input"])
-        ]
-        left.sort(key=lambda error: (error["type"] == "missing", self._mark(error["loc"]).index))
-        loc = self._shown(left[0]["loc"])
-        more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
-        what = " ".join(_explain(left[0], loc).split())
-        return ConfigError(f"{self.path}:{_colon(self._mark(loc))}: {what}{more}")
-
-    def _shown(self, loc: Loc) -> Loc:
-        while loc not in self.marks:
-            loc = loc[:-1]
-        return loc
-
-    def _mark(self, loc: Loc) -> yaml.Mark:
-        return self.marks[self._shown(loc)]
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader with YAML 1.2's idea of what a plain scalar is."""
-
-    yaml_implicit_resolvers = {}  # noqa: RUF012 - the name and the kind are PyYAML's
-
-
-class _Dumper(yaml.SafeDumper):
-    """SafeDumper that quotes what YAML 1.1 or 1.2 would misread."""
-
-    def ignore_aliases(self, data: Any) -> bool:
-        return True
-
-
-_TAG = "tag:yaml.org,2002:"
-_PLAIN = {
-    "null": (r"^(?:~|null|Null|NULL|)$", ["~", "n", "N", ""]),
-    "bool": (r"^(?:true|True|TRUE|false|False|FALSE)$", list("tTfF")),
-    "int": (r"^[-+]?[0-9]+$", list("-+0123456789")),
-    "float": (
-        r"^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-        r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$",
-        list("-+.0123456789"),
-    ),
-}
-for _kind, (_pattern, _initials) in _PLAIN.items():
-    for _reader in (_Loader, _Dumper):
-        _reader.add_implicit_resolver(_TAG + _kind, re.compile(_pattern), _initials)
-
-
-def _parse(path: Path) -> _Document:
-    root = _compose(path, _text(path))
-    if not isinstance(root, yaml.MappingNode):
-        where = "1:1" if root is None else _colon(root.start_mark)
-        what = "empty" if root is None else "not a mapping"
-        raise ConfigError(f"{path}:{where}: {what}; a configuration holds 'key: value' lines")
-    marks: dict[Loc, yaml.Mark] = {(): root.start_mark}
-    return _Document(path, _Reader(path, marks).value(root, ()), marks)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
-    except UnicodeDecodeError as error:
-        before = error.object[: error.start].decode("utf-8-sig")
-        raise _unreadable(path, before, "not UTF-8 text; save it as such") from None
-
-
-def _compose(path: Path, text: str) -> yaml.Node | None:
-    try:
-        return yaml.compose(text, Loader=_Loader)
-    except yaml.reader.ReaderError as error:
-        what = f"character U+{ord(text[error.position]):04X} is not allowed; remove it"
-        raise _unreadable(path, text[: error.position], what) from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = "1:1" if mark is None else _colon(mark)
-        what = " ".join(str(error.problem or error.context).split())
-        do = "use spaces" if "\\t" in what else "check indentation, brackets and quotes"
-        raise ConfigError(f"{path}:{where}: not valid YAML ({what}); {do}") from None
-    except RecursionError:
-        raise ConfigError(f"{path}:1:1: nested too deeply; flatten it") from None
-
-
-def _unreadable(path: Path, before: str, message: str) -> ConfigError:
-    line = before.count("\n") + 1
-    column = len(before) - (before.rfind("\n") + 1) + 1
-    return ConfigError(f"{path}:{line}:{column}: {message}")
-
-
-def _colon(mark: yaml.Mark) -> str:
-    return f"{mark.line + 1}:{mark.column + 1}"
-
-
-def _bangs(node: yaml.Node) -> str:
-    return repr(node.tag.replace(_TAG, "!!"))
-
-
-class _Reader:
-    """Turns YAML nodes into plain values and notes where they stand."""
-
-    def __init__(self, path: Path, marks: dict[Loc, yaml.Mark]) -> None:
-        self._path = path
-        self._marks = marks
-        self._seen: set[int] = set()
-
-    def value(self, node: yaml.Node, loc: Loc) -> Any:
-        """Plain value of one node and of all below it."""
-        # An alias is its anchor's node met again: it may hold itself, or grow without bound.
-        if id(node) in self._seen:
-            raise self._error(
-                node, "this anchor is referred to by an alias (*); write it out there"
-            )
-        self._seen.add(id(node))
-        if isinstance(node, yaml.MappingNode) and node.tag == _TAG + "map":
-            return self._mapping(node, loc)
-        if isinstance(node, yaml.SequenceNode) and node.tag == _TAG + "seq":
-            for i, item in enumerate(node.value):
-                self._marks[*loc, i] = item.start_mark
-            return [self.value(item, (*loc, i)) for i, item in enumerate(node.value)]
-        if isinstance(node, yaml.ScalarNode):
-            return self._scalar(node)
-        raise self._error(node, f"tag {_bangs(node)} is not for configurations; remove it")
-
-    def _mapping(self, node: yaml.MappingNode, loc: Loc) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for key_node, value_node in node.value:
-            if not isinstance(key_node, yaml.ScalarNode):
-                raise self._error(key_node, "a key should be a word; write 'key: value'")
-            key = self._text(key_node)
-            if key in found:
-                line = self._marks[*loc, key].line + 1
-                raise self._error(
-                    key_node, f"key {key!r} again, after line {line}; keep one of them"
-                )
-            self._marks[*loc, key] = key_node.start_mark
-            found[key] = self.value(value_node, (*loc, key))
-        return found
-
-    def _scalar(self, node: yaml.ScalarNode) -> Any:
-        text = self._text(node)
-        kind = node.tag.removeprefix(_TAG)
-        if kind == "str":
-            return text
-        pattern = _PLAIN.get(kind)
-        if pattern is None or not re.match(pattern[0], text):
-            raise self._error(node, f"tag {_bangs(node)} is not for {_short(text)}; remove it")
-        if kind == "null":
-            return None
-        if kind == "bool":
-            return text.lower() == "true"
-        if kind == "int":
-            if len(text) > 1000:
-                raise self._error(node, "an integer of too many digits; write a smaller one")
-            return int(text)
-        special = text.lower().lstrip("+-") in (".inf", ".nan")
-        return float(text.replace(".", "") if special else text)
-
-    def _text(self, node: yaml.ScalarNode) -> str:
-        text: str = node.value
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            what = "half of a surrogate pair; write the character itself"
-            raise self._error(node, what) from None
-        return text
-
-    def _error(self, node: yaml.Node, message: str) -> ConfigError:
-        return ConfigError(f"{self._path}:{_colon(node.start_mark)}: {message}")
-
-
-# --- saying what is wrong ----------------------------------------------------------
-
-
-def _explain(error: ErrorDetails, place: Loc) -> str:
-    """What is wrong and what to do; ``place`` is the part of its location the file shows."""
-    kind, loc, value = error["type"], error["loc"], error["input"]
-    name = _dotted(place)
-    if kind == "extra_forbidden":
-        return f"unknown key {loc[-1]!r}; {_nearest(str(loc[-1]), _keys(loc[:-1]))}"
-    if kind == "missing":
-        return f"missing key {loc[-1]!r}; add it"
-    if kind == "too_short":
-        return f"{name} is empty; give at least one"
-    if kind == "string_pattern_mismatch":
-        letters = "letters" if "A-Z" in error["ctx"]["pattern"] else "lower-case letters"
-        return (
-            f"{name} is {_short(value)}; use {letters}, digits, '.', '_' and '-', "
-            "a letter or a digit first"
-        )
-    if kind in _BOUNDS:
-        message = f"Input should be {_BOUNDS[kind]} {next(iter(error['ctx'].values())):g}"
-    else:
-        message = re.sub(r"^\w+ (?=should )", "Input ", _SAID.get(kind, error["msg"]))
-        message = message.removeprefix("Value error, ")
-    if not message.startswith("Input"):
-        return message
-    return f"{name} {message.removeprefix('Input ')}, not {_short(value)}{_advice(error)}"
-
-
-_BOUNDS = {
-    "greater_than": "more than",
-    "greater_than_equal": "at least",
-    "less_than": "less than",
-    "less_than_equal": "at most",
-}
-_SAID = {
-    "tuple_type": "Input should be a list",
-    "list_type": "Input should be a list",
-    "model_type": "Input should be a mapping of keys to values",
-    "dict_type": "Input should be a mapping of keys to values",
-    "string_type": "Input should be text",
-    "float_type": "Input should be a number",
-    "finite_number": "Input should be a finite number",
-    "int_type": "Input should be a whole number",
-    "int_from_float": "Input should be a whole number",
-    "bool_type": "Input should be true or false",
-    "path_type": "Input should be the name of a file",
-}
-
-
-def _advice(error: ErrorDetails) -> str:
-    kind, value = error["type"], error["input"]
-    if kind == "literal_error":
-        # The only place where pydantic keeps the choices is the text of its message.
-        choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
-        near = difflib.get_close_matches(str(value), choices, n=1)
-        return f"; did you mean {near[0]!r}?" if near else ""
-    if kind == "string_type" and isinstance(value, (bool, int, float)):
-        return "; put it in quotes"
-    if kind in ("float_type", "int_type") and isinstance(value, str) and _is_number(value):
-        return "; write it without quotes"
-    if kind == "tuple_type" and isinstance(value, str):
-        return f"; write [{value}]" if value.isprintable() else ""
-    return ""
-
-
-def _is_number(text: str) -> bool:
-    return any(re.match(_PLAIN[kind][0], text) for kind in ("int", "float"))
-
-
-def _nearest(name: str, known: Any) -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    if near:
-        return f"did you mean {near[0]!r}?"
-    return f"known: {', '.join(known)}" if known else "remove it"
-
-
-def _near_key(loc: Loc) -> str | None:
-    near = difflib.get_close_matches(str(loc[-1]), _keys(loc[:-1]), n=1)
-    return near[0] if near else None
-
-
-def _keys(loc: Loc) -> list[str]:
+def keys_at(loc: Loc) -> list[str]:
     """Keys of the mapping at ``loc``, as far as that is ours and not within a parameter."""
     model = _MODELS.get(tuple("" if isinstance(part, int) else part for part in loc))
     if model is None:
@@ -799,63 +457,3 @@ _MODELS: dict[tuple[str, ...], type[BaseModel]] = {
     ("stop",): Stop,
     ("reference",): Reference,
 }
-
-
-def _dotted(loc: Loc) -> str:
-    """A place as one would write it: ``'stop.accuracy[1]'``."""
-    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc]
-    return f"'{''.join(parts).lstrip('.')}'"
-
-
-def _short(value: Any) -> str:
-    # Truth and nothing as YAML spells them.
-    text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
-    return text if len(text) <= 60 else f"{text[:56]}..."
-
-
-# --- writing -----------------------------------------------------------------------
-
-
-def dump_sweep(sweep: Sweep) -> str:
-    """The sweep as YAML with every default written out; `load_sweep` reads it back."""
-    plain = sweep.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"solvers"})
-    plain["datasets"] = [_shortest(spec) for spec in plain["datasets"]]
-    plain["loss"] = _shortest(plain["loss"])
-    plain["solvers"] = [
-        {"name": spec.name, "label": spec.label, **spec.parameters.model_dump(mode="json")}
-        for spec in sweep.solvers
-    ]
-    ordered = {key: plain[key] for key in _keys(()) if key in plain}
-    return yaml.dump(
-        ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None
-    )
-
-
-def _shortest(spec: dict[str, Any]) -> Any:
-    return spec["name"] if set(spec) == {"name"} else spec
-
-
-def sweep_schema() -> dict[str, Any]:
-    """JSON schema of a configuration, with the parameters of every solver there is."""
-    schema = Sweep.model_json_schema()
-    schema["description"] = "A configuration of svmbench."
-    properties, definitions = schema["properties"], schema["$defs"]
-    for name in ("Parameters", "SolverSpec"):
-        definitions.pop(name)
-    choices: list[dict[str, Any]] = [{"enum": list(solvers())}]
-    for name, solver in solvers().items():
-        parameters = solver.schema.model_json_schema(ref_template="#/$defs/{model}")
-        definitions |= parameters.pop("$defs", {})
-        label = {"type": "string", "description": "Name of its row; made from the rest unless set."}
-        parameters["title"] = solver.name
-        parameters["description"] = solver.summary
-        parameters["properties"] = {
-            "name": {"const": name},
-            "label": label,
-            **parameters["properties"],
-        }
-        parameters["required"] = ["name", *parameters.get("required", [])]
-        choices.append(parameters)
-    properties["solvers"]["items"] = {"anyOf": choices}
-    schema["oneOf"] = [{"required": ["lambda"]}, {"required": ["C"]}]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -1,0 +1,26 @@
+"""Configurations: a YAML file becomes a typed, frozen `Sweep`, or one line saying why not."""
+
+from svmbench.config.files import dump_sweep, find_config, load_sweep, sweep_schema
+from svmbench.config.sweep import (
+    DatasetSpec,
+    LossName,
+    LossSpec,
+    Reference,
+    SolverSpec,
+    Stop,
+    Sweep,
+)
+
+__all__ = [
+    "DatasetSpec",
+    "LossName",
+    "LossSpec",
+    "Reference",
+    "SolverSpec",
+    "Stop",
+    "Sweep",
+    "dump_sweep",
+    "find_config",
+    "load_sweep",
+    "sweep_schema",
+]

@@ -1,0 +1,105 @@
+"""What is wrong with a configuration, in one line, and what to do about it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from pydantic_core import ErrorDetails
+
+from svmbench.config.document import Document, Loc, colon, is_number, short
+from svmbench.config.sweep import keys_at
+from svmbench.errors import ConfigError, nearest
+
+
+def complaint(document: Document, errors: list[ErrorDetails]) -> ConfigError:
+    """One line for many errors: that of the first, and how many more there are."""
+    unknown = {error["loc"] for error in errors if error["type"] == "extra_forbidden"}
+    # A key that is missing because it was misspelt is one error, not two.
+    meant = {(*loc[:-1], _near_key(loc)) for loc in unknown}
+    left = [
+        error
+        for error in errors
+        if not (error["type"] == "missing" and error["loc"] in meant)
+        # pydantic counts no entry that is wrong, and finds the list too short for it.
+        and not (error["type"] == "too_short" and error["input"])
+    ]
+    left.sort(key=lambda error: (error["type"] == "missing", document.mark(error["loc"]).index))
+    loc = document.shown(left[0]["loc"])
+    more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
+    what = " ".join(_explain(left[0], loc).split())
+    return ConfigError(f"{document.path}:{colon(document.mark(loc))}: {what}{more}")
+
+
+def _explain(error: ErrorDetails, place: Loc) -> str:
+    """What is wrong and what to do; ``place`` is the part of its location the file shows."""
+    kind, loc, value = error["type"], error["loc"], error["input"]
+    name = _dotted(place)
+    if kind == "extra_forbidden":
+        return f"unknown key {loc[-1]!r}; {nearest(str(loc[-1]), keys_at(loc[:-1]))}"
+    if kind == "missing":
+        return f"missing key {loc[-1]!r}; add it"
+    if kind == "too_short":
+        return f"{name} is empty; give at least one"
+    if kind == "string_pattern_mismatch":
+        letters = "letters" if "A-Z" in error["ctx"]["pattern"] else "lower-case letters"
+        return (
+            f"{name} is {short(value)}; use {letters}, digits, '.', '_' and '-', "
+            "a letter or a digit first"
+        )
+    if kind in _BOUNDS:
+        message = f"Input should be {_BOUNDS[kind]} {next(iter(error['ctx'].values())):g}"
+    else:
+        message = re.sub(r"^\w+ (?=should )", "Input ", _SAID.get(kind, error["msg"]))
+        message = message.removeprefix("Value error, ")
+    if not message.startswith("Input"):
+        return message
+    return f"{name} {message.removeprefix('Input ')}, not {short(value)}{_advice(error)}"
+
+
+_BOUNDS = {
+    "greater_than": "more than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+}
+_SAID = {
+    "tuple_type": "Input should be a list",
+    "list_type": "Input should be a list",
+    "model_type": "Input should be a mapping of keys to values",
+    "dict_type": "Input should be a mapping of keys to values",
+    "string_type": "Input should be text",
+    "float_type": "Input should be a number",
+    "finite_number": "Input should be a finite number",
+    "int_type": "Input should be a whole number",
+    "int_from_float": "Input should be a whole number",
+    "bool_type": "Input should be true or false",
+    "path_type": "Input should be the name of a file",
+}
+
+
+def _advice(error: ErrorDetails) -> str:
+    kind, value = error["type"], error["input"]
+    if kind == "literal_error":
+        # The only place where pydantic keeps the choices is the text of its message.
+        choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+        near = difflib.get_close_matches(str(value), choices, n=1)
+        return f"; did you mean {near[0]!r}?" if near else ""
+    if kind == "string_type" and isinstance(value, (bool, int, float)):
+        return "; put it in quotes"
+    if kind in ("float_type", "int_type") and isinstance(value, str) and is_number(value):
+        return "; write it without quotes"
+    if kind == "tuple_type" and isinstance(value, str):
+        return f"; write [{value}]" if value.isprintable() else ""
+    return ""
+
+
+def _near_key(loc: Loc) -> str | None:
+    near = difflib.get_close_matches(str(loc[-1]), keys_at(loc[:-1]), n=1)
+    return near[0] if near else None
+
+
+def _dotted(loc: Loc) -> str:
+    """A place as one would write it: ``'stop.accuracy[1]'``."""
+    parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc]
+    return f"'{''.join(parts).lstrip('.')}'"

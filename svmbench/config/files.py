@@ -1,0 +1,122 @@
+"""Configurations on disk: found, read, and written as resolved."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import ValidationError
+
+from svmbench.bundled import bundled
+from svmbench.config.complaint import complaint
+from svmbench.config.document import Dumper, parse_document
+from svmbench.config.sweep import Sweep, keys_at
+from svmbench.errors import ConfigError
+from svmbench.solvers.registry import solvers
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Read a configuration.
+
+    Parameters
+    ----------
+    path : Path
+        A YAML file; one that does not exist but comes with svmbench (``configs/adult.yaml``,
+        ``adult.yaml`` or ``adult``) is taken from there.
+
+    Raises
+    ------
+    ConfigError
+        ``path:line:column: what; what to do``, for the first of the errors found.
+    """
+    path = find_config(path)
+    document = parse_document(path)
+    try:
+        return Sweep.model_validate(document.value, context={"folder": path.parent})
+    except ValidationError as error:
+        raise complaint(document, error.errors(include_url=False)) from None
+
+
+def find_config(path: Path) -> Path:
+    """The file itself, or the one of that name that comes with svmbench.
+
+    Raises
+    ------
+    ConfigError
+        When there is neither, with the nearest names there are.
+    """
+    try:
+        if path.is_file():
+            return path
+        if path.exists():
+            raise ConfigError(f"{path}: not a file; name a configuration such as adult.yaml")
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
+    folder = bundled("configs")
+    known = {
+        found.relative_to(folder).as_posix(): found for found in sorted(folder.rglob("*.yaml"))
+    }
+    wanted = path.as_posix().removeprefix("configs/")
+    for name in (wanted, f"{wanted}.yaml"):
+        if name in known:
+            return known[name]
+    names = [*known, *(name.removesuffix(".yaml") for name in known), *_neighbours(path)]
+    near = difflib.get_close_matches(path.name, names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"those of svmbench: {', '.join(known)}"
+    raise ConfigError(f"{_short_path(path)}: no such configuration; {hint}")
+
+
+def _neighbours(path: Path) -> list[str]:
+    return sorted(other.name for other in path.parent.glob("*.y*ml"))
+
+
+def _short_path(path: Path) -> str:
+    text = str(path)
+    return text if text.isprintable() else repr(text)
+
+
+def dump_sweep(sweep: Sweep) -> str:
+    """The sweep as YAML with every default written out; `load_sweep` reads it back."""
+    plain = sweep.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"solvers"})
+    plain["datasets"] = [_shortest(spec) for spec in plain["datasets"]]
+    plain["loss"] = _shortest(plain["loss"])
+    plain["solvers"] = [
+        {"name": spec.name, "label": spec.label, **spec.parameters.model_dump(mode="json")}
+        for spec in sweep.solvers
+    ]
+    ordered = {key: plain[key] for key in keys_at(()) if key in plain}
+    return yaml.dump(
+        ordered, Dumper=Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None
+    )
+
+
+def _shortest(spec: dict[str, Any]) -> Any:
+    return spec["name"] if set(spec) == {"name"} else spec
+
+
+def sweep_schema() -> dict[str, Any]:
+    """JSON schema of a configuration, with the parameters of every solver there is."""
+    schema = Sweep.model_json_schema()
+    schema["description"] = "A configuration of svmbench."
+    properties, definitions = schema["properties"], schema["$defs"]
+    for name in ("Parameters", "SolverSpec"):
+        definitions.pop(name)
+    choices: list[dict[str, Any]] = [{"enum": list(solvers())}]
+    for name, solver in solvers().items():
+        parameters = solver.schema.model_json_schema(ref_template="#/$defs/{model}")
+        definitions |= parameters.pop("$defs", {})
+        label = {"type": "string", "description": "Name of its row; made from the rest unless set."}
+        parameters["title"] = solver.name
+        parameters["description"] = solver.summary
+        parameters["properties"] = {
+            "name": {"const": name},
+            "label": label,
+            **parameters["properties"],
+        }
+        parameters["required"] = ["name", *parameters.get("required", [])]
+        choices.append(parameters)
+    properties["solvers"]["items"] = {"anyOf": choices}
+    schema["oneOf"] = [{"required": ["lambda"]}, {"required": ["C"]}]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

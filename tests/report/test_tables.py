@@ -1,0 +1,297 @@
+"""The tables say what the runs say, in three notations that agree."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+import shutil
+import statistics
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from svmbench.report.markup import to_csv, to_latex, to_markdown
+from svmbench.report.read import Results, read_results
+from svmbench.report.tables import Table, build_tables, group_runs, regularisation, short
+
+
+@pytest.fixture(scope="module")
+def results(folder: Path) -> Results:
+    return read_results(folder)
+
+
+@pytest.fixture(scope="module")
+def tables(results: Results) -> dict[str, Table]:
+    return {table.kind: table for table in build_tables(results)}
+
+
+def record(table: Table, label: str, lam: float = 1e-4, dataset: str = "adult", **more: float):
+    chosen = table.records
+    for column, value in {"label": label, "lambda": lam, "dataset": dataset, **more}.items():
+        chosen = chosen[chosen[column] == value]
+    assert len(chosen) == 1
+    return chosen.iloc[0]
+
+
+def grid(text: str, dataset: str) -> dict[tuple[str, str], dict[str, str]]:
+    """The Markdown table of a data set, by (λ, label)."""
+    section = text.split(f"## {dataset}\n", 1)[1]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    end = next((at for at, line in enumerate(section.splitlines()) if line.startswith("## ")), None)
+    if end is not None:
+        lines = [line for line in section.splitlines()[:end] if line.startswith("|")]
+    head, _, *rows = [[field.strip() for field in line[1:-1].split(" | ")] for line in lines]
+    found, lam = {}, ""
+    for row in rows:
+        lam = row[0] or lam
+        found[lam, row[1]] = dict(zip(head, row, strict=True))
+    return found
+
+
+def test_one_record_a_cell(tables, results):
+    groups = [group for members in group_runs(results).values() for group in members]
+    assert len(groups) == 2 * 2 * 9
+    assert len(tables["time"].records) == len(tables["epochs"].records) == 3 * len(groups)
+    assert len(tables["objective"].records) == len(groups)
+
+
+@pytest.mark.parametrize(("kind", "unit"), [("time", "seconds"), ("epochs", "epochs")])
+def test_medians_and_counts_are_those_of_the_runs(folder, tables, kind, unit):
+    raw = pd.read_csv(folder / "runs.csv")
+    for (dataset, lam, label), runs in raw.groupby(["dataset", "lambda", "label"]):
+        for threshold in (0.1, 0.01, 0.001):
+            times = runs[f"{unit}_to_{threshold!r}"].fillna(math.inf).tolist()
+            row = record(tables[kind], label, lam, dataset, accuracy=threshold)
+            middle = sorted(times)[3]  # of seven
+            assert row[f"median_{unit}"] == middle or (
+                math.isinf(middle) and math.isnan(row[f"median_{unit}"])
+            )
+            assert row["reached"] == sum(map(math.isfinite, times))
+            assert row["runs"] == 7
+            if row["reached"] == 7:
+                assert row[f"ert_{unit}"] == pytest.approx(statistics.fmean(times))
+                assert row[f"at_least_{unit}"] == row[f"median_{unit}"]
+
+
+def test_notations_agree(tables):
+    for kind, unit in (("time", "seconds"), ("epochs", "epochs")):
+        table = tables[kind]
+        markdown = grid(to_markdown(table), "adult")
+        latex = to_latex(table)
+        for _, row in pd.read_csv(io.StringIO(to_csv(table))).iterrows():
+            if row["dataset"] != "adult":
+                continue
+            cell = markdown[short(row["lambda"]), row["label"]][f"ε = {short(row['accuracy'])}"]
+            assert cell.startswith("**") == cell.endswith("**") == row["best"]
+            text = cell.strip("*")
+            assert text.replace("≥", r"$\geq$").replace("∞", r"$\infty$").replace(
+                "†", r"$\dagger$"
+            ) in (latex)
+            if math.isnan(row[f"median_{unit}"]):
+                assert text.startswith(("≥ ", "diverged", "failed"))
+                assert f"{row['reached']} of {row['runs']}" in text
+                continue
+            shown = [float(n.replace("∞", "inf")) for n in re.findall(r"[\d.]+(?:e-?\d+)?|∞", text)]
+            assert shown[0] == pytest.approx(row[f"median_{unit}"], rel=0.051)
+            if "[" in text:
+                assert shown[1] == pytest.approx(row[f"low_{unit}"], rel=0.051)
+                high = row[f"high_{unit}"]
+                assert shown[2] == pytest.approx(math.inf if math.isnan(high) else high, rel=0.051)
+
+
+def test_limits_and_faults_are_said_instead_of_a_number(tables):
+    cells = grid(to_markdown(tables["time"]), "adult")
+    assert cells["1e-4", "crawl"]["ε = 0.001"] == "≥ 60 s, 0 of 7"
+    assert cells["1e-4", "svmperf"]["ε = 0.001"] == "≥ 1000 epochs, 0 of 7"
+    assert cells["1e-5", "adagrad"]["ε = 0.001"] == "diverged, 0 of 7"
+    assert cells["1e-5", "svmperf"]["ε = 0.001"] == "failed, 0 of 7"
+    row = record(tables["time"], "crawl", accuracy=0.001)
+    assert row["at_least_seconds"] == 60.0
+    assert row["states"] == "skipped:6 time_limit:1"
+    assert math.isnan(row["ert_seconds"])
+    reached = record(tables["objective"], "crawl")["accuracy_median"]
+    assert float(cells["1e-4", "crawl"]["ε at stop"]) == pytest.approx(reached, rel=0.01)
+
+
+def test_expected_running_time_is_over_the_runs_that_were_made(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=3, labels=("crawl",), lambdas=(1e-4,))
+    path = folder / "runs.csv"
+    runs = pd.read_csv(path)
+    runs.loc[0, ["seconds_to_0.1", "epochs_to_0.1", "state"]] = [5.0, 8.0, "converged"]
+    runs.loc[runs["dataset"] == "adult", "train_seconds"] = [61.0, 62.0, math.nan]
+    runs.loc[runs["dataset"] == "adult", "state"] = ["converged", "time_limit", "skipped"]
+    runs.to_csv(path, index=False)
+    table = next(t for t in build_tables(read_results(folder)) if t.kind == "time")
+    row = record(table, "crawl", accuracy=0.1)
+    assert (row["reached"], row["runs"], row["ert_seconds"]) == (1, 3, 67.0)
+    assert "≥ 60 s, 1 of 3, ERT 67.0" in to_markdown(table)
+
+
+def test_bold_are_the_least_and_all_it_does_not_clearly_beat(tables):
+    for _, column in tables["time"].records.groupby(["dataset", "lambda", "accuracy"]):
+        finite = column[column["median_seconds"].notna()]
+        leader = finite.loc[finite["median_seconds"].idxmin()]
+        overlaps = finite["low_seconds"] <= leader["high_seconds"]
+        assert set(column.index[column["best"]]) == set(finite.index[overlaps])
+        assert leader["best"]
+
+
+def test_first_hit_that_did_not_hold_is_marked_with_the_last_time_above(folder, tables):
+    raw = pd.read_csv(folder / "runs.csv")
+    runs = raw[(raw["dataset"] == "adult") & (raw["lambda"] == 1e-4) & (raw["label"] == "pegasos")]
+    again = runs[runs["last_above_seconds_0.01"] > runs["seconds_to_0.01"]]
+    assert len(again) > 0
+    row = record(tables["time"], "pegasos", accuracy=0.01)
+    assert row["relapsed_runs"] == len(again)
+    assert row["last_above_seconds"] == np.median(again["last_above_seconds_0.01"])
+    cell = grid(to_markdown(tables["time"]), "adult")["1e-4", "pegasos"]["ε = 0.01"]
+    assert float(cell.split("†")[1].strip("*")) == pytest.approx(
+        row["last_above_seconds"], rel=0.01
+    )
+    assert "†" not in grid(to_markdown(tables["time"]), "adult")["1e-4", "dcd"]["ε = 0.01"]
+
+
+def test_objective_has_digits_enough_to_differ_from_the_optimum(tables):
+    text = to_markdown(tables["objective"])
+    cells = grid(text, "adult")
+    for (lam, label), row in cells.items():
+        if label == r"P\* (certified)":
+            low, high = map(float, row["P(w)"].strip("[]").split(", "))
+            truth = record(tables["objective"], "dcd", float(lam))
+            assert low <= truth["reference_dual"] < truth["reference_primal"] <= high
+            assert high - low < 2 * (truth["reference_primal"] - truth["reference_dual"])
+            continue
+        truth = record(tables["objective"], label, float(lam))
+        if math.isnan(truth["primal_median"]):
+            assert row["P(w)"] in ("diverged", "–")
+            continue
+        shown = float(row["P(w)"].split(",")[0])
+        distance = truth["primal_median"] - truth["reference_dual"]
+        assert shown - truth["reference_dual"] == pytest.approx(distance, rel=0.06)
+    assert cells["1e-4", "crawl"]["P(w)"].endswith(", 1 of 7")
+    assert cells["1e-4", "crawl"]["ended"] == "6 skipped, 1 time limit"
+    assert cells["1e-5", "adagrad"]["ε"] == "∞"
+    assert cells["1e-4", "dcd"]["own gap"] == "0.00200"
+    assert cells["1e-4", "ocas"]["own gap"] == "–"
+    errors = record(tables["objective"], "dcd")
+    assert errors["test_error_median"] == pytest.approx(0.163)
+    assert cells["1e-4", "dcd"]["test error %"] == "16.3 [16.0, 16.6]"
+
+
+def test_no_column_without_a_number_in_it(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=2, labels=("sgd-s",))
+    runs = pd.read_csv(folder / "runs.csv").assign(test_error=math.nan)
+    runs.to_csv(folder / "runs.csv", index=False)
+    objective = build_tables(read_results(folder))[-1]
+    assert not {"test error %", "own gap"} & set(objective.sections[0].columns)
+
+
+def test_infinity_is_never_written(tables):
+    for table in tables.values():
+        assert not re.search(r"(?<![a-z])inf(?![a-z])", to_csv(table))
+        assert "nan" not in to_markdown(table)
+
+
+def test_stand_in_is_marked_wherever_it_appears(tables):
+    for table in tables.values():
+        markdown, latex = to_markdown(table), to_latex(table)
+        assert "## covtype (STAND-IN)\n" in markdown
+        assert "covtype: a STAND-IN" in markdown
+        assert "covtype (STAND-IN)" in latex
+        assert set(table.records[table.records["stand_in"]]["dataset"]) == {"covtype"}
+
+
+def test_header_warns_of_what_makes_numbers_doubtful(make_results, tmp_path, tables):
+    assert "28 of 252 runs did not end well: 14" in " ".join(tables["epochs"].warnings)
+
+    noisy = make_results(tmp_path / "n", labels=("dcd", "ocas"), lambdas=(1e-4,))
+    warnings = " ".join(build_tables(read_results(noisy))[0].warnings)
+    # dcd's first run takes 1.9 times as long, on 2 data sets and to 3 accuracies.
+    assert "6 of 12 times come with a run above 1.5 × their median; in 6 of them it is" in warnings
+
+    other = make_results(tmp_path / "r", repeats=3, labels=("sgd-s", "ocas"), lambdas=(1e-4,))
+    runs = pd.read_csv(other / "runs.csv")
+    runs.loc[:3, "contended"] = True
+    runs.drop(index=runs.index[-1]).to_csv(other / "runs.csv", index=False)
+    warnings = " ".join(build_tables(read_results(other))[0].warnings)
+    assert "4 of 11 runs shared the machine" in warnings
+    assert "1 of 4 rows have fewer than 3 repeats" in warnings
+
+
+def test_header_names_machine_and_day(tables):
+    assert tables["time"].header[0] == "A CPU, 1 thread, 2026-11-20"
+
+
+def test_single_runs_have_no_interval_and_say_so(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=1, labels=("sgd-s", "dcd", "crawl"))
+    table = build_tables(read_results(folder))[0]
+    text = to_markdown(table)
+    assert "[" not in "".join(line for line in text.splitlines() if line.startswith("|"))
+    assert "Single runs: there is no interval" in text
+    assert grid(text, "adult")["1e-4", "crawl"]["ε = 0.001"] == "≥ 60 s"
+    best = table.records[table.records["best"]]
+    assert not best.duplicated(["dataset", "lambda", "accuracy"]).any()
+
+
+@pytest.mark.parametrize(("repeats", "said"), [(3, "75.0 % for 3 runs"), (7, "98.4 % for 7 runs")])
+def test_coverage_of_the_intervals_is_said(make_results, tmp_path, repeats, said):
+    folder = make_results(tmp_path / "r", repeats=repeats, labels=("dcd",), lambdas=(1e-4,))
+    assert said in to_markdown(build_tables(read_results(folder))[0])
+
+
+def test_only_the_tables_that_were_asked_for(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=1, labels=("dcd",), tables=["epochs"])
+    assert [table.kind for table in build_tables(read_results(folder))] == ["epochs"]
+
+
+def test_sweep_without_accuracies_has_an_objective_only(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=2, labels=("dcd",))
+    runs = pd.read_csv(folder / "runs.csv")
+    columns = [c for c in runs.columns if re.search(r"_(to|at|above_seconds)_0", c)]
+    runs.drop(columns=columns).to_csv(folder / "runs.csv", index=False)
+    assert [table.kind for table in build_tables(read_results(folder))] == ["objective"]
+
+
+def test_parameters_are_written_as_one_would():
+    assert [short(x) for x in (0.1, 0.001, 1e-4, 2.5e-5, 250, 0, 1e6)] == [
+        "0.1", "0.001", "1e-4", "2.5e-5", "250", "0", "1e6",
+    ]  # fmt: skip
+    assert regularisation(1e-3, 0.03) == "1e-3"
+    assert regularisation(1 / (2.0 * 32561), 2.0) == "1.54e-5 (C = 2)"
+
+
+def test_markdown_columns_line_up(tables):
+    for table in tables.values():
+        for section in to_markdown(table).split("## ")[1:]:
+            widths = {len(line) for line in section.splitlines() if line.startswith("|")}
+            assert len(widths) == 1
+
+
+def test_latex_is_plain_and_balanced(tables):
+    for table in tables.values():
+        latex = to_latex(table)
+        assert latex.isascii()
+        assert latex.count(r"\begin{table}") == latex.count(r"\end{table}") == 2
+        assert not re.search(r"(?<!\\)[_#&%](?! )", latex.replace("% \\usepackage", ""))
+        for section in table.sections:
+            columns = {line.count(" & ") for line in latex.splitlines() if line.endswith(r"\\")}
+            assert columns == {len(section.columns) - 1}
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(tables, tmp_path):
+    body = "\n\\clearpage\n".join(map(to_latex, tables.values()))
+    (tmp_path / "all.tex").write_text(
+        f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{body}\\end{{document}}"
+    )
+    made = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]

@@ -1,0 +1,169 @@
+"""Statistics of repeated measurements: definitions by brute force, and what must never change."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from itertools import product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svmbench.statistics import (
+    expected_running_time,
+    format_value,
+    median,
+    median_interval,
+    outliers,
+    reached,
+)
+
+TIMES = st.floats(1e-6, 1e6)
+SAMPLES = st.lists(st.one_of(TIMES, st.just(math.inf)), min_size=1, max_size=25)
+
+
+@given(st.lists(TIMES, min_size=1, max_size=25))
+def test_median_of_finite_samples_is_the_usual_one(samples):
+    assert median(samples) == pytest.approx(statistics.median(samples), rel=1e-15)
+
+
+def test_median_is_infinite_once_half_of_the_runs_did_not_arrive():
+    assert median([1.0, 2.0, math.inf]) == 2.0
+    assert median([1.0, math.inf]) == math.inf
+    assert median([1.0, 2.0, math.inf, math.inf]) == math.inf
+
+
+@given(SAMPLES, st.floats(0.5, 0.999))
+def test_interval_holds_the_median_and_says_its_coverage(samples, coverage):
+    low, high, actual = median_interval(samples, coverage)
+    assert low <= median(samples) <= high
+    assert {low, high} <= set(samples)
+    assert 0.0 <= actual < 1.0
+    if actual < coverage:  # then there is none that is wider
+        assert (low, high) == (min(samples), max(samples))
+
+
+@given(SAMPLES, st.randoms())
+def test_order_does_not_matter(samples, random):
+    shuffled = samples.copy()
+    random.shuffle(shuffled)
+    assert median(shuffled) == median(samples)
+    assert median_interval(shuffled) == median_interval(samples)
+
+
+@given(SAMPLES, st.integers(-8, 8))
+def test_the_unit_does_not_matter(samples, exponent):
+    scaled = [sample * 2.0**exponent for sample in samples]
+    assert median(scaled) == median(samples) * 2.0**exponent
+    low, high, coverage = median_interval(samples)
+    assert median_interval(scaled) == (low * 2.0**exponent, high * 2.0**exponent, coverage)
+
+
+@given(SAMPLES)
+def test_failing_never_helps(samples):
+    for at in range(len(samples)):
+        worse = [*samples[:at], math.inf, *samples[at + 1 :]]
+        assert median(worse) >= median(samples)
+        assert median_interval(worse)[0] >= median_interval(samples)[0]
+
+
+@pytest.mark.parametrize("n", range(1, 12))
+def test_coverage_is_the_share_of_all_patterns_of_sides(n):
+    # Each sample falls on either side of the true median with probability 1/2: all 2^n
+    # patterns are alike, and rank k encloses it when at least k fall on each side.
+    _, _, coverage = median_interval(list(range(n)), 0.9)
+    rank = sorted(range(n)).index(int(median_interval(list(range(n)), 0.9)[0])) + 1
+    inside = [rank <= sum(sides) <= n - rank for sides in product((0, 1), repeat=n)]
+    assert coverage == pytest.approx(sum(inside) / 2**n, abs=1e-12)
+
+
+def test_interval_of_few_runs_is_the_widest_with_its_real_coverage():
+    assert median_interval([3.0]) == (3.0, 3.0, 0.0)
+    assert median_interval([1.0, 2.0, 5.0]) == (1.0, 5.0, 0.75)
+    low, high, coverage = median_interval(list(range(1, 10)))
+    assert (low, high) == (2.0, 8.0)
+    assert coverage == pytest.approx(1 - 20 / 512)
+
+
+@pytest.mark.parametrize("samples", [[], [1.0, math.nan]])
+def test_nothing_can_be_said_of_no_samples_or_of_nan(samples):
+    for statistic in (median, median_interval):
+        with pytest.raises(ValueError, match=r"no samples|nan"):
+            statistic(samples)
+
+
+def test_reached():
+    assert reached([1.0, math.inf, 2.0]) == "2 of 3"
+
+
+def test_expected_running_time_charges_failures_to_successes():
+    assert expected_running_time([2.0, math.inf, 4.0], [9.0, 10.0, 9.0]) == 8.0
+    assert expected_running_time([math.inf], [10.0]) == math.inf
+    assert expected_running_time([], []) == math.inf
+    with pytest.raises(ValueError, match="finite"):
+        expected_running_time([1.0, math.inf], [0.0, math.nan])
+
+
+@given(st.lists(TIMES, min_size=1, max_size=20))
+def test_expected_running_time_without_failures_is_the_mean(times):
+    ert = expected_running_time(times, [math.nan] * len(times))
+    assert ert == pytest.approx(statistics.fmean(times))
+
+
+@given(st.lists(st.tuples(TIMES, st.booleans()), min_size=1, max_size=20), TIMES)
+def test_expected_running_time_grows_with_every_failure(runs, wasted):
+    times = [time if success else math.inf for time, success in runs]
+    spent = [time for time, _ in runs]
+    before = expected_running_time(times, spent)
+    after = expected_running_time([*times, math.inf], [*spent, wasted])
+    assert after > before or before == math.inf
+
+
+def test_expected_running_time_of_runs_that_succeed_with_probability_p():
+    # Geometric law: with success p of a run of cost 1, 1/p runs are expected.
+    times = [1.0] * 3 + [math.inf] * 9
+    assert expected_running_time(times, [1.0] * 12) == 4.0
+
+
+def test_outliers_are_finite_samples_far_above_the_median():
+    assert outliers([2.0, 1.0, 1.0, 1.4, math.inf]) == []
+    assert outliers([2.0, 1.0, 1.0, 1.1, 0.1]) == [0]
+    assert outliers([]) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "printed"),
+    [
+        (1.23456, 1.2, 1.3, "1.2"),
+        (1.23456, 1.22, 1.25, "1.23"),
+        (1.23456, 1.2345, 1.2346, "1.235"),
+        (1.23456, 0.1, 90.0, "1.2"),
+        (1.23456, 1.23456, 1.23456, "1.235"),
+        (1.23456, math.nan, math.nan, "1.23"),
+        (1.23456, 1.0, math.inf, "1.23"),
+        (1234.56, 1100.0, 1300.0, "1200"),
+        (1234.56, 1234.0, 1235.0, "1235"),
+        (0.00123456, 0.0012, 0.0013, "0.0012"),
+        (1.23456e-7, 1.2e-7, 1.3e-7, "1.2e-7"),
+        (1.23456e9, 1.2e9, 1.3e9, "1.2e9"),
+        (9.96, 9.0, 10.0, "10.0"),
+        (0.0, 0.0, 1.0, "0"),
+        (-1.23456, -1.3, -1.2, "-1.2"),
+        (math.inf, 1.0, math.inf, "∞"),
+        (math.nan, math.nan, math.nan, "nan"),
+    ],
+)
+def test_as_many_digits_as_the_interval_supports(value, low, high, printed):
+    assert format_value(value, low, high) == printed
+
+
+@given(TIMES, TIMES, TIMES)
+def test_printed_value_is_right_to_its_last_digit(a, b, c):
+    low, value, high = sorted((a, b, c))
+    printed = format_value(value, low, high)
+    assert float(printed) == pytest.approx(value, rel=0.051)  # two digits at the least
+    digits = printed.split("e")[0].replace(".", "").strip("0")
+    assert len(digits) <= 4
+    # Rounding to the interval's own leading place moves the value by less than its width.
+    assert abs(float(printed) - value) <= max(high - low, 0.051 * value)
