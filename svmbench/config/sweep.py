@@ -75,6 +75,15 @@ def _seconds(value: Any) -> Any:
     return float(match["number"]) * _UNITS[match["unit"]]
 
 
+def _bytes(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    match = _SIZE.fullmatch(value)
+    if match is None:
+        _refuse("Input should be bytes, or such as 500MiB or 4GiB", value=value)
+    return round(float(match["number"]) * _MULTIPLES[match["unit"]])
+
+
 def _whole(value: Any) -> Any:
     # Literal[1] alone takes true and 1.0 for 1.
     if value == 1 and type(value) is not int:
@@ -82,6 +91,8 @@ def _whole(value: Any) -> Any:
     return value
 
 
+_MULTIPLES = {"kiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_SIZE = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+) ?(?P<unit>kiB|MiB|GiB)")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+) ?(?P<unit>ms|s|m|h)")
 
@@ -95,6 +106,9 @@ One = Annotated[Literal[1], BeforeValidator(_whole)]
 Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision shows no relative accuracy finer than this.
 Accuracy = Annotated[Real, Field(ge=1e-15)]
+Size = Annotated[
+    int, Strict(), Field(ge=1 << 20), BeforeValidator(_bytes, json_schema_input_type=int | str)
+]
 Duration = Annotated[Positive, BeforeValidator(_seconds, json_schema_input_type=float | str)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
 Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
@@ -287,7 +301,11 @@ def _plain(value: Any) -> str:
 
 
 class Stop(_Model):
-    """When a run ends: at the first of these."""
+    """When a run ends: once every target holds that it can be held to, or at a limit.
+
+    Targets are accuracy, gap and own; a solver without a gap or a rule of its own is not
+    held to them. The others are limits.
+    """
 
     accuracy: Annotated[
         tuple[Accuracy, ...],
@@ -296,26 +314,44 @@ class Stop(_Model):
         AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
     ] = Field(
         default=(),
-        description="Relative accuracies (P(w) - D_ref)/D_ref; a run ends at the tightest, and "
-        "tables give the time to each.",
+        description="Target: relative accuracies (P(w) - D_ref)/D_ref, of which the tightest "
+        "ends a run; tables give the time to each.",
     )
     gap: Positive | None = Field(
-        default=None, description="Relative gap P/D - 1 the solver's own dual value shows."
+        default=None,
+        description="Target: relative gap P/D - 1 the solver's own dual value shows; finding it "
+        "is then part of the training time.",
     )
-    own: Flag = Field(
-        default=False, description="Whether the method's own stopping rule ends a run."
-    )
+    own: Flag = Field(default=False, description="Target: the method's own stopping rule.")
     max_epochs: Positive | None = Field(
-        default=None, description="Presentations of rows, in units of the number of rows."
+        default=None, description="Limit: presentations of rows, in units of the number of rows."
+    )
+    max_updates: Positive | None = Field(
+        default=None, description="Limit: updates of the weights, in units of the number of rows."
     )
     time_limit: Duration = Field(
-        default=60.0, description="Training time in seconds, or such as 2m."
+        default=60.0, description="Limit: training time in seconds, or such as 2m."
+    )
+    relative_limit: Annotated[Real, Field(gt=1.0)] | None = Field(
+        default=None,
+        description="Limit: multiple of the least training time any solver took on the problem "
+        "to the tightest accuracy so far.",
+    )
+    grace: Duration = Field(
+        default=30.0,
+        description="Limit: silence of a worker beyond its time limit, in seconds, after which "
+        "it is killed.",
+    )
+    memory_limit: Size | None = Field(
+        default=None, description="Limit: memory of a worker beyond its data, such as 4GiB."
     )
 
     @model_validator(mode="after")
     def _ends(self) -> Stop:
-        if not (self.accuracy or self.gap or self.own or self.max_epochs):
-            _refuse("no end but the clock's; give accuracy, gap, own or max_epochs")
+        if not (self.accuracy or self.gap or self.own or self.max_epochs or self.max_updates):
+            _refuse("no end but the clock's; give accuracy, gap, own, max_epochs or max_updates")
+        if self.relative_limit is not None and not self.accuracy:
+            _refuse("a relative limit is one to an accuracy; give that too", "relative_limit")
         return self
 
 

@@ -304,7 +304,6 @@ def _summary(group: Group, threshold: float, kind: str) -> Summary:
     low, high, coverage = median_interval(samples)
     states = list(group.runs["state"])
     spent = group.column("train_seconds" if kind == "time" else "epochs")
-    made = [at for at, state in enumerate(states) if state != "skipped"]
     relapses = [
         above
         for first, above in zip(
@@ -321,9 +320,8 @@ def _summary(group: Group, threshold: float, kind: str) -> Summary:
         low=low,
         high=high,
         coverage=coverage,
-        ert=expected_running_time(
-            [samples[at] for at in made], [_or_zero(spent[at]) for at in made]
-        ),
+        # A skipped run has spent nothing, so only those that were made count.
+        ert=expected_running_time(samples, [_or_zero(expense) for expense in spent]),
         at_least=_at_least(group, samples, states, spent, unit),
         limit=_limit(group, samples, states),
         relapses=len(relapses),

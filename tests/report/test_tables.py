@@ -140,6 +140,23 @@ def test_bold_are_the_least_and_all_it_does_not_clearly_beat(tables):
         assert leader["best"]
 
 
+def test_a_median_within_the_leaders_interval_is_bold_too(make_results, tmp_path):
+    folder = make_results(
+        tmp_path / "r",
+        repeats=3,
+        labels=("dcd", "sgd-s", "ocas"),
+        lambdas=(1e-4,),
+        datasets=(("adult", False),),
+    )
+    runs = pd.read_csv(folder / "runs.csv")
+    for label, times in {"dcd": (1, 2, 6), "sgd-s": (5, 7, 8), "ocas": (6.5, 7, 8)}.items():
+        runs.loc[runs["label"] == label, "seconds_to_0.1"] = times
+    runs.to_csv(folder / "runs.csv", index=False)
+    table = build_tables(read_results(folder))[0]
+    best = {label: record(table, label, accuracy=0.1)["best"] for label in ("dcd", "sgd-s", "ocas")}
+    assert best == {"dcd": True, "sgd-s": True, "ocas": False}
+
+
 def test_first_hit_that_did_not_hold_is_marked_with_the_last_time_above(folder, tables):
     raw = pd.read_csv(folder / "runs.csv")
     runs = raw[(raw["dataset"] == "adult") & (raw["lambda"] == 1e-4) & (raw["label"] == "pegasos")]
