@@ -33,9 +33,10 @@ cdef inline Loss make_loss(int kind, double gamma) noexcept nogil:
 
 
 cdef inline double loss_value(Loss loss, double s) noexcept nogil:
+    """The loss at margin s; nan for nan, since no comparison below holds of it."""
     cdef double short_by = 1.0 - s
     if short_by <= 0.0:
-        return 0.0 if s == s else s         # a nan margin stays visible
+        return 0.0
     if loss.kind == HINGE:
         return short_by
     if loss.kind == SMOOTHED_HINGE and short_by >= loss.nu:

@@ -303,7 +303,7 @@ REFUSALS = {
     ),
     "missing end": (
         ("  accuracy: [1e-3, 1e-1]\n  max_epochs: 100\n", ""),
-        "14:1: no end but the clock's; give accuracy, gap, own or max_epochs",
+        "14:1: no end but the clock's; give accuracy, gap, own, max_epochs or max_updates",
     ),
     "missing key of logspace": (
         ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),

@@ -21,6 +21,29 @@ if TYPE_CHECKING:
     help="Results folder.  [default: results/NAME]",
 )
 @click.option("--dry-run", is_flag=True, help="List the cells and an upper bound on the time.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="PATTERN",
+    help="Make only runs that match: a data set, solver, label or lambda, or "
+    "DATASET/LAMBDA/LABEL, with * and ? as in file names. May be repeated.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Runs made at a time; more than one and they are marked as contended.",
+)
+@click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(0.0, 1.0, min_open=True),
+    default=1.0,
+    show_default=True,
+    envvar="SCALE",
+    help="Rows of a stand-in as a fraction of the published number.  [env: SCALE]",
+)
 @click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
 @click.option("--offline", is_flag=True, help="Do not look for data on the network.")
@@ -29,11 +52,15 @@ def command(
     config: Path,
     out: Path | None,
     dry_run: bool,
+    only: tuple[str, ...],
+    jobs: int,
+    stand_in: bool,
+    scale: float,
     fresh: bool,
     retry_failed: bool,
     offline: bool,
     quiet: bool,
-) -> None:
+) -> int:
     """Make the runs of CONFIG that are not finished yet, then write tables and plots.
 
     CONFIG is a YAML file, or the name of one that comes with svmbench (adult, smoke).
@@ -45,17 +72,24 @@ def command(
     sweep = load_sweep(config)
     if dry_run:
         click.echo(describe(sweep))
-        return
+        return 0
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.harness.run import run_sweep
+    from svmbench.harness.run import Options, run_sweep
     from svmbench.report.write import write_report
 
-    folder = out or Path("results") / sweep.name
+    suffix = f"-stand-in-{scale:g}" if stand_in else ""
+    folder = out or Path("results") / f"{sweep.name}{suffix}"
+    options = Options(
+        offline=offline,
+        fresh=fresh,
+        retry_faults=retry_failed,
+        only=only,
+        jobs=jobs,
+        stand_in=scale if stand_in else None,
+    )
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
-        outcome = run_sweep(
-            sweep, folder, reporter, offline=offline, fresh=fresh, retry_faults=retry_failed
-        )
+        outcome = run_sweep(sweep, folder, reporter, options)
         if outcome.made + outcome.reused:
             reporter.stage("tables and plots")
             write_report(folder)
@@ -63,8 +97,7 @@ def command(
         click.echo(_summary(outcome, time.monotonic() - begun))
     if outcome.interrupted:
         raise KeyboardInterrupt
-    if outcome.faulty:
-        raise click.exceptions.Exit(1)
+    return 1 if outcome.faulty else 0
 
 
 def describe(sweep: Sweep) -> str:

@@ -69,6 +69,14 @@ def environment() -> dict[str, Any]:
     }
 
 
+def available_memory() -> int | None:
+    """Bytes of memory that are free to be taken, where the system tells."""
+    for line in (_read("/proc/meminfo") or "").splitlines():
+        if line.startswith("MemAvailable"):
+            return int(line.split()[1]) * 1024
+    return None
+
+
 def _read(path: str) -> str | None:
     try:
         return Path(path).read_text().strip()

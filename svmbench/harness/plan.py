@@ -57,6 +57,10 @@ class Run:
         From 0; repeats of the same number share their seed across solvers, so that
         comparisons are paired.
     threads : int
+    contended : bool
+        Whether other runs share the machine.
+    horizon : float or None
+        Epochs or accuracy this run is for, if its solver needs to know.
     """
 
     instance: Instance
@@ -65,6 +69,8 @@ class Run:
     reference_gap: float
     repeat: int
     threads: int
+    contended: bool = False
+    horizon: float | None = None
 
     @property
     def cell(self) -> tuple[str, float, str]:
@@ -86,11 +92,13 @@ class Run:
             "parameters": self.solver.parameters.model_dump(mode="json"),
             "problem": self.instance.problem.facts(),
             "test": self.instance.test.identity if self.instance.test else None,
-            "stop": self.stop.model_dump(mode="json"),
+            # How long a silent worker is borne with changes nothing it measures.
+            "stop": self.stop.model_dump(mode="json", exclude={"grace"}),
             "reference_gap_asked": self.reference_gap,
             "checkpoint_ratio": CHECKPOINT_RATIO,
             "repeat": self.repeat,
             "threads": self.threads,
+            "contended": self.contended,
             "build": find_solver(self.solver.name).build(),
             "machine": fingerprint(),
         }
@@ -100,23 +108,57 @@ class Run:
         """Readable name that ends in a hash of `facts`; a run of the same id is the same run."""
         facts = json.dumps(self.facts(), sort_keys=True).encode()
         dataset, lam, label = self.cell
-        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", f"{dataset}-{label}-{lam:g}-r{self.repeat}")
+        horizon = "" if self.horizon is None else f"-h{self.horizon:g}"
+        readable = f"{dataset}-{label}-{lam:g}-r{self.repeat}{horizon}"
+        name = re.sub(r"[^A-Za-z0-9.=-]+", "-", readable)
         return f"{name}-{hashlib.sha256(facts).hexdigest()[:16]}"
 
 
-def plan_runs(sweep: Sweep, instances: Sequence[Instance]) -> list[Run]:
+def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = False) -> list[Run]:
     """All runs of a sweep, in the order they are made.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
     order, so that a slow hour of the machine falls on all solvers alike.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    instances : sequence of Instance
+    contended : bool
+        Whether the runs are to be made several at a time.
     """
+    solvers = [found for spec in sweep.solvers for found in _for_each_horizon(spec, sweep.stop)]
     runs: list[Run] = []
     for repeat in range(sweep.repeats):
         block = [
-            Run(instance, solver, sweep.stop, sweep.reference.gap, repeat, sweep.threads)
+            Run(
+                instance,
+                solver,
+                sweep.stop,
+                sweep.reference.gap,
+                repeat,
+                sweep.threads,
+                contended,
+                horizon,
+            )
             for instance in instances
-            for solver in sweep.solvers
+            for solver, horizon in solvers
         ]
         random.Random(repeat).shuffle(block)
         runs += block
     return runs
+
+
+def _for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, float | None]]:
+    """The solver once for each horizon it is to run for, told through its parameter."""
+    solver = find_solver(spec.name)(spec.parameters)
+    if solver.horizon == "none":
+        return [(spec, None)]
+    given = getattr(spec.parameters, solver.horizon_parameter)
+    horizons = solver.horizons(stop.accuracy, stop.max_epochs) if given is None else (given,)
+    return [(_told(spec, solver.horizon_parameter, value), value) for value in horizons]
+
+
+def _told(spec: SolverSpec, parameter: str, value: float) -> SolverSpec:
+    told = spec.parameters.model_copy(update={parameter: value})
+    return spec.model_copy(update={"parameters": told})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -12,25 +13,28 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from svmbench.config import Sweep, dump_sweep
 from svmbench.data.load import load
+from svmbench.errors import ConfigError
 from svmbench.harness.environment import environment, pinned
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
-from svmbench.harness.trace import FAULTS, close_trace, read_trace
+from svmbench.harness.trace import FAULTS, Trace, close_trace, read_trace
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
 from svmbench.solvers.registry import find_solver
 
-#: Seconds a worker may be silent beyond its time limit, for start-up and evaluation.
-GRACE = 30.0
+#: Least time limit, in seconds, that a relative limit may set: below it start-up noise rules.
+LEAST_LIMIT = 1.0
 
 
 @dataclass
@@ -79,7 +83,7 @@ class Reporter:
 
 
 def prepare(
-    sweep: Sweep, reporter: Reporter, offline: bool = False, certify: bool = True
+    sweep: Sweep, reporter: Reporter, options: Options, certify: bool = True
 ) -> list[Instance]:
     """Load the data sets of a sweep and certify the optimum of each of its problems.
 
@@ -87,15 +91,14 @@ def prepare(
     ----------
     sweep : Sweep
     reporter : Reporter
-    offline : bool
-        Do not look for data on the network.
+    options : Options
     certify : bool
         False for a dry run: the instances then have no reference.
     """
     instances = []
     for dataset in sweep.datasets:
         reporter.stage(f"data {dataset.label}")
-        loaded = load(dataset.source, offline=offline)
+        loaded = load(dataset.source, offline=options.offline)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = Problem(loaded.train, lam, sweep.loss.loss)
             reference = None
@@ -120,14 +123,40 @@ def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
     reporter.detail(f"{what}: gap {gap:.1e}")
 
 
+@dataclass(frozen=True)
+class Options:
+    """How the runs of a sweep are made; none of it changes what a run measures but ``jobs``.
+
+    Parameters
+    ----------
+    offline : bool
+        Do not look for data on the network.
+    fresh : bool
+        Make all runs again.
+    retry_faults : bool
+        Make runs again that failed or ran out of memory.
+    only : tuple of str
+        Shell patterns; make only runs that match one by data set, solver, label or lambda,
+        or by all of them as DATASET/LAMBDA/LABEL. None: all runs.
+    jobs : int
+        Runs made at a time. More than one and they are marked as contended.
+    stand_in : float, optional
+        Scale of the data sets' stand-ins, to be used in their place.
+    """
+
+    offline: bool = False
+    fresh: bool = False
+    retry_faults: bool = False
+    only: tuple[str, ...] = ()
+    jobs: int = 1
+    stand_in: float | None = None
+
+
 def run_sweep(
     sweep: Sweep,
     folder: Path,
     reporter: Reporter | None = None,
-    *,
-    offline: bool = False,
-    fresh: bool = False,
-    retry_faults: bool = False,
+    options: Options | None = None,
 ) -> Outcome:
     """Make every run of a sweep that is not finished yet, and write its tables of numbers.
 
@@ -137,98 +166,171 @@ def run_sweep(
     folder : Path
         The results folder.
     reporter : Reporter, optional
-    offline : bool
-        Do not look for data on the network.
-    fresh : bool
-        Make all runs again.
-    retry_faults : bool
-        Make runs again that failed or ran out of memory.
+    options : Options, optional
 
     Raises
     ------
     DataError
         When a data set cannot be had.
     ConfigError
-        When another process is writing to the folder.
+        When another process is writing to the folder, or no run is left by ``only``.
     """
-    reporter = reporter or Reporter()
+    reporter, options = reporter or Reporter(), options or Options()
     store = Store(folder)
-    outcome = Outcome(folder)
     with store.locked(), _terminable():
-        instances = prepare(sweep, reporter, offline)
-        runs = plan_runs(sweep, instances)
+        instances = prepare(sweep, reporter, options)
+        runs = plan_runs(sweep, instances, contended=options.jobs > 1)
+        chosen = [run for run in runs if _matches(run, options.only)]
+        if not chosen:
+            raise ConfigError(f"--only {' '.join(options.only)}: matches no run; see --dry-run")
         store.write_environment(dump_sweep(sweep), environment())
-        done = {run.id for run in runs if not fresh and store.finished(run, retry_faults)}
-        reporter.begin(len(runs), len(done))
-        skipped: set[str] = set()
+        crew = Crew(chosen, store, reporter, options)
         try:
-            _make_runs(runs, done, skipped, store, reporter, outcome)
+            crew.work()
         except KeyboardInterrupt:
-            outcome.interrupted = True
-        store.export(runs, frozenset(skipped))
-    return outcome
+            crew.outcome.interrupted = True
+        store.export(runs, frozenset(crew.skipped))
+    return crew.outcome
 
 
-def _make_runs(
-    runs: Sequence[Run],
-    done: set[str],
-    skipped: set[str],
-    store: Store,
-    reporter: Reporter,
-    outcome: Outcome,
-) -> None:
-    out_of_time: set[tuple[str, float, str]] = set()
-    for run in runs:
-        if run.id in done:
+def _matches(run: Run, patterns: tuple[str, ...]) -> bool:
+    dataset, lam, label = run.cell
+    names = (dataset, run.solver.name, label, f"{lam:g}", f"{dataset}/{lam:g}/{label}")
+    return not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+class Crew:
+    """Makes runs, ``options.jobs`` at a time, and remembers what bears on the next ones.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        In the order they are to be begun.
+    store : Store
+    reporter : Reporter
+    options : Options
+
+    Attributes
+    ----------
+    outcome : Outcome
+    skipped : set of str
+        Ids of runs not made, because their cell had met its time limit before.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], store: Store, reporter: Reporter, options: Options
+    ) -> None:
+        self.outcome = Outcome(store.folder)
+        self.skipped: set[str] = set()
+        self._store = store
+        self._reporter = reporter
+        self._jobs = options.jobs
+        self._out_of_time: set[tuple[object, ...]] = set()
+        self._best: dict[tuple[str, float], float] = {}
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        retry = options.retry_faults
+        finished = [run for run in runs if not options.fresh and store.finished(run, retry)]
+        done = {run.id for run in finished}
+        self._todo = iter([run for run in runs if run.id not in done])
+        reporter.begin(len(runs), len(done))
+        for run in finished:
             trace = read_trace(store.path(run))
-            assert trace is not None  # it was found whole a moment ago, and the folder is locked
-            state = trace.state
-            outcome.reused += 1
-        elif run.cell in out_of_time:
-            state = "skipped"
-            skipped.add(run.id)
-        else:
-            reporter.run_begins(run)
-            state = make_run(run, store)
-            outcome.made += 1
-        if state == "time_limit":
-            out_of_time.add(run.cell)
-        outcome.states[state] += 1
-        if run.id not in done:
-            reporter.run_ends(run, state)
+            assert trace is not None  # it was whole a moment ago, and the folder is locked
+            self._learn(run, trace)
+        self.outcome.reused = len(done)
+
+    def work(self) -> None:
+        """Make the runs; an interruption ends the workers and is raised again."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            tasks = [pool.submit(self._take_turns) for _ in range(self._jobs)]
+            try:
+                while not all(task.done() for task in tasks):
+                    time.sleep(0.02)  # a wait without an end would not hear of Ctrl-C
+            except KeyboardInterrupt:
+                self._stop.set()
+                raise
+        for task in tasks:
+            task.result()
+
+    def _take_turns(self) -> None:
+        while not self._stop.is_set():
+            with self._lock:
+                run = next(self._todo, None)
+                if run is None:
+                    return
+                skip = (*run.cell, run.horizon) in self._out_of_time
+                limit = self._time_limit(run)
+                if not skip:
+                    self._reporter.run_begins(run)
+            if not skip:
+                trace = make_run(run, self._store, limit, self._stop)
+            with self._lock:
+                if skip:
+                    self.skipped.add(run.id)
+                    self.outcome.states["skipped"] += 1
+                    self._reporter.run_ends(run, "skipped")
+                else:
+                    self.outcome.made += 1
+                    self._learn(run, trace)
+                    self._reporter.run_ends(run, trace.state)
+
+    def _learn(self, run: Run, trace: Trace) -> None:
+        self.outcome.states[trace.state] += 1
+        if trace.state == "time_limit":
+            self._out_of_time.add((*run.cell, run.horizon))
+        tightest = min(run.stop.accuracy, default=0.0)
+        arrived = (p for p in trace.points if p["accuracy"] is not None)
+        times = [point["wall"] for point in arrived if point["accuracy"] <= tightest]
+        if times:
+            problem = run.cell[:2]
+            self._best[problem] = min(times[0], self._best.get(problem, math.inf))
+
+    def _time_limit(self, run: Run) -> float:
+        """The run's time limit in seconds: the sweep's, or its multiple of the best so far."""
+        relative, best = run.stop.relative_limit, self._best.get(run.cell[:2])
+        if relative is None or best is None:
+            return run.stop.time_limit
+        return min(run.stop.time_limit, max(relative * best, LEAST_LIMIT))
 
 
-def make_run(run: Run, store: Store) -> str:
-    """Make one run in a worker process and return its end state.
+def make_run(run: Run, store: Store, time_limit: float, stop: threading.Event) -> Trace:
+    """Make one run in a worker process and return its trace.
 
-    A worker that dies, or shows no sign of life for longer than the time limit and
-    `GRACE` seconds, gets its trace ended here; so does one that is interrupted.
+    A worker that dies, or shows no sign of life for longer than the time limit and the
+    sweep's grace, gets its trace ended here; so does one that is stopped.
+
+    Parameters
+    ----------
+    run : Run
+    store : Store
+    time_limit : float
+        Seconds of training.
+    stop : threading.Event
+        Set when the user wants it all to end.
     """
     path = store.path(run)
     path.unlink(missing_ok=True)
-    header = _header(run)
-    patience = run.stop.time_limit + GRACE
+    header = _header(run, time_limit)
+    missing = find_solver(run.solver.name).missing()
+    if missing is not None:
+        return close_trace(path, header, "not_installed", missing)
+    patience = time_limit + run.stop.grace
     with tempfile.TemporaryFile() as complaints:
         worker = _start(_job(run, path, header), run.threads, complaints)
-        try:
-            silent = _wait(worker, path, patience)
-        except KeyboardInterrupt:
-            _kill(worker)
-            close_trace(path, header, "interrupted", "interrupted by the user")
-            raise
+        end = _wait(worker, path, patience, stop)
         trace = read_trace(path)
         if trace is not None and trace.end:
-            return trace.state
-        if silent:
-            state = "time_limit"
+            return trace
+        if end == "stopped":
+            return close_trace(path, header, "interrupted", "interrupted by the user")
+        if end == "silent":
             reason = f"killed after {patience:g} s without a checkpoint"
-        else:
-            state, reason = _cause_of_death(worker.returncode, complaints)
-        close_trace(path, header, state, reason)
-        return state
+            return close_trace(path, header, "time_limit", reason)
+        return close_trace(path, header, *_cause_of_death(worker.returncode, complaints))
 
 
-def _header(run: Run) -> dict[str, Any]:
+def _header(run: Run, time_limit: float) -> dict[str, Any]:
     reference = run.instance.reference
     assert reference is not None
     return {
@@ -241,6 +343,7 @@ def _header(run: Run) -> dict[str, Any]:
         "reference_gap": reference.gap,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "load_average": os.getloadavg()[0],
+        "time_limit": time_limit,
         **run.facts(),
     }
 
@@ -257,7 +360,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "test": str(instance.test_path) if instance.test_path else None,
         "lambda": problem.lam,
         "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
-        "stop": run.stop.model_dump(mode="json"),
+        "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],
         "seed": run.seed,
@@ -283,25 +386,24 @@ def _start(job: dict[str, Any], threads: int, complaints: IO[bytes]) -> subproce
     return worker
 
 
-def _wait(worker: subprocess.Popen[bytes], path: Path, patience: float) -> bool:
-    """Wait for a worker to end; kill it, and return True, when it falls silent too long."""
+def _wait(
+    worker: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event
+) -> Literal["ended", "silent", "stopped"]:
+    """Wait for a worker to end; kill it when it falls silent too long, or when told to stop."""
     size, since = -1, time.monotonic()
     while True:
         try:
             worker.wait(timeout=0.05)
-            return False
+            return "ended"
         except subprocess.TimeoutExpired:
             grown = path.stat().st_size if path.exists() else 0
             if grown != size:
                 size, since = grown, time.monotonic()
-            elif time.monotonic() - since > patience:
-                _kill(worker)
-                return True
-
-
-def _kill(worker: subprocess.Popen[bytes]) -> None:
-    worker.kill()
-    worker.wait()
+            silent = time.monotonic() - since > patience
+            if silent or stop.is_set():
+                worker.kill()
+                worker.wait()
+                return "silent" if silent else "stopped"
 
 
 def _cause_of_death(code: int, complaints: IO[bytes]) -> tuple[str, str]:

@@ -19,7 +19,7 @@ import pandas as pd
 from svmbench.durable import replacing, write_text
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import FAULTS, Trace, read_trace
+from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, read_trace
 from svmbench.solvers.registry import find_solver
 
 SCHEMA_VERSION = 1
@@ -72,7 +72,7 @@ class Store:
             Make runs again that failed or ran out of memory.
         """
         trace = read_trace(self.path(run))
-        if trace is None or trace.state == "interrupted" or trace.header.get("id") != run.id:
+        if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
             return False
         return not (retry_faults and trace.state in FAULTS)
 
@@ -122,6 +122,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "lambda": problem.lam,
         "C": 1.0 / (problem.lam * data.n_samples),
         "repeat": run.repeat,
+        "horizon": run.horizon,
         "seed": run.seed,
         "precision": run.solver.parameters.precision,
         "state": trace.state,
@@ -130,14 +131,17 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "d": data.n_features,
         "nnz": data.nnz,
         "threads": run.threads,
-        "contended": False,
+        "contended": run.contended,
         "reference_dual": reference.dual,
         "reference_primal": reference.primal,
         "reference_gap": reference.gap if math.isfinite(reference.gap) else None,
         "setup_seconds": trace.points[0].get("setup_wall") if trace.points else None,
         "train_seconds": last.get("wall"),
         "train_cpu_seconds": last.get("cpu"),
-        "limit_seconds": run.stop.time_limit,
+        "conversion_seconds": trace.points[0].get("conversion_wall") if trace.points else None,
+        "involuntary_switches": last.get("switches"),
+        "load_average": trace.header.get("load_average"),
+        "limit_seconds": trace.header.get("time_limit", run.stop.time_limit),
         "max_epochs": run.stop.max_epochs,
         "presentations": last.get("presentations"),
         "epochs": last["presentations"] / data.n_samples if last else None,

@@ -20,7 +20,7 @@ from typing import Any
 SCHEMA_VERSION = 1
 
 #: How a run can end. The first four are findings, the next two faults of a solver or a
-#: machine, and an interrupted run is simply made again.
+#: machine; an interrupted run, or one whose program was not installed, is made again.
 STATES = (
     "converged",
     "max_steps",
@@ -29,8 +29,10 @@ STATES = (
     "failed",
     "out_of_memory",
     "interrupted",
+    "not_installed",
 )
 FAULTS = ("failed", "out_of_memory")
+UNFINISHED = ("interrupted", "not_installed")
 
 CHECKPOINT_RATIO = 1.1
 
@@ -147,14 +149,17 @@ def read_trace(path: Path) -> Trace | None:
     return Trace(records[0], records[1:], end)
 
 
-def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> None:
-    """End the trace of a worker that can no longer do it: what it wrote is kept."""
+def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:
+    """End the trace of a worker that cannot do it itself, keeping what it wrote; return it."""
     torn = read_trace(path)
     with TraceWriter(path.with_suffix(".tmp"), header) as writer:
         for point in torn.points if torn is not None else []:
             writer.append(point)
         writer.end(state, reason=reason)
     path.with_suffix(".tmp").replace(path)
+    closed = read_trace(path)
+    assert closed is not None  # it was written a moment ago
+    return closed
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -14,12 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
 from typing import Any
 
 import numpy as np
 
 from svmbench.data.cache import open_cached
-from svmbench.data.dataset import Dataset
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.harness.environment import available_memory
 from svmbench.harness.trace import TraceWriter, checkpoints
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
@@ -27,6 +29,9 @@ from svmbench.solvers.base import Solver
 #: Relative error granted to a solver's own lower bound: its rounding, and in single
 #: precision the drift of its weights from the dual variables they stand for.
 BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
+
+#: Share of the memory that is free which a run may take unless the sweep says otherwise.
+MEMORY_SHARE = 0.8
 
 
 class Clock:
@@ -38,15 +43,19 @@ class Clock:
         Nanoseconds of the monotonic clock.
     cpu : int
         Nanoseconds of processor time of the whole process.
+    switches : int
+        Times the system took the processor away.
     """
 
     def __init__(self) -> None:
         self.wall = 0
         self.cpu = 0
+        self.switches = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Let the clock run while the block does."""
+        switches = getrusage(RUSAGE_SELF).ru_nivcsw
         cpu = time.process_time_ns()
         wall = time.perf_counter_ns()
         try:
@@ -54,6 +63,7 @@ class Clock:
         finally:
             self.wall += time.perf_counter_ns() - wall
             self.cpu += time.process_time_ns() - cpu
+            self.switches += getrusage(RUSAGE_SELF).ru_nivcsw - switches
 
 
 class Measurement:
@@ -65,7 +75,7 @@ class Measurement:
     problem : Problem
     test : Dataset or None
     stop : dict
-        The sweep's stopping rules: accuracy, gap, own, max_epochs, time_limit.
+        The sweep's targets and limits, as in `svmbench.config.Stop`.
     reference_dual, reference_primal : float
         D_ref <= P* <= P_ref, certified by the harness.
 
@@ -92,46 +102,55 @@ class Measurement:
         self.reference_primal = reference_primal
         self.reason = ""
         self.clock = Clock()
+        m = problem.data.n_samples
+        self._most = self._presentations(stop["max_epochs"])
+        self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
+        self._horizon = math.inf
+        if solver.horizon == "steps":
+            self._horizon = self._presentations(
+                getattr(solver.parameters, solver.horizon_parameter)
+            )
 
     def run(self, seed: int, trace: TraceWriter) -> str:
         """Make the run, write its trace, and return its end state."""
+        conversion = Clock()
+        with conversion.running():
+            self.solver.convert(self.problem)
         with self.clock.running():
             self.solver.start(self.problem, seed)
-        setup = self.clock.wall
+        setup = {"setup_wall": self.clock.wall / 1e9, "conversion_wall": conversion.wall / 1e9}
         point = self._evaluate(*self._certify())
-        trace.append({**point, "setup_wall": setup / 1e9})
+        trace.append(point | setup)
         state = self._verdict(point)
-        m = self.problem.data.n_samples
-        limit = self.stop["max_epochs"]
-        most = math.inf if limit is None else math.ceil(limit * m)
-        for target in checkpoints(m):
+        for target in checkpoints(self.problem.data.n_samples):
             if state is not None:
                 break
             if target <= self.solver.counters.presentations:
                 continue  # the last step went past it
-            point = self._advance(int(min(target, most)))
+            certificate = self._advance(int(min(target, self._most, self._horizon)))
+            if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
+                continue  # what it shows on the way is not what it was run for
+            point = self._evaluate(*(certificate or self._certify()))
             trace.append(point)
             state = self._verdict(point)
         assert state is not None  # checkpoints never end
         return state
 
-    def _advance(self, target: int) -> dict[str, Any]:
+    def _presentations(self, epochs: float | None) -> float:
+        return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
+
+    def _advance(self, target: int) -> tuple[FloatArray, Evaluation, float | None] | None:
+        """Train up to ``target`` presentations, and find the own gap if the run stops by it."""
         steps = target - self.solver.counters.presentations
         with self.clock.running():
             self.solver.advance(steps if self.solver.step == "presentation" else 1)
-            if self.stop["gap"] is not None:
-                certificate = self._certify()
-        if self.stop["gap"] is None:
-            certificate = self._certify()
-        return self._evaluate(*certificate)
+            return None if self.stop["gap"] is None else self._certify()
 
-    def _certify(self) -> tuple[np.ndarray[Any, Any], Evaluation, float | None]:
+    def _certify(self) -> tuple[FloatArray, Evaluation, float | None]:
         w = self.solver.w
         return w, self.problem.evaluate(w), self.solver.dual()
 
-    def _evaluate(
-        self, w: np.ndarray[Any, Any], training: Evaluation, dual: float | None
-    ) -> dict[str, Any]:
+    def _evaluate(self, w: FloatArray, training: Evaluation, dual: float | None) -> dict[str, Any]:
         counters = self.solver.counters
         primal = training.primal if np.isfinite(w).all() else math.nan
         m = self.problem.data.n_samples
@@ -142,6 +161,7 @@ class Measurement:
             "nonzeros": counters.nonzeros,
             "wall": self.clock.wall / 1e9,
             "cpu": self.clock.cpu / 1e9,
+            "switches": self.clock.switches,
             "primal": primal,
             "accuracy": relative_gap(primal, self.reference_dual),
             "dual": dual,
@@ -160,12 +180,22 @@ class Measurement:
                 f"shows {point['dual']!r} as a lower bound of P* <= {self.reference_primal!r}"
             )
             return "failed"
-        if self._satisfied(point):
+        if self._satisfied(point) if self.solver.horizon == "none" else self._at_horizon():
             return "converged"
-        limit = self.stop["max_epochs"]
-        if limit is not None and point["presentations"] >= limit * self.problem.data.n_samples:
+        return self._limit()
+
+    def _limit(self) -> str | None:
+        """The state in which a limit ends the run now, if one does."""
+        counters = self.solver.counters
+        if counters.presentations >= self._most or counters.updates >= self._most_updates:
             return "max_steps"
-        return "time_limit" if point["wall"] >= self.stop["time_limit"] else None
+        return "time_limit" if self.clock.wall >= self.stop["time_limit"] * 1e9 else None
+
+    def _at_horizon(self) -> bool:
+        """Whether a solver that was told its horizon has come to it."""
+        if self.solver.horizon == "steps":
+            return bool(self.solver.counters.presentations >= self._horizon)
+        return self.solver.stopped is True
 
     def _overclaims(self, dual: float | None) -> bool:
         """Whether the solver's lower bound lies above a certified upper one."""
@@ -173,15 +203,15 @@ class Measurement:
         return dual is not None and dual > self.reference_primal * (1.0 + slack)
 
     def _satisfied(self, point: dict[str, Any]) -> bool:
-        """Whether all stopping rules hold that were asked for and that the solver has."""
-        rules = []
+        """Whether all targets are met that were set and that the solver can be held to."""
+        targets = []
         if self.stop["accuracy"]:
-            rules.append(point["accuracy"] <= min(self.stop["accuracy"]))
+            targets.append(point["accuracy"] <= min(self.stop["accuracy"]))
         if self.stop["gap"] is not None and point["gap"] is not None:
-            rules.append(point["gap"] <= self.stop["gap"])
+            targets.append(point["gap"] <= self.stop["gap"])
         if self.stop["own"] and point["stopped"] is not None:
-            rules.append(point["stopped"])
-        return bool(rules) and all(rules)
+            targets.append(point["stopped"])
+        return bool(targets) and all(targets)
 
 
 def main() -> None:
@@ -190,11 +220,13 @@ def main() -> None:
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
             measurement = _measurement(job)
+            _limit_memory(job["stop"]["memory_limit"])
             state = measurement.run(job["seed"], trace)
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
-        trace.end(state, reason=measurement.reason, peak_memory_bytes=_peak_memory())
+        peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        trace.end(state, reason=measurement.reason, peak_memory_bytes=peak)
 
 
 def _measurement(job: dict[str, Any]) -> Measurement:
@@ -206,9 +238,8 @@ def _measurement(job: dict[str, Any]) -> Measurement:
     for rows in filter(None, (data, test)):
         rows.touch()
     problem = Problem(data, job["lambda"], Loss(**job["loss"]))
-    return Measurement(
-        solver, problem, test, job["stop"], job["reference_dual"], job["reference_primal"]
-    )
+    bounds = job["reference_dual"], job["reference_primal"]
+    return Measurement(solver, problem, test, job["stop"], *bounds)
 
 
 def _open(path: str) -> Dataset:
@@ -218,14 +249,29 @@ def _open(path: str) -> Dataset:
     return data
 
 
-def _peak_memory() -> int | None:
-    """Largest resident size of this process in bytes, where the system tells."""
+def _limit_memory(limit: int | None) -> None:
+    """Have allocations fail beyond ``limit`` bytes more than the process has by now.
+
+    The memory-mapped rows do not count: they are shared and never written.
+    """
+    available = available_memory()
+    if limit is None and available is None:
+        return
+    share = math.inf if available is None else MEMORY_SHARE * available
+    wanted = int(min(share, math.inf if limit is None else limit)) + _writable_memory()
+    hard = getrlimit(RLIMIT_DATA)[1]
+    setrlimit(RLIMIT_DATA, (wanted if hard == RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _writable_memory() -> int:
+    """Bytes of private writable memory, as the limit counts them."""
     try:
-        import resource
-    except ImportError:  # not a Unix
-        return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return int(peak) * (1 if sys.platform == "darwin" else 1024)
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return getrusage(RUSAGE_SELF).ru_maxrss * 1024
+    return next(
+        int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmData")
+    )
 
 
 if __name__ == "__main__":

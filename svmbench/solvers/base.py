@@ -74,7 +74,12 @@ class Solver(ABC):
         What the method's own text calls a step: one row, or one pass and more.
     horizon : {'none', 'steps', 'accuracy'}
         What a run's steps depend on beforehand: nothing, its final number of steps, or
-        the accuracy asked. Only with 'none' does one trajectory serve every threshold.
+        the accuracy asked. Only with 'none' does one trajectory serve every threshold; the
+        others are run once a horizon and judged at their end alone. A subclass may make it
+        a property of its parameters.
+    horizon_parameter : str
+        Parameter through which the solver learns its horizon: epochs or an accuracy. It is
+        None by default, and then set by the harness.
     kernels : tuple of str
         Modules of `svmbench.kernels` whose sources define it; part of a run's identity.
     colour : str
@@ -88,7 +93,8 @@ class Solver(ABC):
     source: ClassVar[str]
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
     step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
-    horizon: ClassVar[Literal["none", "steps", "accuracy"]] = "none"
+    horizon: Literal["none", "steps", "accuracy"] = "none"
+    horizon_parameter: ClassVar[str] = ""
     kernels: ClassVar[tuple[str, ...]] = ()
     colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters
@@ -96,6 +102,37 @@ class Solver(ABC):
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters: Any = parameters if parameters is not None else self.schema()
         self.counters: Counters = Counters()
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """What must be installed before it can run, with the command to do so; or None."""
+        return None
+
+    def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
+        """Values of the horizon to run for, of which the best counts at each accuracy.
+
+        Parameters
+        ----------
+        accuracy : tuple of float
+            The sweep's thresholds, descending.
+        max_epochs : float or None
+            The sweep's limit.
+
+        Returns
+        -------
+        tuple of float
+            The thresholds themselves for a horizon of accuracy; epochs doubling from one to
+            the limit (1024 without) for one of steps.
+        """
+        if self.horizon == "accuracy":
+            return accuracy
+        most = max_epochs or 1024.0
+        doubling = [2.0**k for k in range(64) if 2.0**k < most]
+        return (*doubling, most)
+
+    def convert(self, problem: Problem) -> None:
+        """Bring the rows into a foreign program's own form (timed apart from training)."""
+        return
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> None:

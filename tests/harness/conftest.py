@@ -23,9 +23,9 @@ def install(tmp_path, monkeypatch):
 
     def installer(*targets):
         folder = tmp_path / "installed"
-        metadata = folder / "faulty-1.0.dist-info"
+        metadata = folder / "plugins-1.0.dist-info"
         metadata.mkdir(parents=True)
-        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n")
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
         lines = [f"{target.rpartition(':')[2].lower()} = {target}" for target in targets]
         (metadata / "entry_points.txt").write_text(
             "\n".join([f"[{registry.GROUP}]", *lines]) + "\n"

@@ -9,9 +9,8 @@ import pytest
 
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError
-from svmbench.harness import run as run_module
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.run import Reporter, prepare, run_sweep
+from svmbench.harness.run import Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
 
@@ -28,6 +27,10 @@ BASE = {
 
 def sweep(**changes):
     return Sweep.model_validate(BASE | changes)
+
+
+def planned(wanted):
+    return plan_runs(wanted, prepare(wanted, Reporter(), Options(), certify=False))
 
 
 def runs_csv(outcome):
@@ -66,7 +69,7 @@ def test_finished_runs_are_reused_and_only_damaged_ones_made_again(tmp_path):
     third = run_sweep(sweep(repeats=3), tmp_path)
     assert (third.made, third.reused) == (0, 3)
     assert (runs_csv(third)["presentations"] == before["presentations"]).all()
-    fresh = run_sweep(sweep(repeats=3), tmp_path, fresh=True)
+    fresh = run_sweep(sweep(repeats=3), tmp_path, options=Options(fresh=True))
     assert fresh.made == 3
 
 
@@ -82,7 +85,7 @@ def test_finished_runs_are_reused_and_only_damaged_ones_made_again(tmp_path):
 )
 def test_a_change_that_matters_makes_a_new_run(change, tmp_path):
     def ids(wanted):
-        return {run.id for run in plan_runs(wanted, prepare(wanted, Reporter(), certify=False))}
+        return {run.id for run in planned(wanted)}
 
     assert not ids(sweep()) & ids(sweep(**change))
     assert ids(sweep()) < ids(sweep(repeats=3, tables=["time"]))
@@ -90,7 +93,7 @@ def test_a_change_that_matters_makes_a_new_run(change, tmp_path):
 
 def test_repeats_are_interleaved():
     wanted = sweep(repeats=4, solvers=["dcd", "sgd-s", "pegasos"])
-    runs = plan_runs(wanted, prepare(wanted, Reporter(), certify=False))
+    runs = planned(wanted)
     blocks = [runs[start : start + 3] for start in range(0, 12, 3)]
     assert all({run.repeat for run in block} == {r} for r, block in enumerate(blocks))
     assert all(len({run.cell for run in block}) == 3 for block in blocks)
@@ -99,7 +102,7 @@ def test_repeats_are_interleaved():
 
 def test_faults_of_a_solver_stay_its_own(tmp_path, install, monkeypatch):
     names = ["Crashing", "Raising", "Hungry", "Diverging", "Lying"]
-    install(*(f"faulty:{name}" for name in names))
+    install(*(f"plugins:{name}" for name in names))
     solvers = ["dcd", *(name.lower() for name in names)]
     outcome = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path)
     runs = runs_csv(outcome)
@@ -119,14 +122,15 @@ def test_faults_of_a_solver_stay_its_own(tmp_path, install, monkeypatch):
     assert "lower bound" in reasons["lying"]
     again = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path)
     assert again.made == 0
-    retried = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path, retry_faults=True)
+    retried = run_sweep(
+        sweep(solvers=solvers, repeats=1), tmp_path, options=Options(retry_faults=True)
+    )
     assert (retried.made, retried.reused) == (4, 2)
 
 
-def test_a_hanging_solver_is_killed_and_its_cell_not_repeated(tmp_path, install, monkeypatch):
-    install("faulty:Hanging")
-    monkeypatch.setattr(run_module, "GRACE", 2.0)
-    stop = {"accuracy": [0.1], "time_limit": 0.5}
+def test_a_hanging_solver_is_killed_and_its_cell_not_repeated(tmp_path, install):
+    install("plugins:Hanging")
+    stop = {"accuracy": [0.1], "time_limit": 0.5, "grace": 2.0}
     outcome = run_sweep(sweep(solvers=["hanging", "dcd"], repeats=3, stop=stop), tmp_path)
     runs = runs_csv(outcome)
     assert list(runs.loc["hanging", "state"]) == ["time_limit", "skipped", "skipped"]
@@ -145,7 +149,7 @@ def test_two_processes_do_not_write_to_one_folder(tmp_path):
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_sweep_keeps_everything_and_goes_on(tmp_path, install, signum):
-    install("faulty:Hanging")
+    install("plugins:Hanging")
     config = tmp_path / "config.yaml"
     config.write_text(
         "version: 1\nname: small\ndatasets: [tiny-separable]\nlambda: 0.01\n"
@@ -178,6 +182,96 @@ def test_an_interrupted_sweep_keeps_everything_and_goes_on(tmp_path, install, si
     from svmbench.config import load_sweep
 
     wanted = load_sweep(config)
-    plan = plan_runs(wanted, prepare(wanted, Reporter(), certify=False))
+    plan = planned(wanted)
     store = Store(out)
     assert {run.id for run in plan if store.finished(run)} == kept
+
+
+def test_only_the_chosen_runs_are_made_and_the_others_kept(tmp_path):
+    wanted = sweep(solvers=["dcd", "sgd-s"], **{"lambda": [0.1, 0.01]})
+    first = run_sweep(wanted, tmp_path, options=Options(only=("*/0.1/dcd",)))
+    assert first.made == 2
+    second = run_sweep(wanted, tmp_path, options=Options(only=("sgd-s",)))
+    assert (second.made, second.reused) == (4, 0)
+    runs = pd.read_csv(tmp_path / "runs.csv")
+    assert len(runs) == 6
+    with pytest.raises(ConfigError, match="matches no run"):
+        run_sweep(wanted, tmp_path, options=Options(only=("sgd",)))
+
+
+def test_parallel_runs_are_made_once_and_marked(tmp_path):
+    wanted = sweep(solvers=["dcd", "sgd-s"], repeats=3)
+    together = run_sweep(wanted, tmp_path, options=Options(jobs=2))
+    assert together.made == 6
+    runs = pd.read_csv(tmp_path / "runs.csv")
+    assert runs["contended"].all()
+    assert runs["id"].is_unique
+    alone = run_sweep(wanted, tmp_path)
+    assert (alone.made, alone.reused) == (6, 0)
+    assert not pd.read_csv(tmp_path / "runs.csv")["contended"].any()
+
+
+def test_a_relative_limit_follows_the_best_so_far(tmp_path, install):
+    install("plugins:Slow")
+    stop = {"accuracy": [0.01], "time_limit": 1000.0, "relative_limit": 5.0}
+    wanted = sweep(solvers=["dcd", "slow"], repeats=1, stop=stop)
+    run_sweep(wanted, tmp_path, options=Options(only=("dcd",)))
+    outcome = run_sweep(wanted, tmp_path)
+    runs = runs_csv(outcome)
+    assert runs.loc[("slow", 0), "state"] == "time_limit"
+    assert runs.loc[("slow", 0), "limit_seconds"] == 1.0
+    assert runs.loc[("dcd", 0), "limit_seconds"] == 1000.0
+    assert 1.0 <= runs.loc[("slow", 0), "train_seconds"] < 100.0
+
+
+def test_a_solver_that_needs_its_last_step_runs_once_a_horizon(tmp_path, install):
+    install("plugins:Steps")
+    stop = {"accuracy": [0.1, 0.001], "max_epochs": 20}
+    runs = runs_csv(run_sweep(sweep(solvers=["steps"], repeats=1, stop=stop), tmp_path))
+    assert sorted(runs["horizon"]) == [1, 2, 4, 8, 16, 20]
+    assert (runs["epochs"] == runs["horizon"]).all()
+    assert (runs["state"] == "converged").all()
+    assert (runs["conversion_seconds"] >= 0.01).all()
+    points = pd.read_csv(tmp_path / "traces.csv").groupby("id").size()
+    assert (points == 2).all()
+    best = runs.sort_values("horizon")["accuracy"]
+    assert best.iloc[-1] < best.iloc[0]
+    given = sweep(solvers=[{"name": "steps", "epochs": 3.0}], repeats=1, stop=stop)
+    assert [run.horizon for run in planned(given)] == [3.0]
+
+
+def test_a_solver_that_needs_its_accuracy_runs_once_a_threshold(tmp_path, install):
+    install("plugins:Accuracy")
+    runs = runs_csv(run_sweep(sweep(solvers=["accuracy"], repeats=1), tmp_path))
+    assert sorted(runs["horizon"]) == [0.001, 0.1]
+    assert (runs["state"] == "converged").all()
+    by_horizon = runs.set_index("horizon")
+    assert by_horizon.loc[0.001, "epochs"] > by_horizon.loc[0.1, "epochs"]
+
+
+def test_a_program_that_is_not_installed_is_asked_for_again(tmp_path, install):
+    install("plugins:Foreign")
+    outcome = run_sweep(sweep(solvers=["foreign", "dcd"], repeats=1), tmp_path)
+    runs = runs_csv(outcome)
+    assert runs.loc[("foreign", 0), "state"] == "not_installed"
+    assert "pip install" in runs.loc[("foreign", 0), "reason"]
+    assert not outcome.faulty
+    assert run_sweep(sweep(solvers=["foreign", "dcd"], repeats=1), tmp_path).made == 1
+
+
+def test_a_memory_limit_holds_beyond_the_data(tmp_path, install):
+    install("plugins:Greedy")
+    stop = {"accuracy": [0.1], "max_epochs": 2}
+    roomy = sweep(solvers=["greedy"], repeats=1, stop=stop | {"memory_limit": "400MiB"})
+    tight = sweep(solvers=["greedy"], repeats=1, stop=stop | {"memory_limit": "200MiB"})
+    assert run_sweep(roomy, tmp_path / "roomy").states == {"max_steps": 1}
+    outcome = run_sweep(tight, tmp_path / "tight")
+    assert outcome.states == {"out_of_memory": 1}
+    assert outcome.faulty
+
+
+def test_updates_can_be_the_limit(tmp_path):
+    stop = {"accuracy": [1e-9], "max_updates": 2.0}
+    runs = runs_csv(run_sweep(sweep(solvers=["sgd-s"], repeats=1, stop=stop), tmp_path))
+    assert runs.loc[("sgd-s", 0), "state"] == "max_steps"
+    assert runs.loc[("sgd-s", 0), "updates"] >= 400

@@ -4,7 +4,7 @@ import time
 import numpy as np
 import pytest
 
-import faulty
+import plugins
 from problems import dataset
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.harness.worker import Clock, Measurement
@@ -14,7 +14,14 @@ from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.stochastic.perceptron import PassParameters
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
-STOP = {"accuracy": [], "gap": None, "own": False, "max_epochs": None, "time_limit": 60.0}
+STOP = {
+    "accuracy": [],
+    "gap": None,
+    "own": False,
+    "max_epochs": None,
+    "max_updates": None,
+    "time_limit": 60.0,
+}
 
 
 @pytest.fixture
@@ -62,26 +69,26 @@ def test_a_run_ends_at_its_tightest_accuracy(measure):
 
 
 def test_a_run_ends_at_its_last_epoch(measure, problem):
-    state, points, _ = measure(faulty.Idle(), accuracy=[1e-3], max_epochs=12.5)
+    state, points, _ = measure(plugins.Idle(), accuracy=[1e-3], max_epochs=12.5)
     assert state == "max_steps"
     assert points[-1]["presentations"] == 12.5 * problem.data.n_samples
 
 
 def test_a_run_ends_at_its_time_limit(measure):
-    state, points, _ = measure(faulty.Idle(), accuracy=[1e-3], time_limit=1e-9)
+    state, points, _ = measure(plugins.Idle(), accuracy=[1e-3], time_limit=1e-9)
     assert state == "time_limit"
     assert len(points) == 1
 
 
 def test_a_run_that_overflows_has_diverged(measure):
-    state, points, _ = measure(faulty.Diverging(), accuracy=[1e-3])
+    state, points, _ = measure(plugins.Diverging(), accuracy=[1e-3])
     assert state == "diverged"
     assert points[-1]["primal"] is None
     assert all(point["primal"] is not None for point in points[:-1])
 
 
 def test_a_lower_bound_above_the_optimum_is_exposed(measure):
-    state, _, measurement = measure(faulty.Lying(), gap=1e-3)
+    state, _, measurement = measure(plugins.Lying(), gap=1e-3)
     assert state == "failed"
     assert "10.0 as a lower bound" in measurement.reason
 
@@ -106,13 +113,13 @@ def test_all_rules_asked_for_must_hold(measure):
 
 
 def test_a_rule_a_solver_does_not_have_is_not_waited_for(measure):
-    state, points, _ = measure(faulty.Idle(), accuracy=[1e9], gap=1e-6, own=True)
+    state, points, _ = measure(plugins.Idle(), accuracy=[1e9], gap=1e-6, own=True)
     assert state == "converged"
     assert points[-1]["stopped"] is None
 
 
 def test_a_run_without_any_rule_of_its_solver_goes_to_the_limit(measure):
-    state, _, _ = measure(faulty.Idle(), own=True, max_epochs=2)
+    state, _, _ = measure(plugins.Idle(), own=True, max_epochs=2)
     assert state == "max_steps"
 
 
@@ -124,7 +131,7 @@ def test_test_errors_are_those_of_the_test_rows(measure, problem):
 
 
 def test_steps_of_iteration_methods_are_taken_one_by_one(measure):
-    class Batch(faulty.Idle):
+    class Batch(plugins.Idle):
         step = "iteration"
         calls: list[int] = []  # noqa: RUF012
 

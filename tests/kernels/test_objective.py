@@ -75,11 +75,14 @@ def test_sums_are_compensated():
     s = 1.0 - np.array([1e16] + [1.0] * 1000)
     total, _ = loss_and_errors(margins_as_rows(s), np.ones(1), 0)
     assert total == 1e16 + 1000.0
+    # The digits of a small sum are kept when a large term joins it, and the other way round.
+    s = 1.0 - np.array([7.0, 1e17, 7.0])
+    assert loss_and_errors(margins_as_rows(s), np.ones(1), 0)[0] == 1e17 + 16.0
     alpha = np.array([1e8, *[1.0] * 1000, 3e8])  # q = alpha - alpha^2 / 2
     exact = sum(Fraction(a) - Fraction(a) ** 2 / 2 for a in alpha)
     assert conjugate_sum(alpha, 1) == float(exact)
     gap = gap_sum(margins_as_rows(s), np.ones(1), np.zeros(len(s)), 0)
-    assert gap == 1e16 + 1000.0
+    assert gap == 1e17 + 16.0
 
 
 @given(st.lists(st.floats(0.0, 1e15), min_size=1, max_size=40))

@@ -1,0 +1,156 @@
+"""Solvers that go wrong, or need special care, by design; to be installed as plug-ins."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import numpy as np
+
+from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.dual.dcd import Dcd
+
+
+class Idle(Solver):
+    """Never moves from w = 0, and counts presentations all the same."""
+
+    name = "idle"
+    summary = "stays at zero"
+    source = "a test"
+
+    def start(self, problem, seed):
+        self.problem = problem
+
+    def advance(self, steps):
+        self.counters.presentations += steps
+
+    @property
+    def w(self):
+        return np.zeros(self.problem.data.n_features)
+
+
+class Hanging(Idle):
+    """Does not come back."""
+
+    name = "hanging"
+
+    def advance(self, steps):
+        time.sleep(3600.0)
+
+
+class Crashing(Idle):
+    """Dies of a segmentation fault."""
+
+    name = "crashing"
+
+    def advance(self, steps):
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+
+class Raising(Idle):
+    """Ends in a Python exception."""
+
+    name = "raising"
+
+    def advance(self, steps):
+        raise ValueError("no step can be taken")
+
+
+class Hungry(Idle):
+    """Asks for more memory than any machine has."""
+
+    name = "hungry"
+
+    def advance(self, steps):
+        np.empty(1 << 60, dtype=np.int8)
+
+
+class Diverging(Idle):
+    """Overflows after a while."""
+
+    name = "diverging"
+
+    @property
+    def w(self):
+        size = 1e200 if self.counters.presentations > 10 else 1.0
+        return np.full(self.problem.data.n_features, size)
+
+
+class Lying(Idle):
+    """Shows a lower bound that lies above the optimum."""
+
+    name = "lying"
+
+    def dual(self):
+        return 10.0
+
+
+class Greedy(Idle):
+    """Takes 300 MB and keeps them."""
+
+    name = "greedy"
+
+    def advance(self, steps):
+        if self.counters.presentations == 0:
+            self.taken = np.ones(300 * 1024 * 1024 // 8)
+        super().advance(steps)
+
+
+class Slow(Idle):
+    """Takes its time, and gets nowhere."""
+
+    name = "slow"
+
+    def advance(self, steps):
+        time.sleep(0.05)
+        super().advance(steps)
+
+
+class Foreign(Idle):
+    """A program that is not installed."""
+
+    name = "foreign"
+
+    @classmethod
+    def missing(cls):
+        return "the package 'foreign' is not installed; pip install foreign"
+
+
+class StepsParameters(Parameters):
+    epochs: float | None = parameter(None, "Epochs it will run.", source="a test", gt=0.0)
+
+
+class Steps(Dcd):
+    """dcd that claims to depend on its last step; converts, too."""
+
+    name = "steps"
+    horizon = "steps"
+    horizon_parameter = "epochs"
+    colour = "#123456"
+
+    class schema(Dcd.schema, StepsParameters):  # noqa: N801
+        """Both sets of parameters."""
+
+    def convert(self, problem):
+        time.sleep(0.01)
+
+
+class AccuracyParameters(Parameters):
+    epsilon: float | None = parameter(None, "Accuracy it will run to.", source="a test", gt=0.0)
+
+
+class Accuracy(Dcd):
+    """dcd whose tolerance is the accuracy asked for."""
+
+    name = "accuracy"
+    horizon = "accuracy"
+    horizon_parameter = "epsilon"
+    colour = "#123457"
+
+    class schema(Dcd.schema, AccuracyParameters):  # noqa: N801
+        """Both sets of parameters."""
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self._tolerance = self.parameters.epsilon
