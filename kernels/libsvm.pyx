@@ -4,6 +4,13 @@
 #   index  = digits, from 1, ascending within the row
 #   number = [+-] (digits ['.' digits*] | '.' digits) [(e|E) [+-] digits]      label and value
 #
+# Of texts with several labels a row (multi-label), the labels are whole numbers:
+#
+#   line   = [label (',' label)* | blank] (blank+ index ':' value)* ...     rest as above
+#   label  = digits
+#
+# A row that begins with a blank, or at once with a pair, bears no label.
+#
 # Cost: one pass over the bytes, about ten instructions a byte, without the GIL. The text
 # comes in chunks of any size; only whole lines are parsed, so that every scan may rely
 # on the newline that ends its line and none checks for the end of the chunk. A row of n
@@ -33,6 +40,7 @@ cdef enum Kind:
     NO_FAULT
     LABEL               # not a number
     LABEL_OVERFLOW      # beyond the range of a double
+    LABEL_LIST          # not whole numbers with commas between
     PAIR                # not index:value
     INDEX_ZERO
     INDEX_ORDER         # not above the one before
@@ -49,11 +57,12 @@ cdef struct Fault:
 
 cdef struct Store:
     double *labels
+    int64_t *label_indptr   # where each row's labels start; NULL where each has one
     int64_t *indptr
     int32_t *indices
     double *values
-    Py_ssize_t m, nnz
-    Py_ssize_t row_room, room
+    Py_ssize_t m, nnz, n_labels
+    Py_ssize_t row_room, room, label_room
     int64_t lines
     int64_t zeros           # explicit zeros left out
     int64_t index_limit
@@ -61,6 +70,7 @@ cdef struct Store:
     int digits
     uint64_t digits_bound   # 10^digits: a smaller mantissa has no more digits than that
     bint all_ones
+    bint multilabel
 
 cdef const double *POWERS = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
@@ -169,6 +179,40 @@ cdef void note_digits(Store *s, const char *p, double value) noexcept nogil:
         s.digits_bound *= 10
 
 
+cdef inline bint begins_pair(const char *p) noexcept nogil:
+    while is_digit(p[0]):
+        p += 1
+    return p[0] == 58
+
+
+cdef bint read_label_list(Store *s, const char **position) noexcept nogil:
+    # Append the labels of a row, if any, up to their delimiter; False when they are none.
+    # The position of what is wrong is left behind.
+    cdef const char *p = position[0]
+    cdef const char *label
+    cdef int64_t number
+    s.label_indptr[s.m + 1] = s.n_labels
+    if is_blank(p[0]) or begins_pair(p):
+        return True
+    while True:
+        label = p
+        number = 0
+        while is_digit(p[0]) and number <= INT32_MAX:
+            number = number * 10 + (p[0] - 48)
+            p += 1
+        if p == label or number > INT32_MAX or not (p[0] == 44 or ends_token(p[0])):
+            position[0] = label
+            return False
+        s.labels[s.n_labels] = <double> number
+        s.n_labels += 1
+        if p[0] != 44:
+            break
+        p += 1
+    s.label_indptr[s.m + 1] = s.n_labels
+    position[0] = p
+    return True
+
+
 cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     # Append the rows of whole lines; the byte before `end` is a newline.
     cdef Fault fault
@@ -185,14 +229,22 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
         while is_blank(p[0]):
             p += 1
         if not ends_token(p[0]):
-            fault.at = p
-            if not read_number(&p, &number, &mantissa):
-                fault.kind = LABEL
-                return fault
-            if isinf(number) or number != number:
-                fault.kind = LABEL_OVERFLOW
-                return fault
-            s.labels[s.m] = number
+            if s.multilabel:
+                p = fault.line
+                if not read_label_list(s, &p):
+                    fault.kind = LABEL_LIST
+                    fault.at = p
+                    return fault
+            else:
+                fault.at = p
+                if not read_number(&p, &number, &mantissa):
+                    fault.kind = LABEL
+                    return fault
+                if isinf(number) or number != number:
+                    fault.kind = LABEL_OVERFLOW
+                    return fault
+                s.labels[s.n_labels] = number
+                s.n_labels += 1
             fault.previous = 0
             while True:
                 while is_blank(p[0]):
@@ -281,6 +333,8 @@ cdef class Parser:
     ----------
     n_features : int
         The largest index that is allowed; 0 where it is not known.
+    multilabel : bool
+        Whether a row bears any number of labels, with commas between them, or none.
 
     Attributes
     ----------
@@ -295,22 +349,27 @@ cdef class Parser:
         value that a float32 does not hold exactly; 0 where it holds them all.
     all_ones : bool
         Whether every value that was kept is one.
+    label_indptr : ndarray of int64, shape (m + 1,), or None
+        Once finished, where each row's labels start; None where each row has one.
     """
 
     cdef Store s
+    cdef readonly object label_indptr
     cdef char *carry            # the last line of the chunks so far, still without its end
     cdef Py_ssize_t carried, carry_room
     cdef bint closed
 
-    def __cinit__(self, int64_t n_features=0):
+    def __cinit__(self, int64_t n_features=0, bint multilabel=False):
         if not 0 <= n_features <= INT32_MAX:
             raise ValueError(f"the number of features must lie in 0 .. {INT32_MAX}")
         self.s.index_limit = n_features if n_features else INT32_MAX
         self.s.digits_bound = 1
         self.s.all_ones = True
+        self.s.multilabel = multilabel
 
     def __dealloc__(self):
         PyMem_RawFree(self.s.labels)
+        PyMem_RawFree(self.s.label_indptr)
         PyMem_RawFree(self.s.indptr)
         PyMem_RawFree(self.s.indices)
         PyMem_RawFree(self.s.values)
@@ -375,7 +434,7 @@ cdef class Parser:
         Returns
         -------
         labels : ndarray of float64, shape (m,)
-            As they stand in the text.
+            As they stand in the text; of multi-label text those of all rows, in a row.
         indptr : ndarray of int64, shape (m + 1,)
         indices : ndarray of int32, shape (nnz,)
             Columns from 0, ascending within a row.
@@ -395,8 +454,13 @@ cdef class Parser:
         self.closed = True
         cdef Store *s = &self.s
         s.indptr[0] = 0
+        if s.multilabel:
+            s.label_indptr[0] = 0
+            self.label_indptr = _release(
+                <void **> &s.label_indptr, s.m + 1, sizeof(int64_t), "q", np.int64
+            )
         arrays = (
-            _release(<void **> &s.labels, s.m, sizeof(double), "d", np.float64),
+            _release(<void **> &s.labels, s.n_labels, sizeof(double), "d", np.float64),
             _release(<void **> &s.indptr, s.m + 1, sizeof(int64_t), "q", np.int64),
             _release(<void **> &s.indices, s.nnz, sizeof(int32_t), "i", np.int32),
             _release(<void **> &s.values, s.nnz, sizeof(double), "d", np.float64),
@@ -413,8 +477,12 @@ cdef class Parser:
         cdef Store *s = &self.s
         if s.m + n // 2 + 1 > s.row_room or s.indptr == NULL:
             s.row_room = s.m + s.m // 2 + n // 2 + 1
-            _resize(<void **> &s.labels, s.row_room * sizeof(double))
             _resize(<void **> &s.indptr, (s.row_room + 1) * sizeof(int64_t))
+            if s.multilabel:
+                _resize(<void **> &s.label_indptr, (s.row_room + 1) * sizeof(int64_t))
+        if s.n_labels + n // 2 + 1 > s.label_room or s.labels == NULL:
+            s.label_room = s.n_labels + s.n_labels // 2 + n // 2 + 1
+            _resize(<void **> &s.labels, s.label_room * sizeof(double))
         if s.nnz + n // 4 + 1 > s.room or s.values == NULL:
             s.room = s.nnz + s.nnz // 2 + n // 4 + 1
             _resize(<void **> &s.indices, s.room * sizeof(int32_t))
@@ -490,6 +558,8 @@ cdef str _explain(Fault fault, int64_t limit):
         return f"{what} {token} is too large for a double; scale the data"
     if kind in (LABEL, VALUE) and number in ("nan", "inf", "infinity"):
         return f"{what} {token} is not finite; replace it with a number or drop the row"
+    if kind == LABEL_LIST:
+        return f"label {token} is not a whole number; write a row's labels as 3,17,44"
     if kind == LABEL:
         if ":" in word:
             return f"{token} stands where a label should; begin each row with its label"

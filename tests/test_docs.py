@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
-from svmbench.data.load import load
-from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
 
 ROOT = Path(__file__).resolve().parent.parent
+TEMPLATE = ROOT / "docs" / "plugin-template"
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -43,7 +45,15 @@ def shown(page):
             )
 
 
-COMMANDS = sorted({(page.relative_to(ROOT).as_posix(), c) for page in PAGES for c in shown(page)})
+# The template's commands need it installed, which a test of their own does.
+COMMANDS = sorted(
+    {
+        (page.relative_to(ROOT).as_posix(), command)
+        for page in PAGES
+        if page.parent != TEMPLATE
+        for command in shown(page)
+    }
+)
 
 
 def test_commands_are_found():
@@ -78,18 +88,39 @@ def test_svmbench_knows_its_commands(command, monkeypatch):
     assert result.exit_code == 0, result.output
 
 
-def test_the_example_of_a_new_solver_trains():
+def test_the_example_of_a_new_solver_is_the_template():
     page = (ROOT / "docs" / "adding-a-solver.md").read_text()
-    code = re.search(r"```python\n(.*?)```", page, re.DOTALL)
-    names: dict = {}
-    exec(code.group(1), names)
-    problem = Problem(load("tiny-dense").train, 0.1)
-    solver = names["Subgradient"]()
-    solver.start(problem, 0)
-    solver.advance(2000)
-    optimum = certified_optimum(problem, 1e-6, 30.0)
-    assert optimum.dual <= problem.primal(solver.w) <= 1.01 * optimum.primal
-    assert solver.counters.presentations == 2000 * problem.data.n_samples
+    code = re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1)
+    assert code == (TEMPLATE / "src" / "svmbench_subgradient" / "__init__.py").read_text()
+
+
+def test_the_template_of_a_plug_in_installs_and_runs(tmp_path):
+    site = tmp_path / "site"
+    source = tmp_path / "source"
+    shutil.copytree(TEMPLATE, source)  # a build leaves files beside its sources
+    install = ["pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
+    environment = os.environ | {"PYTHONPATH": str(site)}
+
+    def python(*arguments):
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    python(*install, "--target", str(site), str(source))
+    commands = list(shown(TEMPLATE / "README.md"))
+    assert "eta0" in python(*shlex.split(commands[0]))
+    assert commands[1:] == ["svmbench run compare.yaml"]
+    python("svmbench", "run", str(source / "compare.yaml"))
+    runs = pd.read_csv(tmp_path / "results" / "compare" / "runs.csv")
+    ends = runs[runs["solver"] == "subgradient"].set_index(["dataset", "lambda"])
+    assert (ends["state"] != "failed").all()
+    assert (ends.loc[("tiny-dense", 0.1), "accuracy"] <= 0.01).all()
 
 
 def test_links_lead_somewhere():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import yaml
@@ -22,6 +22,10 @@ def _one_or_several(given: Any) -> Any:
 
 Label = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_one_or_several)]
+Fraction = Annotated[float, Field(ge=0, le=1)]
+Column = Annotated[int, Field(ge=1)] | str
+Role = Literal["train", "test"]
+Format = Literal["libsvm", "multilabel", "idx", "csv"]
 
 
 class _Model(BaseModel):
@@ -39,7 +43,7 @@ def known_names(file: str) -> list[str]:
 
 
 class DataFile(_Model):
-    """One file of LIBSVM text.
+    """One file of a data set, and the one beside it that has the labels, if they are apart.
 
     Parameters
     ----------
@@ -50,19 +54,28 @@ class DataFile(_Model):
     urls : tuple of str
         Where it can be had, to be tried in turn; their last part is the name, and may
         bear a compression suffix.
+    obtain : str, optional
+        How to get it by hand, when no address serves the file itself.
     sha256 : str, optional
-        Of the uncompressed text; None where it is not known.
+        Of the uncompressed content; None where it is not known.
+    bytes : int, optional
+        Of the uncompressed content.
     rows, positives, nnz : int, optional
         Rows, rows labelled +1 and entries that are not zero.
+    label_file : DataFile, optional
+        The file of the labels, when this one has none.
     """
 
     file: str = Field(pattern=r"^[^/\\]+$")
     path: str | None = None
     urls: tuple[str, ...] = ()
+    obtain: str | None = None
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
+    bytes: int | None = Field(default=None, gt=0)
     rows: int | None = Field(default=None, gt=0)
     positives: int | None = Field(default=None, ge=0)
     nnz: int | None = Field(default=None, ge=0)
+    label_file: DataFile | None = None
 
     @model_validator(mode="after")
     def _addresses_serve_the_file(self) -> Self:
@@ -70,6 +83,115 @@ class DataFile(_Model):
             if url_name(url) not in known_names(self.file):
                 raise ValueError(f"{url} does not end in {' or '.join(known_names(self.file))}")
         return self
+
+    @property
+    def parts(self) -> tuple[DataFile, ...]:
+        """This file and, after it, that of its labels."""
+        return (self,) if self.label_file is None else (self, self.label_file)
+
+
+class Csv(_Model):
+    """How a delimited text is laid out.
+
+    Parameters
+    ----------
+    separator : {'comma', 'semicolon', 'tab', 'blanks'}
+        'blanks' are any number of blanks and tabs.
+    header : bool
+        Whether the first line names the columns.
+    label : str or int, optional
+        Name of the label's column, or its number from 1; None where a file of its own has
+        the labels.
+    drop : tuple of str or int
+        Columns left out, likewise.
+    """
+
+    separator: Literal["comma", "semicolon", "tab", "blanks"] = "comma"
+    header: bool = True
+    label: Column | None = None
+    drop: tuple[Column, ...] = ()
+
+
+class ColumnLaw(_Model):
+    """How often each column occurs in a stand-in's rows.
+
+    Parameters
+    ----------
+    law : {'zipf', 'uniform', 'dense'}
+        Like 1 / rank ** exponent, all alike, or every column in every row.
+    exponent : float
+        Of Zipf's law.
+    """
+
+    law: Literal["zipf", "uniform", "dense"] = "uniform"
+    exponent: float = Field(default=1.0, gt=0)
+
+
+class ValueLaw(_Model):
+    """What the entries of a stand-in are.
+
+    Parameters
+    ----------
+    kind : {'ones', 'tfidf', 'normal', 'counts'}
+    """
+
+    kind: Literal["ones", "tfidf", "normal", "counts"] = "normal"
+
+
+class Shape(_Model):
+    """The shape of a data set, from which a synthetic stand-in is made.
+
+    Parameters
+    ----------
+    m, m_test, d : int
+        Rows, test rows, columns.
+    density : float, optional
+        Mean fraction of entries that are not zero; either this or ``nnz_row`` is given.
+    nnz_row : float, optional
+        Mean number of them in a row.
+    columns : ColumnLaw
+    values : ValueLaw
+    unit_norm : bool
+        Whether rows have norm 1.
+    positives : float
+        Fraction of rows labelled +1.
+    noise : float
+        Fraction of labels flipped.
+    conditioning : float
+        Spread of the columns' scales, in decades.
+    seed : int
+    """
+
+    m: int = Field(gt=0)
+    m_test: int = Field(default=0, ge=0)
+    d: int = Field(gt=0, lt=1 << 31)
+    density: float | None = Field(default=None, gt=0, le=1)
+    nnz_row: float | None = Field(default=None, gt=0)
+    columns: ColumnLaw = ColumnLaw()
+    values: ValueLaw = ValueLaw()
+    unit_norm: bool = False
+    positives: Fraction = 0.5
+    noise: float = Field(default=0.0, ge=0, le=0.5)
+    conditioning: float = Field(default=0.0, ge=0)
+    seed: int = Field(default=1, ge=0)
+
+    @model_validator(mode="after")
+    def _one_count_that_fits(self) -> Self:
+        if (self.density is None) == (self.nnz_row is None):
+            raise ValueError("give one of density and nnz_row")
+        if self.nnz_row is not None and self.nnz_row > self.d:
+            raise ValueError("nnz_row is above d")
+        if (self.columns.law == "dense") != (self.fraction == 1):
+            raise ValueError("the law is dense exactly when every entry is there")
+        return self
+
+    @property
+    def fraction(self) -> float:
+        """Mean fraction of entries that are not zero."""
+        if self.density is not None:
+            return self.density
+        assert self.nnz_row is not None
+        return self.nnz_row / self.d
 
 
 class Entry(_Model):
@@ -82,14 +204,26 @@ class Entry(_Model):
     title, description : str
     train : DataFile
     test : DataFile, optional
+    format : {'libsvm', 'multilabel', 'idx', 'csv'}
+        Of the files: LIBSVM text, the same with several labels a row, IDX, delimited text.
+    csv : Csv, optional
+        The layout of delimited text.
+    scale : float, optional
+        What the values of IDX files are multiplied by.
     n_features : int, optional
         d; by default the largest index in either file.
     positive : tuple of float, optional
         The labels that become +1, a single one may stand alone; all others become -1. By
         default the larger of exactly two.
+    positive_chosen : bool
+        Whether ``positive`` is the user's own choice, which is recorded with the rows.
     labels : str
         What the labels in the text mean.
     licence, citation, homepage : str
+    checked : str
+        What of all this has been verified, and what is only stated by its source.
+    stand_in : Shape, optional
+        For a synthetic imitation.
     """
 
     name: str
@@ -97,12 +231,36 @@ class Entry(_Model):
     description: str = ""
     train: DataFile
     test: DataFile | None = None
+    format: Format = "libsvm"
+    csv: Csv | None = None
+    scale: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
     positive: Positive | None = None
+    positive_chosen: bool = False
     labels: str = ""
     licence: str = "unknown"
     citation: str = ""
     homepage: str = ""
+    checked: str = ""
+    stand_in: Shape | None = None
+
+    @model_validator(mode="after")
+    def _fields_belong_to_the_format(self) -> Self:
+        if (self.csv is not None) != (self.format == "csv"):
+            raise ValueError("'csv' is the layout of format csv, and needed there")
+        if self.scale is not None and self.format != "idx":
+            raise ValueError("'scale' belongs to format idx")
+        for file in self.files.values():
+            apart = self.format == "idx" or (self.csv is not None and self.csv.label is None)
+            if (file.label_file is not None) != apart:
+                wanted = "needs" if apart else "has no use for"
+                raise ValueError(f"{file.file} {wanted} a label_file")
+        return self
+
+    @property
+    def files(self) -> dict[Role, DataFile]:
+        """Its files by their role; no test where there is none."""
+        return {"train": self.train} | ({"test": self.test} if self.test else {})
 
 
 class OwnFiles(_Model):
@@ -124,6 +282,20 @@ class OwnFiles(_Model):
     n_features: int | None = None
     positive: Positive | None = None
     name: str | None = None
+
+
+class Chosen(_Model):
+    """A data set of the catalogue with other labels made +1.
+
+    Parameters
+    ----------
+    name : str
+    positive : tuple of float, optional
+        As in `Entry`, instead of the catalogue's.
+    """
+
+    name: str
+    positive: Positive | None = None
 
 
 def names() -> list[str]:
@@ -179,8 +351,8 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     ----------
     spec : str, mapping, OwnFiles or Entry
         A catalogue name; a path (with a slash in it, or of a file that exists); a mapping
-        ``{path: FILE, test: FILE, positive: ..., n_features: ..., name: ...}``, as in
-        `OwnFiles`.
+        ``{name: NAME, positive: ...}``, as in `Chosen`; a mapping ``{path: FILE, test: FILE,
+        positive: ..., n_features: ..., name: ...}``, as in `OwnFiles`.
 
     Raises
     ------
@@ -197,10 +369,24 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
         return entry(spec)
     if isinstance(spec, Mapping):
         try:
+            if "name" in spec and "path" not in spec:
+                return _chosen_entry(Chosen.model_validate(dict(spec)))
             spec = OwnFiles.model_validate(dict(spec))
         except ValidationError as error:
             raise ConfigError(f"data set: {_first_problem(error)}") from None
     return _own_entry(spec)
+
+
+def _chosen_entry(chosen: Chosen) -> Entry:
+    found = entry(chosen.name)
+    if chosen.positive is None or chosen.positive == found.positive:
+        return found
+    # The counts of positives are those of the catalogue's own choice.
+    files = {
+        role: file.model_copy(update={"positives": None}) for role, file in found.files.items()
+    }
+    choice = {"positive": chosen.positive, "positive_chosen": True}
+    return found.model_copy(update={**choice, **files})
 
 
 def _own_entry(own: OwnFiles) -> Entry:
@@ -212,6 +398,7 @@ def _own_entry(own: OwnFiles) -> Entry:
             test=_own_file(own.test) if own.test else None,
             n_features=own.n_features,
             positive=own.positive,
+            positive_chosen=own.positive is not None,
         )
     except ValidationError as error:
         raise ConfigError(f"data set {own.path}: {_first_problem(error)}") from None

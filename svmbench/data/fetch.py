@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pooch
 import rich.progress
@@ -16,7 +17,8 @@ import rich.progress
 from svmbench.bundled import bundled
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile, known_names, url_name
-from svmbench.data.libsvm import text_sha256
+from svmbench.data.first_seen import expected_sha256, record_path
+from svmbench.data.libsvm import feed_text, text_sha256
 from svmbench.errors import DataError
 
 CONNECT_SECONDS = 10
@@ -62,14 +64,11 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
         When the file is not to be had: what is missing, where to put it, what to run
         instead.
     """
-    if wanted.path is not None:
-        return bundled("datasets") / wanted.path
-    for folder in (mirror(), downloads()):
-        for candidate in known_names(wanted.file) if folder else ():
-            if folder and (folder / candidate).is_file():
-                return folder / candidate
+    here = find(wanted)
+    if here is not None:
+        return here
     if not wanted.urls:
-        reason = "it has no address"
+        reason = "no address serves it" if wanted.obtain else "it has no address"
     elif offline or offline_asked():
         reason = "the network is not to be used"
     else:
@@ -80,6 +79,17 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
             except DataError as error:
                 reason = f"{reason}, {error}" if reason else str(error)
     raise DataError(_missing(name, wanted, reason))
+
+
+def find(wanted: DataFile) -> Path | None:
+    """Find a raw file on this machine, None where it is not."""
+    if wanted.path is not None:
+        return bundled("datasets") / wanted.path
+    for folder in (mirror(), downloads()):
+        for candidate in known_names(wanted.file) if folder else ():
+            if folder and (folder / candidate).is_file():
+                return folder / candidate
+    return None
 
 
 def download(url: str, wanted: DataFile) -> Path:
@@ -98,8 +108,10 @@ def download(url: str, wanted: DataFile) -> Path:
         raise DataError(f"{target.parent}: {error.strerror}; set SVMBENCH_CACHE") from None
     try:
         _fetch(url, partial)
-        if wanted.sha256 is not None:
+        if expected_sha256(wanted) is not None:
             check_sha256(url, wanted, text_sha256(partial), remedy="its content has changed")
+        else:
+            feed_text(partial)
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
         partial.replace(target)
@@ -115,16 +127,27 @@ def download(url: str, wanted: DataFile) -> Path:
 def check_sha256(
     where: Path | str, wanted: DataFile, found: str, remedy: str = "replace or delete it"
 ) -> None:
-    """Raise DataError when a text's hash is known and not the one that was found."""
-    if wanted.sha256 is not None and found != wanted.sha256:
+    """Raise DataError when a content's hash is not the stated one, or not the first seen."""
+    expected = expected_sha256(wanted)
+    if expected is None or found == expected:
+        return
+    if wanted.sha256 is not None:
         raise DataError(
             f"{where}: not the expected {wanted.file}: its text has sha256 {found},"
-            f" not {wanted.sha256}; {remedy}"
+            f" not {expected}; {remedy}"
         )
+    raise DataError(
+        f"{where}: {wanted.file} has changed: its text has sha256 {found}, not {expected} as"
+        f" when it was first read here; put that one back, or delete {record_path(wanted)} to"
+        " accept this one"
+    )
 
 
 def _fetch(url: str, target: Path) -> None:
     # Without Accept-Encoding a server may compress once more what is compressed already.
+    if urlsplit(url).scheme == "ftp":
+        pooch.FTPDownloader(timeout=CONNECT_SECONDS)(url, str(target), None)
+        return
     with _progress(url_name(url)) as bar:
         fetch = pooch.HTTPDownloader(
             progressbar=bar,
@@ -188,6 +211,8 @@ def _missing(name: str, wanted: DataFile, reason: str) -> str:
     folder = mirror()
     shown = f"{folder} (SVMBENCH_MIRROR)" if folder else "a folder that SVMBENCH_MIRROR names"
     source = f" from {wanted.urls[0]}" if wanted.urls else ""
+    if wanted.obtain:
+        source = f" ({wanted.obtain})"
     return (
         f"{name}: {wanted.file} is missing ({reason}); put {wanted.file}{source}, plain or .xz,"
         f" .bz2, .gz, into {shown} or into {downloads()}, or run 'svmbench run"

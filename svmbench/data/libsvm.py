@@ -8,7 +8,7 @@ import hashlib
 import lzma
 import zlib
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -42,7 +42,7 @@ class ParsedText:
     sha256 : str
         Of the uncompressed text.
     labels : ndarray of float64, shape (m,)
-        As they stand in the text.
+        As they stand in the text; where rows bear several, those of all rows, in a row.
     indptr : ndarray of int64, shape (m + 1,)
     indices : ndarray of int32, shape (nnz,)
         Columns from 0, ascending within a row.
@@ -54,6 +54,10 @@ class ParsedText:
         The most digits of any value that a float32 does not hold exactly.
     zeros : int
         Explicit zeros that were left out.
+    label_indptr : ndarray of int64, shape (m + 1,), or None
+        Where each row's labels start; None where each row has one.
+    label_path, label_sha256 : Path and str, or None
+        File of the labels, where they are apart, and its hash.
     """
 
     path: Path
@@ -65,6 +69,22 @@ class ParsedText:
     max_index: int
     significant_digits: int
     zeros: int
+    label_indptr: Array | None = None
+    label_path: Path | None = None
+    label_sha256: str | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, m."""
+        return len(self.indptr) - 1
+
+    @property
+    def provenance(self) -> Provenance:
+        """Name and hash of the content; of two files, the hash of their hashes."""
+        sha256 = self.sha256
+        if self.label_sha256 is not None:
+            sha256 = hashlib.sha256((self.sha256 + self.label_sha256).encode()).hexdigest()
+        return Provenance(plain_name(self.path), sha256)
 
 
 def plain_name(path: Path) -> str:
@@ -108,7 +128,9 @@ def text_sha256(path: Path) -> str:
     return digest.hexdigest()
 
 
-def parse_libsvm(path: Path, *, n_features: int | None = None) -> ParsedText:
+def parse_libsvm(
+    path: Path, *, n_features: int | None = None, multilabel: bool = False
+) -> ParsedText:
     """Read a file of LIBSVM text.
 
     Parameters
@@ -117,6 +139,8 @@ def parse_libsvm(path: Path, *, n_features: int | None = None) -> ParsedText:
         Plain, or compressed with the suffix .xz, .bz2 or .gz.
     n_features : int, optional
         The largest index allowed.
+    multilabel : bool
+        Whether rows bear any number of labels, whole numbers with commas between.
 
     Raises
     ------
@@ -125,13 +149,13 @@ def parse_libsvm(path: Path, *, n_features: int | None = None) -> ParsedText:
         has no rows.
     """
     digest = hashlib.sha256()
-    parser = Parser(n_features or 0)
+    parser = Parser(n_features or 0, multilabel)
     try:
         feed_text(path, digest.update, parser.feed)
         labels, indptr, indices, values = parser.finish()
     except ParseError as error:
         raise DataError(f"{path}:{error}") from None
-    if len(labels) == 0:
+    if len(indptr) == 1:
         raise DataError(f"{path}: no rows; a data set needs at least one")
     return ParsedText(
         path=path,
@@ -143,6 +167,7 @@ def parse_libsvm(path: Path, *, n_features: int | None = None) -> ParsedText:
         max_index=parser.max_index,
         significant_digits=parser.significant_digits,
         zeros=parser.zeros,
+        label_indptr=parser.label_indptr,
     )
 
 
@@ -150,6 +175,7 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
     """Which labels a file itself makes +1.
 
     Of two labels the larger; of a single one, that if it is +1 and none if it is -1 or 0.
+    Where rows bear several, that must be stated.
 
     Raises
     ------
@@ -157,10 +183,11 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
         When the labels do not tell.
     """
     found = np.unique(text.labels)
-    if len(found) == 2:
-        return (float(found[1]),)
-    if len(found) == 1 and found[0] in (-1.0, 0.0, 1.0):
-        return (1.0,)
+    if text.label_indptr is None:
+        if len(found) == 2:
+            return (float(found[1]),)
+        if len(found) == 1 and found[0] in (-1.0, 0.0, 1.0):
+            return (1.0,)
     raise DataError(
         f"{text.path}: cannot tell which of the labels {show_labels(found)} is +1;"
         " state it as 'positive'"
@@ -168,8 +195,11 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
 
 
 def binary_labels(text: ParsedText, positive: Collection[float]) -> Array:
-    """Labels as -1 and +1, int8: +1 where the text's label is among ``positive``."""
+    """Labels as -1 and +1, int8: +1 where one of the row's labels is among ``positive``."""
     mask = np.isin(text.labels, np.fromiter(positive, dtype=np.float64))
+    if text.label_indptr is not None:
+        found = np.concatenate([[0], np.cumsum(mask)])[text.label_indptr]
+        mask = np.diff(found) > 0
     return np.where(mask, 1, -1).astype(np.int8)
 
 
@@ -186,9 +216,14 @@ def to_dataset(
     name: str,
     n_features: int,
     positive: Collection[float],
+    transforms: tuple[str, ...] = (),
     dtype: Precision | None = None,
 ) -> Dataset:
-    """Data set of a parsed text: labels mapped, rows stored compactly."""
+    """Data set of a parsed text: labels mapped, rows stored compactly.
+
+    ``transforms`` says what of this was the user's choice, so that it tells the rows from
+    others of the same text.
+    """
     indptr, indices, values = compact(
         text.indptr, text.indices, text.values, n_features, text.significant_digits, dtype=dtype
     )
@@ -199,7 +234,7 @@ def to_dataset(
         indices=indices,
         values=values,
         labels=binary_labels(text, positive),
-        provenance=Provenance(plain_name(text.path), text.sha256),
+        provenance=replace(text.provenance, transforms=transforms),
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from svmbench.durable import replacing
 from svmbench.report.read import Results
-from svmbench.report.tables import Group, group_runs, regularisation, short
+from svmbench.report.groups import Group, group_runs, regularisation, short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -28,6 +28,9 @@ _NUMBERS = (
     "reference_gap", "setup_seconds", "train_seconds", "limit_seconds", "max_epochs", "epochs",
     "primal", "accuracy", "gap", "train_error", "test_error",
 )  # fmt: skip
+#: Columns that older results lack; read as empty there.
+_LATER_TEXT = ("reason", "data_source", "data_sha256", "data_transforms")
+_LATER_NUMBERS = ("horizon", "conversion_seconds", "involuntary_switches", "load_average")
 _NEVER_EMPTY = ("lambda", "C", "repeat", "m", "d", "nnz", "reference_dual")
 _OF_THRESHOLD = ("seconds_to_", "epochs_to_", "last_above_seconds_")
 _TRACE_TEXT = ("id", "dataset", "solver", "label")
@@ -57,6 +60,10 @@ class Results:
         Asked for; a sweep that is not finished has fewer.
     environment : dict
         environment.json; empty if there is none.
+    config : dict
+        config.yaml.
+    config_text : str
+        The same as it stands there.
     """
 
     folder: Path
@@ -70,6 +77,8 @@ class Results:
     solvers: tuple[str, ...]
     repeats: int
     environment: dict[str, Any]
+    config: dict[str, Any]
+    config_text: str
 
 
 def read_results(folder: Path) -> Results:
@@ -87,7 +96,8 @@ def read_results(folder: Path) -> Results:
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
-    config = _read_config(folder / "config.yaml")
+    config_text = _read_text(folder / "config.yaml")
+    config = _parse_config(config_text, folder / "config.yaml")
     runs = _read_runs(folder / "runs.csv")
     traces = _read_table(folder / "traces.csv", empty=(*_TRACE_TEXT, *_TRACE_NUMBERS))
     _convert(traces, folder / "traces.csv", _TRACE_TEXT, (), _TRACE_NUMBERS)
@@ -104,11 +114,12 @@ def read_results(folder: Path) -> Results:
         solvers=_in_order(config.get("solvers"), runs["solver"]),
         repeats=_repeats(config, runs),
         environment=_read_environment(folder / "environment.json"),
+        config=config,
+        config_text=config_text,
     )
 
 
-def _read_config(path: Path) -> dict[str, Any]:
-    text = _read_text(path)
+def _parse_config(text: str, path: Path) -> dict[str, Any]:
     try:
         config = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -161,7 +172,11 @@ def _read_runs(path: Path) -> pd.DataFrame:
         raise DataError(f"{path}: holds no runs; run the sweep first")
     _check_version(runs, path)
     thresholds = [f"{prefix}{text}" for text in _threshold_texts(runs) for prefix in _OF_THRESHOLD]
-    _convert(runs, path, _TEXT, _FLAGS, (*_NUMBERS, *thresholds))
+    for column in (*_LATER_TEXT, *_LATER_NUMBERS):
+        if column not in runs:
+            runs[column] = ""
+    numbers = (*_NUMBERS, *_LATER_NUMBERS, *thresholds)
+    _convert(runs, path, (*_TEXT, *_LATER_TEXT), _FLAGS, numbers)
     for column in _NEVER_EMPTY:
         empty = runs[column].isna()
         if empty.any():

@@ -15,29 +15,22 @@ from typing import Any
 
 import pandas as pd
 
+from svmbench.report.groups import SHORT_OF, Group, group_runs, heading, regularisation, short
+from svmbench.report.notices import notices
 from svmbench.report.read import SCHEMA_VERSION, Results
 from svmbench.statistics import (
-    OUTLIER_FACTOR,
     expected_running_time,
     format_value,
     median,
     median_interval,
-    outliers,
     reached,
 )
 
 #: What is counted until the accuracy is reached: column of runs.csv and its name in words.
 _MEASURES = {"time": ("seconds_to_", "seconds"), "epochs": ("epochs_to_", "epochs")}
 
-#: States of runs that say nothing against the solver or the machine.
-_WELL = ("converged", "max_steps", "time_limit", "skipped")
-
 #: States of runs that did not fail but ran into a limit of the sweep.
 _OUT_OF_TIME = ("time_limit", "skipped")
-
-
-#: Columns of runs.csv that the repeats of a row share; fields of `Group` in this order.
-_ROW = ("dataset", "stand_in", "lambda", "solver", "label")
 
 
 @dataclass(frozen=True)
@@ -120,37 +113,6 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Group:
-    """The repeats of one row: data set, λ and label.
-
-    Parameters
-    ----------
-    dataset : str
-    stand_in : bool
-    lam : float
-    solver, label : str
-    runs : DataFrame
-        In the order of the repeats.
-    """
-
-    dataset: str
-    stand_in: bool
-    lam: float
-    solver: str
-    label: str
-    runs: pd.DataFrame
-
-    def column(self, name: str) -> list[float]:
-        """A column's values, nan where there is none."""
-        return [float(value) for value in self.runs[name]]
-
-    def middle(self, name: str) -> float:
-        """Median of the values there are, nan when there are none."""
-        known = [value for value in self.column(name) if not math.isnan(value)]
-        return median(known) if known else math.nan
-
-
-@dataclass(frozen=True)
 class Summary:
     """What the repeats of a row say about one threshold, in the table's unit.
 
@@ -208,59 +170,6 @@ def build_tables(results: Results) -> list[Table]:
         for kind in results.tables
         if kind == "objective" or results.thresholds
     ]
-
-
-def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
-    """The rows of every table: runs by data set, then λ (descending), then label.
-
-    Returns
-    -------
-    dict
-        Keys are (data set, whether it is a stand-in).
-    """
-    groups = []
-    for _, members in results.runs.groupby(list(_ROW), sort=False):
-        first = members.iloc[0]
-        dataset, stand_in, lam, solver, label = (first[name] for name in _ROW)
-        runs = members.sort_values("repeat", kind="stable")
-        groups.append(Group(dataset, stand_in, lam, solver, label, runs))
-    groups.sort(
-        key=lambda group: (
-            results.datasets.index(group.dataset),
-            group.stand_in,
-            -group.lam,
-            results.solvers.index(group.solver),
-            len(group.label),
-            group.label,
-        )
-    )
-    by_dataset: dict[tuple[str, bool], list[Group]] = {}
-    for group in groups:
-        by_dataset.setdefault((group.dataset, group.stand_in), []).append(group)
-    return by_dataset
-
-
-def heading(dataset: str, stand_in: bool) -> str:
-    """A data set's name, marked when it is not the real one."""
-    return f"{dataset} (STAND-IN)" if stand_in else dataset
-
-
-def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
-    """A parameter as one would write it: ``0.01``, ``1e-4``, ``250``."""
-    if number == 0 or not math.isfinite(number):
-        return f"{number:g}"
-    if plain_from <= abs(number) < 1e6:
-        return f"{number:.{digits}g}"
-    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
-    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
-
-
-def regularisation(lam: float, C: float) -> str:
-    """λ, with C beside it when C is the rounder number."""
-    plain = short(lam, 3, plain_from=0.1)
-    if math.isclose(float(plain), lam, rel_tol=1e-9):
-        return plain
-    return f"{plain} (C = {short(C, 4)})"
 
 
 # ---------------------------------------------------------------- time and epochs
@@ -774,48 +683,3 @@ def _threads(results: Results) -> str:
 
 def _repeats(results: Results) -> str:
     return f"{results.repeats} repeat{'' if results.repeats == 1 else 's'} of each run"
-
-
-def _warnings(results: Results, everything: Iterable[tuple[Group, Summary]]) -> tuple[str, ...]:
-    runs = results.runs
-    found = []
-    names = list(dict.fromkeys(runs.loc[runs["stand_in"], "dataset"]))
-    if names:
-        found.append(
-            f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
-            "not the data set itself."
-        )
-    if contended := int(runs["contended"].sum()):
-        found.append(
-            f"{contended} of {len(runs)} runs shared the machine with others (contended): their "
-            "times are not comparable."
-        )
-    cells = runs.groupby(list(_ROW)).size()
-    if (short_of := int((cells < results.repeats).sum())) and results.repeats > 1:
-        found.append(
-            f"The sweep is not finished: {short_of} of {len(cells)} rows have fewer than "
-            f"{results.repeats} repeats."
-        )
-    ill = Counter(state for state in runs["state"] if state not in _WELL)
-    if ill:
-        ends = ", ".join(f"{n} {state.replace('_', ' ')}" for state, n in ill.most_common())
-        found.append(f"{ill.total()} of {len(runs)} runs did not end well: {ends}.")
-    found += _noise(everything)
-    return tuple(found)
-
-
-def _noise(everything: Iterable[tuple[Group, Summary]]) -> Iterator[str]:
-    """Cells with a run far above the median, and how many of those runs came first."""
-    cells = noisy = first = 0
-    for _, summary in everything:
-        if sum(map(math.isfinite, summary.samples)) < 3:
-            continue
-        cells += 1
-        slow = outliers(summary.samples)
-        noisy += bool(slow)
-        first += bool(slow) and slow[0] == 0
-    if noisy:
-        yield (
-            f"{noisy} of {cells} times come with a run above {OUTLIER_FACTOR:g} × their median; "
-            f"in {first} of them it is the first repeat. All samples are kept."
-        )

@@ -1,0 +1,103 @@
+"""Hashes of files whose true hash nobody states: the one first read counts from then on.
+
+Each is a small file in the cache folder that also says how long the raw file was and when
+it was last changed, so that a raw file is hashed again only when it has been touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from svmbench.data.cache import cache_dir
+from svmbench.data.catalogue import DataFile
+from svmbench.errors import DataError
+
+
+class FirstSeen(BaseModel):
+    """What is known of a file since it was first read.
+
+    Parameters
+    ----------
+    sha256 : str
+        Of the uncompressed content.
+    path : str
+        Where it lay.
+    bytes, modified_ns : int
+        Of the raw file there, compressed or not.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    sha256: str
+    path: str
+    bytes: int
+    modified_ns: int
+
+    def is_untouched(self, path: Path) -> bool:
+        """Whether the file there looks like the one that was hashed."""
+        status = path.stat()
+        found = (str(path.resolve()), status.st_size, status.st_mtime_ns)
+        return found == (self.path, self.bytes, self.modified_ns)
+
+
+def record_path(wanted: DataFile) -> Path:
+    """Where the record of a file lies, whether there is one or not."""
+    return cache_dir() / "first-seen" / f"{wanted.file}.json"
+
+
+def first_seen(wanted: DataFile) -> FirstSeen | None:
+    """Record of a file of the catalogue that states no hash; None where there is none.
+
+    A user's own file may change at will and never has one.
+    """
+    if wanted.sha256 is not None or wanted.path is not None:
+        return None
+    try:
+        return FirstSeen.model_validate_json(record_path(wanted).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def remember(wanted: DataFile, path: Path, sha256: str) -> None:
+    """Record the hash of a file that was read and found good, if its hash is not stated.
+
+    Raises
+    ------
+    DataError
+        When the cache cannot be written.
+    """
+    if wanted.sha256 is not None or wanted.path is not None:
+        return
+    status = path.stat()
+    record = FirstSeen(
+        sha256=sha256,
+        path=str(path.resolve()),
+        bytes=status.st_size,
+        modified_ns=status.st_mtime_ns,
+    )
+    target = record_path(wanted)
+    partial = target.with_name(f".{secrets.token_hex(8)}-{target.name}")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with partial.open("w", encoding="utf-8") as stream:
+            json.dump(record.model_dump(), stream, indent=2)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(target)
+    except OSError as error:
+        raise DataError(f"{target}: {error.strerror}; set SVMBENCH_CACHE") from None
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def expected_sha256(wanted: DataFile) -> str | None:
+    """Hash that a file's content must have: the stated one, else the one first seen."""
+    if wanted.sha256 is not None:
+        return wanted.sha256
+    record = first_seen(wanted)
+    return record.sha256 if record else None
