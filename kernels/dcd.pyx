@@ -5,7 +5,7 @@
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i is kept in step
 #   update    alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #             w += (change of alpha_i) y_i x_i / (lam m),   n_i = ||x_i||^2, s_i = y_i w.x_i
-#             zero rows: w never moves, alpha_i goes straight to argmax q in the box
+#             zero rows take no part: their alpha_i is argmax q from the start
 #   shrinking G = s_i - 1 + nu alpha_i; a row leaves the pass when alpha_i sits on a bound
 #             and G points outwards by more than any projected gradient of the last pass
 #   cost      n_i for the inner product, n_i more where alpha_i moves
@@ -66,7 +66,7 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
         active ones) and ``state``.
     alpha : ndarray of float64, shape (m,)
     order : ndarray of int32, shape (m,)
-        A permutation of the rows, the active ones in front.
+        A permutation of the rows that are not zero, the active ones in front.
     norms2 : ndarray of float64, shape (m,)
         Squared row norms.
     state : ShrinkState
@@ -80,7 +80,6 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
     cdef Loss loss = make_loss(kind, gamma)
     cdef double lam_m = lam * rows.c.m
     cdef double curvature = loss.nu * lam_m
-    cdef double zero_row_alpha = loss.upper if loss.nu == 0.0 else min(1.0 / loss.nu, loss.upper)
     cdef int64_t presentations = state.presentations
     cdef int64_t updates = state.updates
     cdef int64_t nonzeros = state.nonzeros
@@ -95,8 +94,8 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
     cdef double y, old, new, gradient, projected
     cdef bint shrink
     cdef Py_ssize_t i
-    if w.shape[0] != rows.c.d or not (
-        alpha.shape[0] == order.shape[0] == norms2.shape[0] == rows.c.m
+    if w.shape[0] != rows.c.d or order.shape[0] > rows.c.m or not (
+        alpha.shape[0] == norms2.shape[0] == rows.c.m
     ):
         raise ValueError("w, alpha, order, norms2 and rows do not belong together")
     with nogil:
@@ -104,12 +103,6 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
             i = order[position]
             presentations += 1
             old = alpha[i]
-            if norms2[i] <= 0.0:
-                if old != zero_row_alpha:
-                    alpha[i] = zero_row_alpha
-                    updates += 1
-                position += 1
-                continue
             y = rows.c.labels[i]
             gradient = y * row_dot(&rows.c, i, weights) - 1.0 + loss.nu * old
             nonzeros += row_nonzeros(&rows.c, i)

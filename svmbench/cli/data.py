@@ -11,52 +11,73 @@ import click
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
-    from svmbench.data.catalogue import DataFile, Entry
+    from svmbench.data.catalogue import DataFile, Entry, Shape
     from svmbench.data.dataset import Dataset
+
+_WIDTH = 88
 
 
 @click.group(name="data", no_args_is_help=False)
 def command() -> None:
-    """List the data sets, describe one, get one ready to run."""
+    """List the data sets, describe one, get one ready to run, check what is here."""
 
 
 @command.command(name="list")
 def list_command() -> None:
-    """List the data sets of the catalogue and whether their files are here."""
+    """List the data sets of the catalogue and where their files are.
+
+    "cached" means ready to run; "mirror" and "downloaded", to be read first; "to be
+    fetched", not on this machine. A density with ~ is that of the stand-in's shape.
+    """
     from svmbench.data.catalogue import entry, names
 
-    header = ("name", "rows", "test rows", "features", "nonzeros", "files", "title")
-    rows = [_row(entry(name)) for name in names()]
-    click.echo(align(header, rows))
+    header = (
+        "name",
+        "rows",
+        "test rows",
+        "features",
+        "density",
+        "+1",
+        "files",
+        "size",
+        "title",
+    )
+    click.echo(align(header, [_row(entry(name)) for name in names()]))
 
 
 @command.command()
 @click.argument("name")
 def info(name: str) -> None:
-    """Describe the data set NAME: its files, labels, licence and origin."""
+    """Describe the data set NAME: its files, labels, licence, origin and stand-in."""
     from svmbench.data.catalogue import entry
 
     found = entry(name)
     lines = [f"{found.name}: {found.title}", ""]
-    lines += [*textwrap.wrap(found.description, 88), ""] if found.description else []
+    lines += [*textwrap.wrap(found.description, _WIDTH), ""] if found.description else []
     facts = {
         "features": _count(found.n_features),
         "labels": found.labels,
+        "+1": _positive(found),
         "licence": found.licence,
         "citation": found.citation,
         "homepage": found.homepage,
+        "checked": found.checked,
+        "format": found.format,
     }
-    for role, file in _files(found).items():
+    for role, file in found.files.items():
         facts[role] = f"{file.file}, {_contents(file)}"
-        facts[f"{role} here"] = str(_path(found, file) or "no; see 'svmbench data fetch'")
-        facts[f"{role} from"] = ", ".join(file.urls)
-        facts[f"{role} sha256"] = file.sha256 or "not known"
+        facts |= _origin(role, file)
+        if file.label_file is not None:
+            facts[f"{role} labels"] = file.label_file.file
+            facts |= _origin(f"{role} labels", file.label_file)
+    if found.stand_in is not None:
+        facts["stand-in"] = _shape(found.stand_in)
     width = max(map(len, facts)) + 2
     for what, text in facts.items():
         if text:
             lines += textwrap.wrap(
                 f"{what:<{width}}{text}",
-                88,
+                _WIDTH,
                 subsequent_indent=" " * width,
                 break_long_words=False,
                 break_on_hyphens=False,
@@ -81,39 +102,185 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
             click.echo(f"{_summary(loaded.test)}; in {loaded.test_path}")
 
 
+@command.command()
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+def check(names: tuple[str, ...]) -> None:
+    """Compare all bytes that are here of each data set NAME with their hashes.
+
+    These are the raw files, and the rows in the cache. Without NAME, all sets of the
+    catalogue; those that are not here are left out.
+    """
+    from svmbench.data import catalogue
+    from svmbench.errors import DataError
+
+    failed = checks = 0
+    for name in names or catalogue.names():
+        found = catalogue.resolve(name)
+        lines = _check(found)
+        if names and not lines:
+            click.echo(f"{found.name}: nothing here; see 'svmbench data fetch'")
+        for what, problem in lines:
+            checks += 1
+            failed += problem is not None
+            click.echo(f"{found.name}: {what}: {problem or 'sound'}")
+    if failed:
+        raise DataError(f"{failed} of {checks} checks failed; each says what to do")
+
+
+def _check(entry: Entry) -> list[tuple[str, str | None]]:
+    """What was checked, and what is wrong with it."""
+    from svmbench.data.cache import verify
+    from svmbench.data.fetch import check_sha256, find
+    from svmbench.data.first_seen import expected_sha256
+    from svmbench.data.libsvm import text_sha256
+    from svmbench.errors import DataError
+
+    done: list[tuple[str, str | None]] = []
+    for part in _parts(entry).values():
+        path = find(part)
+        if path is None:
+            continue
+        problem = None
+        what = str(path)
+        try:
+            check_sha256(path, part, text_sha256(path))
+            if expected_sha256(part) is None:
+                what = f"{path} (read to its end; nothing to compare it with)"
+        except DataError as error:
+            problem = str(error)
+        done.append((what, problem))
+    for path in _cached(entry).values():
+        problem = None
+        try:
+            verify(path)
+        except DataError as error:
+            problem = str(error)
+        done.append((str(path), problem))
+    return done
+
+
 def _row(entry: Entry) -> tuple[str, ...]:
-    here = [_path(entry, file) is not None for file in _files(entry).values()]
-    files = "here" if all(here) else "some here" if any(here) else "to be fetched"
     test_rows = _count(entry.test.rows) if entry.test else "-"
+    state, size = _state(entry)
     return (
         entry.name,
         _count(entry.train.rows),
         test_rows,
         _count(entry.n_features),
-        _count(entry.train.nnz),
-        files,
+        _density(entry),
+        _positive(entry),
+        state,
+        size,
         entry.title,
     )
 
 
-def _files(entry: Entry) -> dict[str, DataFile]:
-    return {"train": entry.train} | ({"test": entry.test} if entry.test else {})
+def _parts(entry: Entry) -> dict[str, DataFile]:
+    """All raw files, by role."""
+    found = {}
+    for role, file in entry.files.items():
+        found[role] = file
+        if file.label_file is not None:
+            found[f"{role} labels"] = file.label_file
+    return found
 
 
-def _path(entry: Entry, file: DataFile) -> Path | None:
-    """Where a file lies on this machine, if it does."""
-    from svmbench.data.fetch import locate
+def _cached(entry: Entry) -> dict[str, Path]:
+    """Cache entries that are there, by role."""
+    from svmbench.data.load import cached_paths
     from svmbench.errors import DataError
 
     try:
-        return locate(entry.name, file, offline=True)
-    except DataError:
-        return None
+        paths = cached_paths(entry)
+    except DataError:  # a raw file that has changed; the check of the file itself says so
+        return {}
+    return {role: path for role, path in paths.items() if path.is_dir()}
+
+
+def _state(entry: Entry) -> tuple[str, str]:
+    """Where a set is, and the size of its raw files: here, or uncompressed elsewhere."""
+    from svmbench.data.fetch import downloads, find
+
+    paths = {role: find(part) for role, part in _parts(entry).items()}
+    here = [path for path in paths.values() if path is not None]
+    stated = [part.bytes for part in _parts(entry).values() if part.bytes is not None]
+    size = "?"
+    if len(here) == len(paths):
+        size = _megabytes(sum(path.stat().st_size for path in here))
+    elif len(stated) == len(paths):
+        size = _megabytes(sum(stated))
+    if entry.train.path is not None:
+        state = "with svmbench"
+    elif set(_cached(entry)) == set(entry.files):
+        state = "cached"
+    elif not here:
+        state = "to be fetched"
+    elif len(here) < len(paths):
+        state = "partly here"
+    else:
+        state = "downloaded" if here[0].parent == downloads() else "mirror"
+    return state, size
+
+
+def _origin(what: str, file: DataFile) -> dict[str, str]:
+    from svmbench.data.fetch import find
+    from svmbench.data.first_seen import first_seen
+
+    sha256 = file.sha256
+    if sha256 is None:
+        seen = first_seen(file)
+        first = f"first seen here: {seen.sha256}" if seen else "the first one seen will count"
+        sha256 = f"not stated by the source; {first}"
+    return {
+        f"{what} here": str(find(file) or "no; see 'svmbench data fetch'"),
+        f"{what} from": ", ".join(file.urls) or (file.obtain or ""),
+        f"{what} sha256": sha256,
+        f"{what} size": f"{file.bytes:,} bytes uncompressed" if file.bytes else "",
+    }
 
 
 def _contents(file: DataFile) -> str:
     counts = {"rows": file.rows, "positive": file.positives, "nonzeros": file.nnz}
     return ", ".join(f"{_count(count)} {what}" for what, count in counts.items())
+
+
+def _density(entry: Entry) -> str:
+    train = entry.train
+    if train.nnz is not None and train.rows is not None and entry.n_features is not None:
+        return _percent(train.nnz / (train.rows * entry.n_features))
+    return f"~{_percent(entry.stand_in.fraction)}" if entry.stand_in else "?"
+
+
+def _positive(entry: Entry) -> str:
+    return " ".join(f"{label:g}" for label in entry.positive or ()) or "the larger"
+
+
+def _shape(shape: Shape) -> str:
+    entries = (
+        f"{shape.nnz_row:g} entries a row"
+        if shape.nnz_row is not None
+        else f"{_percent(shape.fraction)} of the entries"
+    )
+    columns = shape.columns.law
+    if columns == "zipf":
+        columns += f" with exponent {shape.columns.exponent:g}"
+    return ", ".join(
+        [
+            f"{shape.m:,} rows and {shape.m_test:,} test rows of {shape.d:,} columns",
+            f"{entries}, columns {columns}, values {shape.values.kind}",
+            *(["rows of unit norm"] if shape.unit_norm else []),
+            f"{_percent(shape.positives)} positive, {_percent(shape.noise)} of the labels flipped",
+            f"columns' scales over {shape.conditioning:g} decades, seed {shape.seed}",
+        ]
+    )
+
+
+def _percent(fraction: float) -> str:
+    return f"{100 * fraction:.2g} %" if fraction < 0.995 else f"{100 * fraction:.0f} %"
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB"
 
 
 def _count(number: int | None) -> str:

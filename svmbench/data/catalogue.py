@@ -86,7 +86,7 @@ class DataFile(_Model):
 
     @property
     def parts(self) -> tuple[DataFile, ...]:
-        """This file and, after it, that of its labels."""
+        """Itself and, after it, the file of its labels."""
         return (self,) if self.label_file is None else (self, self.label_file)
 
 
@@ -260,7 +260,10 @@ class Entry(_Model):
     @property
     def files(self) -> dict[Role, DataFile]:
         """Its files by their role; no test where there is none."""
-        return {"train": self.train} | ({"test": self.test} if self.test else {})
+        found: dict[Role, DataFile] = {"train": self.train}
+        if self.test is not None:
+            found["test"] = self.test
+        return found
 
 
 class OwnFiles(_Model):
@@ -382,11 +385,10 @@ def _chosen_entry(chosen: Chosen) -> Entry:
     if chosen.positive is None or chosen.positive == found.positive:
         return found
     # The counts of positives are those of the catalogue's own choice.
-    files = {
-        role: file.model_copy(update={"positives": None}) for role, file in found.files.items()
-    }
-    choice = {"positive": chosen.positive, "positive_chosen": True}
-    return found.model_copy(update={**choice, **files})
+    change: dict[str, Any] = {"positive": chosen.positive, "positive_chosen": True}
+    for role, file in found.files.items():
+        change[role] = file.model_copy(update={"positives": None})
+    return found.model_copy(update=change)
 
 
 def _own_entry(own: OwnFiles) -> Entry:

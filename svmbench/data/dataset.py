@@ -85,6 +85,12 @@ class Dataset:
         assert self.values is not None
         return int(self.values.size)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all stored arrays."""
+        arrays = (self.indptr, self.indices, self.values, self.labels)
+        return sum(array.nbytes for array in arrays if array is not None)
+
     @cached_property
     def rows(self) -> CompactRows:
         """The rows as the kernels read them."""

@@ -8,19 +8,20 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from svmbench.data import libsvm
+from svmbench.data import csvtext, idx, libsvm
 from svmbench.data.cache import entry_path, open_cached, store
-from svmbench.data.catalogue import DataFile, Entry, OwnFiles, resolve
+from svmbench.data.catalogue import DataFile, Entry, OwnFiles, Role, resolve
 from svmbench.data.dataset import Dataset
-from svmbench.data.fetch import check_sha256, locate
+from svmbench.data.fetch import check_sha256, find, locate
+from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
 from svmbench.errors import DataError
 
-Role = Literal["train", "test"]
+Facts = list[str | int]
 
 _OPENINGS = 3
 
@@ -50,7 +51,8 @@ def load(spec: str | Mapping[str, Any] | OwnFiles | Entry, *, offline: bool = Fa
     Parameters
     ----------
     spec : str, mapping, OwnFiles or Entry
-        A catalogue name, a path or a user's own files: see `svmbench.data.catalogue.resolve`.
+        A catalogue name, perhaps with other labels made +1, a path or a user's own files:
+        see `svmbench.data.catalogue.resolve`.
     offline : bool
         Leave the network alone.
 
@@ -62,28 +64,42 @@ def load(spec: str | Mapping[str, Any] | OwnFiles | Entry, *, offline: bool = Fa
         When ``spec`` is not a description of a data set.
     """
     wanted = resolve(spec)
-    files: dict[Role, DataFile] = {"train": wanted.train}
-    if wanted.test is not None:
-        files["test"] = wanted.test
-    facts = {role: _file_facts(wanted.name, file, offline) for role, file in files.items()}
-    paths = {role: entry_path(_key(wanted, role, facts)) for role in files}
-    # A second look: between storing and opening, another process may be replacing what it
-    # found damaged.
+    # The first turn reads what the cache does not have; a second look may find that another
+    # process is replacing what it found damaged.
     for _ in range(_OPENINGS):
+        paths = cached_paths(wanted)
         opened = {role: open_cached(path) for role, path in paths.items()}
-        train, test = opened["train"], opened.get("test")
-        if train is not None and (test is not None or "test" not in files):
+        train, test = opened.get("train"), opened.get("test")
+        if train is not None and (test is not None or wanted.test is None):
             return Loaded(train, test, paths["train"], paths.get("test"))
-        _read_and_store(wanted, files, paths, offline)
-    raise DataError(f"{paths['train']}: the cache entry does not last; delete it and run again")
+        _read_and_store(wanted, offline)
+    raise DataError(f"{wanted.name}: the cache entry does not last; run again")
 
 
-def _read_and_store(
-    wanted: Entry, files: dict[Role, DataFile], paths: dict[Role, Path], offline: bool
-) -> None:
+def cached_paths(wanted: Entry) -> dict[Role, Path]:
+    """Cache entries of a data set's rows, whether they are there or not.
+
+    Empty where a file's content is not known: nobody states its hash and it was never read,
+    or it is a user's own and missing.
+
+    Raises
+    ------
+    DataError
+        When a file that was read before has changed since.
+    """
+    facts = {}
+    for role, file in wanted.files.items():
+        known = [_file_facts(part) for part in file.parts]
+        if None in known:
+            return {}
+        facts[role] = [fact for part in known if part for fact in part]
+    return {role: entry_path(_key(wanted, role, facts)) for role in facts}
+
+
+def _read_and_store(wanted: Entry, offline: bool) -> None:
     # Both files together: where the description leaves d or the labels open, they decide
     # as one.
-    texts = {role: _read(wanted, file, offline) for role, file in files.items()}
+    texts = {role: _read(wanted, file, offline) for role, file in wanted.files.items()}
     positive = wanted.positive
     if positive is None:
         positive = libsvm.positive_labels(texts["train"])
@@ -92,23 +108,59 @@ def _read_and_store(
     else:
         libsvm.require_positive(texts["train"], positive)
     n_features = wanted.n_features or max(text.max_index for text in texts.values())
+    transforms: tuple[str, ...] = ()
+    if wanted.positive_chosen:
+        transforms = (f"positive {' '.join(f'{label:g}' for label in positive)}",)
+    datasets = {}
     for role, text in texts.items():
-        _check_counts(text, files[role], positive)
-        name = wanted.name if role == "train" else f"{wanted.name}.t"
-        dataset = libsvm.to_dataset(text, name=name, n_features=n_features, positive=positive)
+        _check_counts(text, wanted.files[role], positive)
+        datasets[role] = libsvm.to_dataset(
+            text,
+            name=wanted.name if role == "train" else f"{wanted.name}.t",
+            n_features=n_features,
+            positive=positive,
+            transforms=transforms,
+        )
+    for role, text in texts.items():
+        file = wanted.files[role]
+        remember(file, text.path, text.sha256)
+        if file.label_file and text.label_path and text.label_sha256:
+            remember(file.label_file, text.label_path, text.label_sha256)
+    paths = cached_paths(wanted)
+    for role, dataset in datasets.items():
         store(dataset, paths[role].name)
 
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
-    path = locate(wanted.name, file, offline=offline)
+    paths = [locate(wanted.name, part, offline=offline) for part in file.parts]
     try:
-        text = libsvm.parse_libsvm(path, n_features=wanted.n_features)
+        text = _parse(wanted, *paths)
     except DataError:
         # Of a file that is not the right one, say that rather than what it stumbled over.
-        if file.sha256 is not None:
-            check_sha256(path, file, libsvm.text_sha256(path))
+        for path, part in zip(paths, file.parts, strict=True):
+            if expected_sha256(part) is not None:
+                check_sha256(path, part, libsvm.text_sha256(path))
         raise
-    check_sha256(path, file, text.sha256)
+    check_sha256(paths[0], file, text.sha256)
+    if file.label_file and text.label_sha256:
+        check_sha256(paths[1], file.label_file, text.label_sha256)
+    return text
+
+
+def _parse(wanted: Entry, path: Path, label_path: Path | None = None) -> ParsedText:
+    if wanted.csv is not None:
+        text = csvtext.parse_csv(path, wanted.csv, label_path)
+    elif label_path is not None:
+        text = idx.parse_idx(path, label_path, scale=wanted.scale)
+    else:
+        return libsvm.parse_libsvm(
+            path, n_features=wanted.n_features, multilabel=wanted.format == "multilabel"
+        )
+    if wanted.n_features not in (None, text.max_index):
+        raise DataError(
+            f"{path}: {text.max_index} columns, not {wanted.n_features} as its description"
+            " states; correct the one or replace the other"
+        )
     return text
 
 
@@ -136,19 +188,31 @@ def _check_counts(text: ParsedText, file: DataFile, positive: Collection[float])
             )
 
 
-def _file_facts(name: str, file: DataFile, offline: bool) -> list[str | int]:
+def _file_facts(file: DataFile) -> Facts | None:
     # What tells one content of the file from another, without reading it.
     if file.sha256 is not None:
         return [file.file, file.sha256]
-    path = locate(name, file, offline=offline)
-    status = path.stat()
-    return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+    if file.path is not None:
+        path = find(file)
+        if path is None or not path.is_file():
+            return None
+        status = path.stat()
+        return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+    record = first_seen(file)
+    if record is None:
+        return None
+    path = find(file)
+    if path is not None and not record.is_untouched(path):
+        found = libsvm.text_sha256(path)
+        check_sha256(path, file, found)
+        remember(file, path, found)
+    return [file.file, record.sha256]
 
 
-def _key(wanted: Entry, role: Role, facts: dict[Role, list[str | int]]) -> str:
+def _key(wanted: Entry, role: Role, facts: dict[Role, Facts]) -> str:
     # Stated counts are no part of it: they check the rows and do not change them.
     both = wanted.n_features is None or wanted.positive is None
-    identity = [
+    identity: list[Any] = [
         libsvm.READER_VERSION,
         wanted.name,
         role,
@@ -156,6 +220,12 @@ def _key(wanted: Entry, role: Role, facts: dict[Role, list[str | int]]) -> str:
         wanted.positive,
         facts if both else facts[role],
     ]
+    if wanted.format != "libsvm":
+        identity.append([wanted.format, wanted.scale])
+    if wanted.csv is not None:
+        identity.append(wanted.csv.model_dump())
+    if wanted.positive_chosen:
+        identity.append("positive chosen")
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
     readable = re.sub(r"[^A-Za-z0-9.-]", "_", wanted.name)
     return f"{readable}-{role}-{digest[:16]}"

@@ -130,6 +130,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "m": data.n_samples,
         "d": data.n_features,
         "nnz": data.nnz,
+        "data_bytes": data.nbytes + (run.instance.test.nbytes if run.instance.test else 0),
         "threads": run.threads,
         "contended": run.contended,
         "reference_dual": reference.dual,

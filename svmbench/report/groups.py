@@ -59,9 +59,9 @@ class Group:
         return bool(self.runs["horizon"].notna().any())
 
     @property
-    def C(self) -> float:
-        """1/(λm)."""
-        return float(self.runs["C"].iloc[0])
+    def written_lambda(self) -> str:
+        """λ as tables and plots print it."""
+        return regularisation(self.lam, float(self.runs["C"].iloc[0]))
 
     def column(self, name: str) -> list[float]:
         """A column's values by repeat, nan where there is none."""
@@ -124,11 +124,11 @@ def _state(runs: pd.DataFrame) -> str:
         tightest = min(accuracies, key=lambda column: float(column.removeprefix("seconds_to_")))
         if runs[tightest].notna().any():
             return "converged"
-    states = Counter(state for state in runs["state"] if state != "converged")
+    states = Counter(runs["state"])
     for state in ("time_limit", "skipped"):
         if state in states:
             return state
-    return states.most_common(1)[0][0] if states else SHORT_OF
+    return SHORT_OF if "converged" in states else states.most_common(1)[0][0]
 
 
 def heading(dataset: str, stand_in: bool) -> str:

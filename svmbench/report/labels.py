@@ -80,7 +80,7 @@ def label_ends(
     ends: Sequence[End],
     curves: Sequence[FloatArray],
     obstacles: Sequence[Text] = (),
-) -> None:
+) -> list[Text]:
     """Write each label beside its curve's end, clear of the others and, if possible, of curves.
 
     Parameters
@@ -92,9 +92,14 @@ def label_ends(
         What labels should not cover, in the units of the axes.
     obstacles : sequence of Text
         What they must not cover.
+
+    Returns
+    -------
+    list of Text
+        One label an end.
     """
     if not ends:
-        return
+        return []
     scale = axes.get_figure(root=True).dpi / 72.0  # type: ignore[union-attr]
     frame = axes.get_window_extent()
     tips = axes.transData.transform([(end.x, end.y) for end in ends])
@@ -105,8 +110,10 @@ def label_ends(
         boxes = _boxes(tip, _size(axes, end.label), frame, scale)
         places.append(_Places(tip, boxes, _costs(boxes, tip, frame, tips, inked, scale)))
     chosen = _settle(places, fixed)
-    for end, place, box in zip(ends, places, chosen, strict=True):
+    return [
         _write(axes, end, place.tip, box, scale)
+        for end, place, box in zip(ends, places, chosen, strict=True)
+    ]
 
 
 def _size(axes: Axes, label: str) -> tuple[float, float]:
@@ -272,7 +279,7 @@ def _overlaps(boxes: FloatArray, others: FloatArray) -> FloatArray:
     return shares
 
 
-def _write(axes: Axes, end: End, tip: FloatArray, box: FloatArray, scale: float) -> None:
+def _write(axes: Axes, end: End, tip: FloatArray, box: FloatArray, scale: float) -> Text:
     nearest = _nearest(box, tip)
     arrow = None
     if np.hypot(*(nearest - tip)) > _TIED_FROM * scale:
@@ -285,7 +292,7 @@ def _write(axes: Axes, end: End, tip: FloatArray, box: FloatArray, scale: float)
             "shrinkB": 2.0,
             "relpos": tuple(anchor),
         }
-    axes.annotate(
+    return axes.annotate(
         end.label,
         xy=(end.x, end.y),
         xytext=tuple((box[:2] - tip) / scale),

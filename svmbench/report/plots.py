@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -13,10 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmbench.durable import replacing
+from svmbench.report.groups import Group, group_runs, short
 from svmbench.report.read import Results
-from svmbench.report.groups import Group, group_runs, regularisation, short
+from svmbench.report.svg import with_titles
+from svmbench.statistics import format_value, median
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.text import Text
@@ -72,12 +76,13 @@ class Curve:
 
 
 def write_plots(results: Results) -> list[Path]:
-    """Draw the plots the sweep asks for, as PNG and SVG, one figure a data set and kind.
+    """Draw the plots the sweep asks for, one figure a data set and kind.
 
     Returns
     -------
     list of Path
-        ``plots/DATASET-KIND.png`` and ``.svg``; a stand-in's file says so.
+        ``plots/DATASET-KIND.png``, ``.svg`` and ``.pdf``; a stand-in's file says so. In the
+        SVG each curve has a title, which is shown when the pointer rests on it.
     """
     if not results.plots:
         return []
@@ -92,23 +97,36 @@ def write_plots(results: Results) -> list[Path]:
         for (dataset, stand_in), groups in group_runs(results).items():
             for kind in results.plots:
                 figure = draw(results, dataset, stand_in, groups, kind)
-                written += _save(figure, results.folder / "plots", dataset, stand_in, kind)
+                path = results.folder / "plots" / plot_name(dataset, stand_in, kind)
+                written += _save(figure, path, hover_titles(results, groups, kind))
     return written
 
 
-def _save(figure: Figure, folder: Path, dataset: str, stand_in: bool, kind: str) -> Iterator[Path]:
-    from svmbench.report.style import DPI
-
+def plot_name(dataset: str, stand_in: bool, kind: str) -> str:
+    """Name of a plot's file, without its suffix."""
     name = re.sub(r"[^A-Za-z0-9._+=-]+", "-", dataset)
     name += "-stand-in" if stand_in and "stand-in" not in name else ""
+    return f"{name}-{kind}"
+
+
+def _save(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterator[Path]:
+    from svmbench.report.style import DPI
+
+    # No date in any of them: the same results give the same files.
     for suffix, metadata in (
         ("png", {"Software": "svmbench"}),
         ("svg", {"Creator": "svmbench", "Date": None}),
+        ("pdf", {"Creator": "svmbench", "CreationDate": None}),
     ):
-        path = folder / f"{name}-{kind}.{suffix}"
-        with replacing(path, "wb") as file:
-            figure.savefig(file, format=suffix, dpi=DPI, metadata=metadata)
-        yield path
+        picture = BytesIO()
+        figure.savefig(picture, format=suffix, dpi=DPI, metadata=metadata)
+        content = picture.getvalue()
+        if suffix == "svg":
+            content = with_titles(content.decode(), titles).encode()
+        file_path = path.with_name(f"{path.name}.{suffix}")
+        with replacing(file_path, "wb") as file:
+            file.write(content)
+        yield file_path
 
 
 def draw(
@@ -157,7 +175,8 @@ def draw(
             axes.set_xlabel(caption, labelpad=2)
             axes.set_ylabel(_ordinate(kind) if column == 0 else "")
             axes.set_title(block.title if part == 0 else "", loc="left")
-            _fill(axes, block, part, look, limits, results.thresholds, kind)
+            panel = _panel(number, part)
+            _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
     _caption(figure, dataset, stand_in, groups, kind)
     return figure
 
@@ -186,7 +205,7 @@ class Block:
 def _block(results: Results, groups: Sequence[Group], kind: str) -> Block:
     curves = [_curves(results, groups, abscissa, kind) for abscissa, _ in _ABSCISSAE]
     return Block(
-        title=f"λ = {regularisation(groups[0].lam, float(groups[0].runs['C'].iloc[0]))}",
+        title=f"λ = {groups[0].written_lambda}",
         optimum=groups[0].middle("reference_dual"),
         curves=curves,
         missing=[group.label for group in groups if group.label not in curves[0]],
@@ -216,7 +235,7 @@ def _caption(
         color="#B00000" if stand_in else "black",
     )
     figure.text(left, top - 0.2 / height, what, fontsize=8.5, va="top")
-    most = max(len(group.runs) for group in groups)
+    most = max(len(group.repeats) for group in groups)
     low, high = (f"{100 * q:.0f}" for q in BAND)
     lines = [
         f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
@@ -227,6 +246,9 @@ def _caption(
         else "Grey: the accuracies asked for.",
         "Dot: reached its accuracy; ring: ended by a limit; cross: diverged.",
     ]
+    joined = dict.fromkeys(group.label for group in groups if group.separate_runs)
+    if joined:
+        lines[-1] += " Joined ends of separate runs, one a horizon: " + ", ".join(joined) + "."
     figure.text(
         left,
         0.08 / height,
@@ -236,6 +258,53 @@ def _caption(
         color="#444444",
         linespacing=1.3,
     )
+
+
+# ---------------------------------------------------------------- titles
+
+#: The artists of a curve, all of which show its title.
+_PARTS = ("band", "line", "end", "name")
+
+_FATES = {"reached": "reached its accuracy", "limit": "ended by a limit", "diverged": "diverged"}
+
+
+def _panel(number: int, part: int) -> str:
+    return f"panel-{number}-{part}"
+
+
+def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[str, str]:
+    """What each curve of a figure says of itself, by the ids of its parts in the SVG."""
+    titles: dict[str, str] = {}
+    for number, lam in enumerate(dict.fromkeys(group.lam for group in groups)):
+        members = {group.label: group for group in groups if group.lam == lam}
+        for part, (abscissa, _) in enumerate(_ABSCISSAE):
+            curves = _curves(results, list(members.values()), abscissa, kind)
+            for at, (label, curve) in enumerate(curves.items()):
+                title = _title(members[label], curve, abscissa, kind, results.thresholds)
+                titles |= {f"{_panel(number, part)}-{at}-{name}": title for name in _PARTS}
+    return titles
+
+
+def _title(
+    group: Group, curve: Curve, abscissa: str, kind: str, thresholds: Sequence[float]
+) -> str:
+    unit = "epochs" if abscissa == "epochs" else "seconds"
+    height = "P(w)" if kind == "log-primal" else "accuracy"
+    lines = [
+        f"{group.label}, λ = {group.written_lambda}",
+        f"{height} {_rounded(curve.middle[-1])} after {_rounded(curve.x[-1])} {unit}: "
+        f"{_FATES[curve.fate]}",
+    ]
+    for threshold in thresholds:
+        times = group.column(f"{unit}_to_{threshold!r}")
+        middle = median([math.inf if math.isnan(time) else time for time in times])
+        said = f"{_rounded(middle)} {unit}" if math.isfinite(middle) else "not reached"
+        lines.append(f"ε = {short(threshold)}: {said} (median)")
+    return "\n".join(lines)
+
+
+def _rounded(number: float) -> str:
+    return format_value(float(number), math.nan, math.nan)
 
 
 # ---------------------------------------------------------------- curves
@@ -254,21 +323,30 @@ def _curves(
 
 
 def _traces(results: Results, group: Group, abscissa: str, kind: str) -> list[Trace]:
-    states = dict(zip(group.runs["id"], group.runs["state"], strict=True))
-    points = results.traces[results.traces["id"].isin(list(states))]
+    points = results.traces[results.traces["id"].isin(set(group.runs["id"]))]
+    if group.separate_runs:
+        points = _joined(points, group)
+    states = dict(zip(group.repeats["repeat"], group.repeats["state"], strict=True))
     column = "primal" if kind == "log-primal" else "accuracy"
     # Below the reference's own gap an accuracy is not known, only bounded.
     floor = 0.0 if kind == "log-primal" else max(group.middle("reference_gap"), 1e-16)
     traces = []
-    for run, rows in points.groupby("id", sort=False):
-        ordered = rows.sort_values("point", kind="stable")
+    for repeat, rows in points.groupby("repeat", sort=False):
+        ordered = rows.sort_values(abscissa if group.separate_runs else "point", kind="stable")
         x, y = ordered[abscissa].to_numpy(), ordered[column].to_numpy()
         y = np.maximum(y, floor) if floor > 0 else y
         begun = ordered["epochs"].to_numpy() > 0  # the start is the same for all
         drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)  # what a logarithmic axis can show
         if drawn.any():
-            traces.append(Trace(x[drawn], y[drawn], states[str(run)]))
+            traces.append(Trace(x[drawn], y[drawn], states[repeat]))
     return traces
+
+
+def _joined(points: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The last point of each run that came to its horizon: elsewhere it was not measured."""
+    arrived = group.runs.loc[group.runs["state"] == "converged", "id"]
+    ordered = points.sort_values("point", kind="stable")
+    return ordered[ordered["id"].isin(set(arrived))].groupby("id", sort=False).tail(1)
 
 
 def median_curve(traces: Sequence[Trace]) -> Curve | None:
@@ -355,8 +433,9 @@ def _fill(
     limits: tuple[float, float],
     thresholds: Sequence[float],
     kind: str,
+    panel: str,
 ) -> None:
-    """Draw one panel."""
+    """Draw one panel; ``panel`` begins the names of its curves."""
     curves = block.curves[part]
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -369,9 +448,11 @@ def _fill(
     texts = _rules(axes, block.optimum, thresholds, kind)
     if block.missing and part == 0:
         texts.append(_remark(axes, "no trace: " + ", ".join(block.missing)))
-    for label, curve in curves.items():
-        _draw_curve(axes, curve, look[label])
-    _label(axes, curves, look, texts)
+    for number, (label, curve) in enumerate(curves.items()):
+        _draw_curve(axes, curve, look[label], f"{panel}-{number}")
+    names = _label(axes, curves, look, texts)
+    for number, name in enumerate(names):
+        name.set_gid(f"{panel}-{number}-name")
 
 
 def _remark(axes: Axes, text: str) -> Text:
@@ -437,12 +518,26 @@ def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -
     return [name]
 
 
-def _draw_curve(axes: Axes, curve: Curve, look: Look) -> None:
+def _draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
     if (curve.high > curve.low).any():
         axes.fill_between(
-            curve.x, curve.low, curve.high, color=look.colour, alpha=0.16, linewidth=0, zorder=2
+            curve.x,
+            curve.low,
+            curve.high,
+            color=look.colour,
+            alpha=0.16,
+            linewidth=0,
+            zorder=2,
+            gid=f"{name}-band",
         )
-    axes.plot(curve.x, curve.middle, color=look.colour, linestyle=look.dash, zorder=3)
+    axes.plot(
+        curve.x,
+        curve.middle,
+        color=look.colour,
+        linestyle=look.dash,
+        zorder=3,
+        gid=f"{name}-line",
+    )
     x, y = _tip(axes, curve)
     axes.plot(
         [x],
@@ -454,6 +549,7 @@ def _draw_curve(axes: Axes, curve: Curve, look: Look) -> None:
         markerfacecolor="white" if curve.fate == "limit" else look.colour,
         clip_on=False,
         zorder=4,
+        gid=f"{name}-end",
     )
 
 
@@ -470,12 +566,12 @@ def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:
 
 def _label(
     axes: Axes, curves: dict[str, Curve], look: dict[str, Look], texts: Sequence[Text]
-) -> None:
+) -> list[Text]:
     from svmbench.report.labels import End, label_ends
 
     ends = [End(*_tip(axes, curve), label, look[label].ink) for label, curve in curves.items()]
     drawn = [np.column_stack([curve.x, curve.middle]) for curve in curves.values()]
-    label_ends(axes, ends, drawn, texts)
+    return label_ends(axes, ends, drawn, texts)
 
 
 def _set_ticks(axes: Axes) -> None:

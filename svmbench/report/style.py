@@ -51,6 +51,7 @@ RC: Any = {
     "ytick.minor.width": 0.4,
     "lines.linewidth": 1.2,
     "lines.solid_capstyle": "round",
+    "pdf.fonttype": 42,  # TrueType: printers and journals refuse the default
     "svg.fonttype": "none",  # text stays text: it can be searched, and set in the page's font
     "svg.hashsalt": "svmbench",  # the same figure gives the same file
     "path.simplify_threshold": 0.2,

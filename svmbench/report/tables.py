@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.report.groups import SHORT_OF, Group, group_runs, heading, regularisation, short
+from svmbench.report.groups import SHORT_OF, Group, group_runs, heading, short
 from svmbench.report.notices import notices
 from svmbench.report.read import SCHEMA_VERSION, Results
 from svmbench.statistics import (
@@ -28,6 +28,9 @@ from svmbench.statistics import (
 
 #: What is counted until the accuracy is reached: column of runs.csv and its name in words.
 _MEASURES = {"time": ("seconds_to_", "seconds"), "epochs": ("epochs_to_", "epochs")}
+
+#: Seconds below which the clock of a conversion has seen no work but its own.
+_CONVERSION_FROM = 1e-4
 
 #: States of runs that did not fail but ran into a limit of the sweep.
 _OUT_OF_TIME = ("time_limit", "skipped")
@@ -42,10 +45,16 @@ class Cell:
     text : str
     best : bool
         Printed bold.
+    value : float, optional
+        What the cell is sorted by where a reader can sort; +inf for what was not reached.
+    hint : str
+        More about it, for where there is room.
     """
 
     text: str
     best: bool = False
+    value: float | None = None
+    hint: str = ""
 
 
 @dataclass(frozen=True)
@@ -57,10 +66,13 @@ class Row:
     cells : tuple of Cell
     opens : bool
         Whether a new group (a λ) begins here.
+    label : str
+        Of the solver; empty for a row that is not a solver's.
     """
 
     cells: tuple[Cell, ...]
     opens: bool = False
+    label: str = ""
 
 
 @dataclass(frozen=True)
@@ -152,6 +164,10 @@ class Summary:
     best: bool = False
 
 
+#: For each data set (and whether it is a stand-in) its groups, each with its summaries.
+Summarised = dict[tuple[str, bool], list[tuple[Group, list[Summary]]]]
+
+
 def build_tables(results: Results) -> list[Table]:
     """Build the tables the sweep asks for.
 
@@ -175,35 +191,50 @@ def build_tables(results: Results) -> list[Table]:
 # ---------------------------------------------------------------- time and epochs
 
 
+def summarise(results: Results, kind: str) -> Summarised:
+    """What the runs say about each threshold.
+
+    Parameters
+    ----------
+    results : Results
+    kind : {'time', 'epochs'}
+
+    Returns
+    -------
+    dict
+        By data set and whether it is a stand-in: for each group its summaries, one a
+        threshold.
+    """
+    found: Summarised = {}
+    for key, groups in group_runs(results).items():
+        rows = [
+            [_summary(group, threshold, kind) for threshold in results.thresholds]
+            for group in groups
+        ]
+        found[key] = list(zip(groups, _mark_best(groups, rows), strict=True))
+    return found
+
+
 def _threshold_table(results: Results, kind: str) -> Table:
-    grouped = group_runs(results)
-    summaries = {
-        key: _mark_best(groups, [_summaries(group, results, kind) for group in groups])
-        for key, groups in grouped.items()
-    }
+    summarised = summarise(results, kind)
     unit = _MEASURES[kind][1]
     everything = [
         (group, summary)
-        for key, groups in grouped.items()
-        for group, row in zip(groups, summaries[key], strict=True)
+        for members in summarised.values()
+        for group, row in members
         for summary in row
     ]
     return Table(
         kind=kind,
         title=f"{results.name}: {unit} to relative accuracy ε",
         header=_header(results),
-        warnings=_warnings(results, everything if kind == "time" else ()),
+        warnings=_warnings(results, everything, kind),
         sections=tuple(
-            _threshold_section(results, *key, groups, summaries[key], kind)
-            for key, groups in grouped.items()
+            _threshold_section(results, *key, members, kind) for key, members in summarised.items()
         ),
         notes=tuple(_threshold_notes(kind, everything)),
         records=pd.DataFrame([_threshold_record(*pair, unit) for pair in everything]),
     )
-
-
-def _summaries(group: Group, results: Results, kind: str) -> list[Summary]:
-    return [_summary(group, threshold, kind) for threshold in results.thresholds]
 
 
 def _summary(group: Group, threshold: float, kind: str) -> Summary:
@@ -211,7 +242,7 @@ def _summary(group: Group, threshold: float, kind: str) -> Summary:
     times = group.column(f"{prefix}{threshold!r}")
     samples = tuple(math.inf if math.isnan(time) else time for time in times)
     low, high, coverage = median_interval(samples)
-    states = list(group.runs["state"])
+    states = list(group.repeats["state"])
     spent = group.column("train_seconds" if kind == "time" else "epochs")
     relapses = [
         above
@@ -271,13 +302,15 @@ def _limit(group: Group, samples: Sequence[float], states: Sequence[str]) -> str
         return ""
     counted = Counter("time_limit" if state in _OUT_OF_TIME else state for state in short_of)
     state = counted.most_common(1)[0][0]
-    missed = group.runs[[sample == math.inf for sample in samples]]
+    missed = group.repeats[[sample == math.inf for sample in samples]]
     if state == "time_limit" and not math.isnan(limit := missed["limit_seconds"].min()):
         return f"≥ {short(limit)} s"
     if state == "max_steps" and not math.isnan(limit := missed["max_epochs"].min()):
         return f"≥ {short(limit)} epochs"
     if state == "converged":
         return "stopped before"  # by the solver's own rule or certificate
+    if state == SHORT_OF:
+        return "not reached"
     return state.replace("_", " ")
 
 
@@ -306,41 +339,59 @@ def _threshold_section(
     results: Results,
     dataset: str,
     stand_in: bool,
-    groups: Sequence[Group],
-    summaries: Sequence[Sequence[Summary]],
+    members: Sequence[tuple[Group, Sequence[Summary]]],
     kind: str,
 ) -> Section:
-    unfinished = any(summary.limit for row in summaries for summary in row)
-    columns = ("λ", "solver", *(f"ε = {short(t)}" for t in results.thresholds))
+    groups = [group for group, _ in members]
+    unfinished = any(summary.limit for _, row in members for summary in row)
+    converts = kind == "time" and any(_conversion(group) for group in groups)
+    columns = ["λ", "solver", *(f"ε = {short(t)}" for t in results.thresholds)]
+    columns += ["conversion s"] * converts + ["ε at stop"] * unfinished
     rows = []
-    for group, row, opens in zip(groups, summaries, _opens(groups), strict=True):
-        cells = [*_row_head(group, opens), *(_threshold_cell(s, kind) for s in row)]
+    for (group, row), opens in zip(members, _opens(groups), strict=True):
+        cells = [*_row_head(group, opens), *(_threshold_cell(s) for s in row)]
+        if converts:
+            cells.append(_conversion_cell(_conversion(group)))
         if unfinished:
-            cells.append(Cell(_at_stop(group) if any(s.limit for s in row) else ""))
-        rows.append(Row(tuple(cells), opens))
-    return Section(
-        heading(dataset, stand_in),
-        _facts(groups),
-        (*columns, "ε at stop") if unfinished else columns,
-        tuple(rows),
-    )
+            cells.append(_at_stop(group) if any(s.limit for s in row) else Cell(""))
+        rows.append(Row(tuple(cells), opens, group.label))
+    return Section(heading(dataset, stand_in), _facts(groups), tuple(columns), tuple(rows))
 
 
-def _threshold_cell(summary: Summary, kind: str) -> Cell:
+def _threshold_cell(summary: Summary) -> Cell:
     partly = reached(summary.samples) if summary.limit else ""
     if math.isfinite(summary.median):
         parts = [_with_interval(summary.median, summary.low, summary.high)]
     else:
         parts = [summary.limit]
+    if summary.limit == "not installed":
+        return Cell(summary.limit, value=math.inf)
     if partly and len(summary.samples) > 1:
         parts.append(partly)
     if partly and math.isfinite(summary.ert):
         parts.append(f"ERT {format_value(summary.ert, math.nan, math.nan)}")
-    text = ", ".join(parts)
-    if summary.relapses:
-        above = format_value(summary.last_above_seconds, math.nan, math.nan)
-        text += f" †{above}" if kind == "time" else " †"
-    return Cell(text, summary.best)
+    text = ", ".join(parts) + (" †" if summary.relapses else "")
+    return Cell(text, summary.best, summary.median, _relapse_hint(summary))
+
+
+def _relapse_hint(summary: Summary) -> str:
+    if not summary.relapses:
+        return ""
+    above = format_value(summary.last_above_seconds, math.nan, math.nan)
+    return (
+        f"{summary.relapses} of {len(summary.samples)} runs were above ε again later, "
+        f"last after {above} s (median)"
+    )
+
+
+def _conversion(group: Group) -> float:
+    """Seconds that a peer took to bring the rows into its own format; 0 for no such work."""
+    seconds = group.middle("conversion_seconds")
+    return seconds if seconds >= _CONVERSION_FROM else 0.0
+
+
+def _conversion_cell(seconds: float) -> Cell:
+    return Cell(format_value(seconds, math.nan, math.nan) if seconds else "–", value=seconds)
 
 
 def _with_interval(value: float, low: float, high: float) -> str:
@@ -369,6 +420,8 @@ def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, An
         "relapsed_runs": summary.relapses,
         "last_above_seconds": summary.last_above_seconds,
         "final_accuracy": group.middle("accuracy"),
+        "conversion_seconds": group.middle("conversion_seconds"),
+        "horizons": group.runs["horizon"].nunique() or None,
     }
     return record | _state_counts(group)
 
@@ -403,12 +456,33 @@ def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> 
             "checkpoint."
         )
     if any(summary.relapses for _, summary in everything):
-        last = "; the number is when, in seconds, they last were (median)" if kind == "time" else ""
-        yield f"†: some runs were above ε again after they had first reached it{last}."
+        yield (
+            "†: some runs were above ε again after they had first reached it; "
+            f"last_above_seconds in {kind}.csv is when they last were (median)."
+        )
+    if kind == "time" and any(_conversion(group) for group, _ in everything):
+        yield (
+            "conversion s: bringing the rows into the format of a program from outside, before "
+            "the clock starts (median); –: the solver reads the rows as they are."
+        )
+    yield from _horizon_notes(
+        dict.fromkeys(group.label for group, _ in everything if group.separate_runs)
+    )
     if any(state == "skipped" for group, _ in everything for state in group.runs["state"]):
         yield (
             "Repeats are not made once a repeat of the same cell ran into the time limit; they "
             "count among the n as not reached."
+        )
+
+
+def _horizon_notes(labels: Iterable[str]) -> Iterator[str]:
+    """How to read solvers that are run once for each horizon, if there are any."""
+    if named := ", ".join(labels):
+        yield (
+            f"{named}: the steps depend on where the run is to end, so that each repeat is several "
+            "runs, each measured at its end only. A repeat's value is the least over its runs, as "
+            "if the best horizon were known; the search for it is not in the number. A repeat that "
+            "does not arrive has spent what its longest run took."
         )
 
 
@@ -439,7 +513,7 @@ def _objective_table(results: Results, kind: str) -> Table:
         kind=kind,
         title=f"{results.name}: objective at the stop",
         header=_header(results),
-        warnings=_warnings(results, ()),
+        warnings=_warnings(results, (), kind),
         sections=tuple(_objective_section(*key, groups) for key, groups in grouped.items()),
         notes=tuple(_objective_notes(rows)),
         records=pd.DataFrame([_objective_record(group) for group in rows]),
@@ -450,7 +524,7 @@ def _objective_samples(group: Group, column: str) -> list[float]:
     """A column at the stop: +inf for diverged runs, nothing for runs without a value."""
     return [
         math.inf if state == "diverged" else value
-        for value, state in zip(group.column(column), group.runs["state"], strict=True)
+        for value, state in zip(group.column(column), group.repeats["state"], strict=True)
         if state == "diverged" or not math.isnan(value)
     ]
 
@@ -464,22 +538,22 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
     for group, opens in zip(groups, _opens(groups), strict=True):
         if opens:
             rows.append(Row(_reference_cells(group, len(columns)), opens=True))
-        cells = [*_row_head(group, opens=False), Cell(_primal_text(group))]
-        cells.append(Cell(_spread(_objective_samples(group, "accuracy"))))
-        cells.append(Cell(_spread([100 * e for e in _known(group, "train_error")])))
+        cells = [*_row_head(group, opens=False), _primal_cell(group)]
+        cells.append(_spread(_objective_samples(group, "accuracy")))
+        cells.append(_spread([100 * e for e in _known(group, "train_error")]))
         if tested:
-            cells.append(Cell(_spread([100 * e for e in _known(group, "test_error")])))
+            cells.append(_spread([100 * e for e in _known(group, "test_error")]))
         if certified:
-            cells.append(Cell(_spread(_known(group, "gap"))))
+            cells.append(_spread(_known(group, "gap")))
         cells.append(Cell(_ended(group)))
-        rows.append(Row(tuple(cells)))
+        rows.append(Row(tuple(cells), label=group.label))
     return Section(heading(dataset, stand_in), _facts(groups), tuple(columns), tuple(rows))
 
 
 def _reference_cells(group: Group, width: int) -> tuple[Cell, ...]:
     """The row that opens a λ: the certified interval of its optimum."""
     dual, primal = group.middle("reference_dual"), group.middle("reference_primal")
-    head = (Cell(_lambda(group)), Cell("P* (certified)"))
+    head = (Cell(group.written_lambda), Cell("P* (certified)"))
     known = Cell(f"≥ {dual:.9g}" if math.isnan(primal) else _enclosure(dual, primal))
     gap = group.middle("reference_gap")
     filled = (*head, known, Cell("" if math.isnan(gap) else f"≤ {_rounded_up(gap)}"))
@@ -504,17 +578,17 @@ def _rounded_up(bound: float) -> str:
     return short(float(Decimal(bound).quantize(Decimal(1).scaleb(exponent - 1), ROUND_CEILING)), 2)
 
 
-def _primal_text(group: Group) -> str:
+def _primal_cell(group: Group) -> Cell:
     samples = _objective_samples(group, "primal")
     if not samples:
-        return "–"
-    middle = median(samples)
+        return Cell("–")
+    middle, repeats = median(samples), len(group.repeats)
     if not math.isfinite(middle):
-        return "diverged"
+        return Cell("diverged", value=math.inf)
     text = _digits_apart(middle, group.middle("reference_dual"))
-    return (
-        text if len(samples) == len(group.runs) else f"{text}, {len(samples)} of {len(group.runs)}"
-    )
+    if len(samples) < repeats:
+        text += f", {len(samples)} of {repeats}"
+    return Cell(text, value=middle)
 
 
 def _digits_apart(value: float, other: float) -> str:
@@ -533,15 +607,18 @@ def _known(group: Group, column: str) -> list[float]:
     return [value for value in group.column(column) if not math.isnan(value)]
 
 
-def _spread(samples: Sequence[float]) -> str:
+def _spread(samples: Sequence[float]) -> Cell:
     if not samples:
-        return "–"
-    return _with_interval(median(samples), *median_interval(samples)[:2])
+        return Cell("–")
+    middle = median(samples)
+    return Cell(_with_interval(middle, *median_interval(samples)[:2]), value=middle)
 
 
-def _at_stop(group: Group) -> str:
+def _at_stop(group: Group) -> Cell:
     samples = _objective_samples(group, "accuracy")
-    return format_value(median(samples), math.nan, math.nan) if samples else "–"
+    if not samples:
+        return Cell("–")
+    return Cell(format_value(median(samples), math.nan, math.nan), value=median(samples))
 
 
 def _ended(group: Group) -> str:
@@ -571,7 +648,7 @@ def _objective_record(group: Group) -> dict[str, Any]:
             f"{name}_interval_coverage": coverage,
             f"{name}_runs": len(samples),
         }
-    return record | {"runs": len(group.runs)} | _state_counts(group)
+    return record | {"runs": len(group.repeats)} | _state_counts(group)
 
 
 def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
@@ -590,10 +667,15 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
         yield "A diverged run counts as +∞ in the medians of P and ε."
     if any(_objective_short(group) for group in groups):
         yield "k of n: runs that have an objective at all."
+    if named := ", ".join(dict.fromkeys(group.label for group in groups if group.separate_runs)):
+        yield (
+            f"{named}: each repeat is several runs, one for each horizon; its row shows the most "
+            "accurate of them."
+        )
 
 
 def _objective_short(group: Group) -> bool:
-    return 0 < len(_objective_samples(group, "primal")) < len(group.runs)
+    return 0 < len(_objective_samples(group, "primal")) < len(group.repeats)
 
 
 # ---------------------------------------------------------------- common to all
@@ -603,12 +685,15 @@ def _opens(groups: Sequence[Group]) -> list[bool]:
     return [at == 0 or group.lam != groups[at - 1].lam for at, group in enumerate(groups)]
 
 
-def _lambda(group: Group) -> str:
-    return regularisation(group.lam, float(group.runs["C"].iloc[0]))
-
-
 def _row_head(group: Group, opens: bool) -> tuple[Cell, Cell]:
-    return Cell(_lambda(group) if opens else ""), Cell(group.label)
+    return Cell(group.written_lambda if opens else ""), Cell(group.label)
+
+
+def _warnings(
+    results: Results, everything: Iterable[tuple[Group, Summary]], kind: str
+) -> tuple[str, ...]:
+    found = notices(results, [summary.samples for _, summary in everything])
+    return tuple(notice.text for notice in found if kind == "time" or not notice.of_time)
 
 
 def _record_head(group: Group) -> dict[str, Any]:

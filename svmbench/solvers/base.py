@@ -99,6 +99,10 @@ class Solver(ABC):
     colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters
 
+    #: Whether `advance` returns early, at the moment the method's own rule first holds. Set
+    #: by the harness where that rule is a target, so that it is timed to the point.
+    halts: bool = False
+
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters: Any = parameters if parameters is not None else self.schema()
         self.counters: Counters = Counters()
@@ -151,7 +155,7 @@ class Solver(ABC):
         """Take about ``steps`` more steps (timed), continuing where the last call stopped.
 
         A method whose smallest unit holds several presentations may overshoot by less
-        than one such unit.
+        than one such unit. Returns early when `halts` is set and `stopped` turns true.
         """
 
     @property

@@ -69,8 +69,9 @@ def test_equals_its_twin(name, loss, parameters):
         steps = 1 + problem.data.n_samples // 5
         run.advance(steps)
         plain.advance(steps)
-        if problem.gap(plain.w, plain.alpha) < 1e-14:
-            break  # at the optimum rounding decides what shrinks
+        extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
+        if problem.gap(plain.w, plain.alpha) < 1e-14 or np.min(np.abs(extremes)) < 1e-13:
+            break  # a gradient of rounding's size is a violation or none: it decides what shrinks
         assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
         np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
         np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
@@ -84,7 +85,9 @@ def test_float32_follows_its_twin_for_some_epochs(name, loss):
     for _ in range(4 * problem.data.n_samples):
         run.advance(1)
         plain.advance(1)
-        assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
+        assert progress(run)[2:] == (plain.active, plain.stopped)
+        # A step of single precision's rounding is an update to one of them and none to the other.
+        assert abs(run.counters.updates - plain.updates) <= 1 + 0.01 * plain.presentations
         np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=2e-4)
         np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=2e-4)
 
@@ -140,7 +143,7 @@ def test_shrinking_changes_the_way_and_not_the_end(name, loss):
             least = min(least, run.counters.active)
         ends.append(run.w)
         smallest.append(least)
-    assert smallest[0] < problem.data.n_samples == smallest[1]
+    assert smallest[0] < np.count_nonzero(problem.data.rows.norms2()) == smallest[1]
     np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-4)
 
 
@@ -157,7 +160,7 @@ def test_invariants(problem, loss, seed, shrinking):
         alpha = run.alpha
         assert np.all(alpha >= 0.0)
         assert np.all(alpha <= upper)
-        assert sorted(run._order) == list(range(len(y)))
+        assert sorted(run._order) == np.flatnonzero(np.any(X != 0.0, axis=1)).tolist()
         expected = objective.weights(X, y, problem.lam, alpha)
         size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
         np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-13 * size)
@@ -216,10 +219,8 @@ def test_zero_rows_take_their_best_alpha_at_once(loss, gamma, expected):
         run.advance(problem.data.n_samples)
         assert run.alpha[zero].tolist() == [expected] * np.sum(zero)
     assert not run.w.any()
-    assert run.counters.updates == 4
-    run.advance(40)
-    assert run.counters.updates == 4
-    assert run.counters.nonzeros == 0
+    assert run.counters.presentations == problem.data.n_samples
+    assert run.counters.updates == run.counters.nonzeros == 0
     assert run.stopped
 
 
@@ -242,9 +243,10 @@ def test_arrays_of_other_lengths_are_refused():
     rows = PROBLEMS["overlapping"].data.rows
     order, norms2 = np.arange(50, dtype=np.int32), rows.norms2()
     good = [np.zeros(8), np.zeros(50), order, norms2]
+    long = [np.zeros(9), np.zeros(51), np.zeros(51, dtype=np.int32), np.zeros(51)]
     for k in range(4):
         arrays = list(good)
-        arrays[k] = arrays[k][:-1]
+        arrays[k] = long[k]
         with pytest.raises(ValueError, match="do not belong together"):
             advance_pass(rows, *arrays, ShrinkState(50), 1.0, 0, 1.0, True, 1)
 
@@ -253,3 +255,17 @@ def test_arrays_of_other_lengths_are_refused():
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match="greater than 0"):
         DcdParameters(**bad)
+
+
+def test_told_to_halt_it_returns_when_its_rule_first_holds():
+    problem = PROBLEMS["overlapping"]
+    patient, halting = started(problem, 7), started(problem, 7)
+    halting.halts = True
+    halting.advance(10**6)
+    assert halting.stopped
+    patient.advance(halting.counters.presentations)
+    assert patient.stopped
+    np.testing.assert_array_equal(patient.w, halting.w)
+    patient.advance(100)
+    halting.advance(100)
+    np.testing.assert_array_equal(patient.w, halting.w)

@@ -217,3 +217,15 @@ def test_schedules():
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match="greater than 0"):
         PassParameters(**bad)
+
+
+@pytest.mark.parametrize("solver", [SgdS, SgdM])
+def test_told_to_halt_it_returns_at_the_pass_that_is_certified(solver):
+    problem = ordinary_problems()["overlapping"]
+    run = solver(solver.schema(epsilon=0.1))
+    run.start(problem, 3)
+    run.halts = True
+    run.advance(10**7)
+    assert run.stopped
+    assert run.counters.presentations < 10**7
+    assert problem.primal(run.w) / run.dual() - 1.0 <= 0.1

@@ -27,10 +27,14 @@ class Dcd:
         self.nu, self.u = objective.curvature(loss), objective.upper_bound(loss)
         self.tolerance, self.shrinking, self.restore_after = tolerance, shrinking, restore_after
         self.rng = Generator(seed)
-        self.order = list(range(self.m))
+        empty = ~np.any(X != 0.0, axis=1)
+        self.order = [i for i in range(self.m) if not empty[i]]
         self.rng.shuffle(self.order)
-        self.active, self.position = self.m, 0
+        self.rows = self.active = len(self.order)
+        self.position = 0
         self.alpha, self.w = np.zeros(self.m), np.zeros(X.shape[1])
+        # A row without entries: alpha - nu alpha^2/2 is greatest here.
+        self.alpha[empty] = min(self.u, 1.0 / self.nu) if self.nu else self.u
         self.above, self.below = np.inf, -np.inf  # extremes that shrink
         self.seen = []  # projected gradients of this pass
         self.presentations = self.updates = self.last_whole_pass = 0
@@ -38,6 +42,9 @@ class Dcd:
 
     def advance(self, steps):
         """Visit ``steps`` active rows."""
+        if not self.order:
+            self.presentations, self.stopped = self.presentations + steps, True
+            return
         for _ in range(steps):
             self.visit(self.order[self.position])
             if self.position == self.active:
@@ -48,12 +55,6 @@ class Dcd:
         self.presentations += 1
         x, y, old = self.X[i], self.y[i], self.alpha[i]
         n = np.sum(x**2)
-        if n == 0.0:
-            best = min(self.u, 1.0 / self.nu) if self.nu else self.u
-            self.updates += bool(best != old)
-            self.alpha[i] = best
-            self.position += 1
-            return
         gradient = y * (x @ self.w) - 1.0 + self.nu * old
         at_bottom, at_top = old == 0.0, old == self.u
         outwards = (at_bottom and gradient > self.above) or (at_top and gradient < self.below)
@@ -80,7 +81,7 @@ class Dcd:
         """Judge the pass, choose the rows of the next one, shuffle them."""
         high, low = max(self.seen, default=0.0), min(self.seen, default=0.0)
         within = max(high - low, abs(high), abs(low)) <= self.tolerance
-        if self.active == self.m:
+        if self.active == self.rows:
             self.last_whole_pass = self.presentations
             if within:
                 self.stopped = True
@@ -90,7 +91,7 @@ class Dcd:
             visited = self.presentations - self.last_whole_pass
             restore = within or visited > self.restore_after * self.m
         if restore:
-            self.active = self.m
+            self.active = self.rows
         self.above = high if high > 0.0 and not restore else np.inf
         self.below = low if low < 0.0 and not restore else -np.inf
         self.seen, self.position = [], 0

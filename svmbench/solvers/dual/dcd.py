@@ -8,6 +8,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.dcd import ShrinkState, advance_pass
+from svmbench.kernels.objective import alpha_of_zero_row
 from svmbench.kernels.rng import Generator
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
@@ -43,30 +44,35 @@ class Dcd(Solver):
     summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3 and -s 1)"
     source = "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008"
     losses = LOSSES
-    kernels = ("dcd", "rows", "rng")
+    kernels = ("dcd", "objective", "rows", "rng")
     colour = "#009E73"
     schema = DcdParameters
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0, w = 0 with all rows active."""
+        """Start from alpha = 0, w = 0 with all rows active but those without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
         self._w = np.zeros(data.n_features, dtype=self.parameters.precision)
-        self._alpha = np.zeros(data.n_samples)
-        self._order = np.arange(data.n_samples, dtype=np.int32)
         self._norms2 = data.rows.norms2()
+        # A zero row never moves w: its alpha is what it will be, and passes leave it out.
+        self._alpha = np.zeros(data.n_samples)
+        self._alpha[self._norms2 == 0.0] = alpha_of_zero_row(problem.loss.code, problem.loss.gamma)
+        self._order = np.flatnonzero(self._norms2).astype(np.int32)
         self._tolerance = self.parameters.tolerance
         self._restored_at = 0
         self._stopped = False
-        self.counters = self._state = ShrinkState(data.n_samples)
+        self.counters = self._state = ShrinkState(len(self._order))
         self._rng.shuffle(self._order)
 
     def advance(self, steps: int) -> None:
         """Present ``steps`` active rows."""
         problem, state = self._problem, self._state
         target = state.presentations + steps
-        while state.presentations < target:
+        stopped = self._stopped
+        if not len(self._order):
+            state.presentations, self._stopped = target, True
+        while state.presentations < target and not (self.halts and self._stopped > stopped):
             advance_pass(
                 problem.data.rows,
                 self._w,
@@ -104,12 +110,12 @@ class Dcd(Solver):
 
     def _end_pass(self) -> None:
         state = self._state
-        m = len(self._order)
+        rows, m = len(self._order), len(self._alpha)
         largest, smallest = state.largest, state.smallest
         within = max(largest - smallest, abs(largest), abs(smallest)) <= self._tolerance
-        if state.active == 0 or not math.isfinite(largest):
-            within = True  # nothing but zero rows was active: nothing is violated
-        whole = state.active == m
+        if state.active == 0:
+            within = True  # every row was shrunk: none is left that could be violated
+        whole = state.active == rows
         if whole:
             self._restored_at = state.presentations
         if whole and within:
@@ -117,7 +123,7 @@ class Dcd(Solver):
             self._tolerance *= 0.1
         spent = state.presentations - self._restored_at
         if not whole and (within or spent > self.parameters.restore_after * m):
-            state.active = m
+            state.active = rows
             state.upper, state.lower = math.inf, -math.inf
         else:
             state.upper = largest if largest > 0.0 else math.inf

@@ -69,7 +69,8 @@ class PermutedPasses(Solver):
         """Make ``steps`` presentations, rounded up to a whole row."""
         state = self._state
         target = state.presentations + steps
-        while state.presentations < target:
+        stopped = self._stopped
+        while state.presentations < target and not (self.halts and self._stopped > stopped):
             advance_pass(
                 self._problem.data.rows,
                 self._a,

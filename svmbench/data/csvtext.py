@@ -1,0 +1,216 @@
+"""Reader of delimited text: one example a line, its values in columns.
+
+Each line is rewritten as a line of LIBSVM text for the compiled parser, which rounds
+numbers correctly, counts their digits and leaves out zeros; only when that parser refuses
+something is the line looked at cell by cell, to say which column is wrong.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from svmbench.data.catalogue import Column, Csv
+from svmbench.data.libsvm import ParsedText, feed_text, parse_libsvm
+from svmbench.errors import DataError
+from svmbench.kernels.libsvm import ParseError, Parser
+
+_SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": ""}
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NO_DIGITS = "0"
+
+
+def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> ParsedText:
+    """Read a file of delimited text.
+
+    Parameters
+    ----------
+    path : Path
+        Plain, or compressed with the suffix .xz, .bz2 or .gz.
+    layout : Csv
+    label_path : Path, optional
+        File with one label a line, where ``layout`` names no column of labels.
+
+    Returns
+    -------
+    ParsedText
+        A column for each one that is neither the label nor dropped, in their order.
+
+    Raises
+    ------
+    DataError
+        When a file cannot be read, a line has another number of cells than the first, a
+        cell is no finite number (``FILE:LINE:COLUMN: ...``), or labels and rows are not
+        equally many.
+    """
+    digest = hashlib.sha256()
+    lines = _Lines(path, layout)
+    feed_text(path, digest.update, lines.feed)
+    text = lines.finish(digest.hexdigest())
+    if label_path is None:
+        return text
+    labels = parse_libsvm(label_path)
+    if len(labels.indices) or labels.n_samples != text.n_samples:
+        raise DataError(
+            f"{label_path}: not one label a line for the {text.n_samples} rows of {path.name};"
+            " take both files from one place"
+        )
+    return replace(text, labels=labels.labels, label_path=label_path, label_sha256=labels.sha256)
+
+
+class _Lines:
+    """Delimited text that comes in chunks, on its way to the parser of LIBSVM text."""
+
+    def __init__(self, path: Path, layout: Csv) -> None:
+        self._path = path
+        self._layout = layout
+        self._separator = _SEPARATORS[layout.separator]
+        self._split: Callable[[str], list[str]] = self._plain_cells
+        self._parser = Parser()
+        self._carry = b""
+        self._line = 0
+        self._names: list[str] | None = None  # of the columns, once the first line is known
+        self._label: int | None = None
+        self._kept: list[int] = []
+        self._prefixes: list[str] = []
+
+    def feed(self, chunk: bytes) -> None:
+        """Read the lines that ``chunk`` completes; keep the start of the next one."""
+        whole, newline, rest = (self._carry + chunk).rpartition(b"\n")
+        self._carry = rest
+        if newline:
+            self._read(whole)
+
+    def finish(self, sha256: str) -> ParsedText:
+        """Read the last line if no newline ended it, and hand out the rows."""
+        if self._carry:
+            self._read(self._carry)
+        labels, indptr, indices, values = self._parser.finish()
+        if len(labels) == 0:
+            raise DataError(f"{self._path}: no rows; a data set needs at least one")
+        return ParsedText(
+            path=self._path,
+            sha256=sha256,
+            labels=labels,
+            indptr=indptr,
+            indices=indices,
+            values=values,
+            max_index=len(self._kept),
+            significant_digits=self._parser.significant_digits,
+            zeros=self._parser.zeros,
+        )
+
+    def _read(self, content: bytes) -> None:
+        numbered = list(self._rows(content))
+        out = "".join([line for _, _, line in numbered])
+        before = self._parser.lines
+        try:
+            self._parser.feed(out.encode())
+        except ParseError as error:
+            number, line, _ = numbered[error.line - before - 1]
+            raise self._explain(number, line) from None
+
+    def _rows(self, content: bytes) -> Iterator[tuple[int, str, str]]:
+        """Number of each line in the file, the line, and what it is as LIBSVM text."""
+        for raw in content.split(b"\n"):
+            self._line += 1
+            try:
+                line = raw.decode().removesuffix("\r")
+            except UnicodeDecodeError as error:
+                raise self._fault(
+                    self._line, error.start + 1, "not UTF-8; save it as such"
+                ) from None
+            if self._line == 1:
+                line = line.removeprefix("\ufeff")  # the mark that some programs put first
+            if not line or line.isspace():
+                continue
+            cells = self._quoted_cells(line) if '"' in line else self._split(line)
+            if self._names is None:
+                self._begin(cells)
+                if self._layout.header:
+                    continue
+            if len(cells) != len(self._names or ()) or ":" in line or "#" in line:
+                raise self._explain(self._line, line)
+            label = _NO_DIGITS if self._label is None else cells[self._label]
+            pairs = [
+                f" {place}:{cells[column]}" for place, column in enumerate(self._kept, start=1)
+            ]
+            yield self._line, line, f"{label}{''.join(pairs)}\n"
+
+    def _plain_cells(self, line: str) -> list[str]:
+        if not self._separator:
+            return line.split()
+        cells = line.split(self._separator)
+        return [cell.strip() for cell in cells] if " " in line else cells
+
+    def _quoted_cells(self, line: str) -> list[str]:
+        if not self._separator:
+            return [cell.strip('"') for cell in line.split()]
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=self._separator))]
+
+    def _begin(self, cells: list[str]) -> None:
+        """Find the columns of the layout in the first line."""
+        header = self._layout.header
+        self._names = cells if header else [str(i) for i in range(1, len(cells) + 1)]
+        if self._layout.label is not None:
+            self._label = self._column(self._layout.label)
+        left_out = {self._label, *map(self._column, self._layout.drop)}
+        self._kept = [i for i in range(len(cells)) if i not in left_out]
+        if not self._kept:
+            raise self._fault(self._line, 1, "no column is left; correct 'label' and 'drop'")
+
+    def _column(self, wanted: Column) -> int:
+        names = self._names or []
+        if isinstance(wanted, int):
+            if wanted <= len(names):
+                return wanted - 1
+        elif self._layout.header and wanted in names:
+            return names.index(wanted)
+        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        raise self._fault(
+            self._line, 1, f"no column {wanted!r} among {shown}; correct the description"
+        )
+
+    def _explain(self, number: int, line: str) -> DataError:
+        """What is wrong with a line that was refused, and where."""
+        cells = self._quoted_cells(line) if '"' in line else self._split(line)
+        names: Sequence[str] = self._names or ()
+        if len(cells) != len(names):
+            extra = min(len(cells), len(names))
+            return self._fault(
+                number,
+                self._position(line, extra),
+                f"{len(cells)} cells, not the {len(names)} of the first line; correct the line",
+            )
+        for column in sorted({*self._kept, *([] if self._label is None else [self._label])}):
+            cell = cells[column]
+            if _NUMBER.fullmatch(cell) and float(cell) not in (float("inf"), -float("inf")):
+                continue
+            what = "label" if column == self._label else "value"
+            wrong = f"{what} '{cell[:40]}'" if cell else f"no {what}"
+            return self._fault(
+                number,
+                self._position(line, column),
+                f"{wrong} in column {names[column]}; write a finite decimal number, or drop the"
+                " column or the row",
+            )
+        return self._fault(number, 1, "':' or '#' in a line of numbers; remove it")
+
+    def _position(self, line: str, column: int) -> int:
+        """Where the cell begins in its line, from 1; after the last one, the line's end."""
+        if not self._separator:
+            starts = [found.start() + 1 for found in re.finditer(r"\S+", line)]
+        else:
+            starts, quoted = [1], False
+            for place, character in enumerate(line):
+                quoted ^= character == '"'
+                if character == self._separator and not quoted:
+                    starts.append(place + 2)
+        return starts[column] if column < len(starts) else len(line) + 1
+
+    def _fault(self, line: int, column: int, message: str) -> DataError:
+        return DataError(f"{self._path}:{line}:{column}: {message}")

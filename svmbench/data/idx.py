@@ -1,0 +1,108 @@
+"""Reader of IDX files, the format of MNIST: images in one file, their labels in another.
+
+An IDX file is a head of big-endian numbers (two zero bytes, the kind of the entries, the
+number of dimensions, the dimensions) and the entries, the last dimension fastest. Only
+unsigned bytes are read, the one kind that image sets use.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from pathlib import Path
+
+import numpy as np
+
+from svmbench.data.dataset import Array
+from svmbench.data.libsvm import ParsedText, feed_text
+from svmbench.errors import DataError
+
+UNSIGNED_BYTE = 0x08
+
+DIGITS = 3
+"""Decimal digits of an unsigned byte: float32 holds them, scaled or not, to all their worth."""
+
+
+def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> ParsedText:
+    """Read images and their labels.
+
+    Parameters
+    ----------
+    path : Path
+        IDX file of unsigned bytes, its first dimension the rows; plain, or compressed with
+        the suffix .xz, .bz2 or .gz.
+    label_path : Path
+        IDX file of as many unsigned bytes, in one dimension.
+    scale : float, optional
+        What the entries are multiplied by; by default they stay whole numbers.
+
+    Returns
+    -------
+    ParsedText
+        A column for each place in an image, row after row; those that are zero everywhere
+        are columns too. Entries count as three digits, scaled or not, and so are stored in
+        single precision, whose rounding of a scaled entry (6e-8 of it) lies far below the
+        step of the entries themselves (1/255 of the largest).
+
+    Raises
+    ------
+    DataError
+        When a file cannot be read, is not IDX of unsigned bytes, is cut short, or the two
+        do not belong together.
+    """
+    images, sha256 = _read(path)
+    labels, label_sha256 = _read(label_path)
+    if images.ndim < 2:
+        raise DataError(f"{path}: {images.ndim} dimension; rows and columns are needed")
+    if labels.ndim != 1:
+        raise DataError(f"{label_path}: {labels.ndim} dimensions; labels have one")
+    if len(labels) != len(images):
+        raise DataError(
+            f"{label_path}: {len(labels)} labels for the {len(images)} rows of {path.name};"
+            " take both files from one place"
+        )
+    if len(images) == 0:
+        raise DataError(f"{path}: no rows; a data set needs at least one")
+    rows = images.reshape(len(images), -1)
+    flat = rows.reshape(-1)
+    places = np.flatnonzero(flat)
+    counts = np.count_nonzero(rows, axis=1)
+    values = flat[places].astype(np.float64)
+    if scale is not None:
+        values *= scale
+    return ParsedText(
+        path=path,
+        sha256=sha256,
+        labels=labels.astype(np.float64),
+        indptr=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        indices=(places % rows.shape[1]).astype(np.int32),
+        values=values,
+        max_index=rows.shape[1],
+        significant_digits=DIGITS,
+        zeros=0,
+        label_path=label_path,
+        label_sha256=label_sha256,
+    )
+
+
+def _read(path: Path) -> tuple[Array, str]:
+    """Entries of an IDX file and the hash of its bytes."""
+    digest = hashlib.sha256()
+    content = bytearray()
+    feed_text(path, digest.update, content.extend)
+    start = 4 + 4 * content[3] if len(content) >= 4 else 4
+    if len(content) < start or content[:2] != b"\0\0" or start == 4:
+        raise DataError(f"{path}: byte 0: not the head of an IDX file; fetch it again")
+    if content[2] != UNSIGNED_BYTE:
+        raise DataError(
+            f"{path}: byte 2: entries of kind {content[2]:#04x}; only unsigned bytes"
+            f" ({UNSIGNED_BYTE:#04x}) are read: convert it to LIBSVM text"
+        )
+    shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
+    expected = start + math.prod(shape)
+    if len(content) != expected:
+        raise DataError(
+            f"{path}: {len(content)} bytes, not the {expected} that its head announces;"
+            " fetch it again"
+        )
+    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape), digest.hexdigest()

@@ -1,0 +1,240 @@
+"""What makes the numbers of a results folder less trustworthy, in words."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from svmbench.report.groups import ROW, regularisation, short
+from svmbench.report.read import Results
+from svmbench.statistics import OUTLIER_FACTOR, outliers
+
+#: States of runs that say nothing against the solver or the machine.
+_WELL = ("converged", "max_steps", "time_limit", "skipped", "not_installed")
+
+#: Involuntary switches a second of training from which a run counts as disturbed: each can
+#: cost a time slice of some milliseconds, so that this many are some per cent of the time.
+#: Fewer than `_FEW_SWITCHES` in all are an accident, however short the run.
+_MANY_SWITCHES = 20.0
+_FEW_SWITCHES = 5
+
+#: Load at the start of a run that is the sweep's own: its threads, and the run before it.
+_OWN_LOAD = 1.0
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One warning.
+
+    Parameters
+    ----------
+    text : str
+        A sentence.
+    details : tuple of str
+        Which runs it concerns.
+    of_time : bool
+        Whether it makes times doubtful and nothing else.
+    """
+
+    text: str
+    details: tuple[str, ...] = ()
+    of_time: bool = False
+
+
+def notices(results: Results, samples: Iterable[Sequence[float]]) -> list[Notice]:
+    """Collect what a reader has to know before the numbers.
+
+    Parameters
+    ----------
+    results : Results
+    samples : iterable of sequence of float
+        The times to each threshold by repeat, +inf where it was not reached.
+    """
+    runs = results.runs
+    return [
+        *_stand_ins(runs),
+        *_contended(runs),
+        *_unfinished(results),
+        *_unwell(runs),
+        *_not_installed(runs),
+        *_killed(runs),
+        *_skipped(runs),
+        *_references(results),
+        *_noise(samples),
+        *_switches(runs),
+        *_load(results),
+    ]
+
+
+def _stand_ins(runs: pd.DataFrame) -> Iterator[Notice]:
+    if names := list(dict.fromkeys(runs.loc[runs["stand_in"], "dataset"])):
+        yield Notice(
+            f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
+            "not the data set itself."
+        )
+
+
+def _contended(runs: pd.DataFrame) -> Iterator[Notice]:
+    if contended := int(runs["contended"].sum()):
+        yield Notice(
+            f"{contended} of {len(runs)} runs shared the machine with others (contended): their "
+            "times are not comparable."
+        )
+
+
+def _unfinished(results: Results) -> Iterator[Notice]:
+    repeats = results.runs.groupby(list(ROW))["repeat"].nunique()
+    short_of = int((repeats < results.repeats).sum())
+    if short_of and results.repeats > 1:
+        yield Notice(
+            f"The sweep is not finished: {short_of} of {len(repeats)} rows have fewer than "
+            f"{results.repeats} repeats."
+        )
+
+
+def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
+    ill = runs[~runs["state"].isin(_WELL)]
+    if not ill.empty:
+        ends = ", ".join(
+            f"{n} {state.replace('_', ' ')}" for state, n in Counter(ill["state"]).most_common()
+        )
+        yield Notice(
+            f"{len(ill)} of {len(runs)} runs did not end well: {ends}.",
+            tuple(_described(ill, ["state", "reason"])),
+        )
+
+
+def _not_installed(runs: pd.DataFrame) -> Iterator[Notice]:
+    if labels := list(dict.fromkeys(runs.loc[runs["state"] == "not_installed", "label"])):
+        yield Notice(f"Not installed, and so not measured: {', '.join(labels)}.")
+
+
+def _killed(runs: pd.DataFrame) -> Iterator[Notice]:
+    """Runs stopped from outside at a limit: their traces end before it."""
+    killed = runs[(runs["state"] == "time_limit") & (runs["reason"] != "")]
+    if not killed.empty:
+        yield Notice(
+            f"{len(killed)} of {len(runs)} runs had to be killed: their last checkpoint lies "
+            "before the limit.",
+            tuple(_described(killed, ["reason"])),
+        )
+
+
+def _skipped(runs: pd.DataFrame) -> Iterator[Notice]:
+    skipped = runs[runs["state"] == "skipped"]
+    if not skipped.empty:
+        yield Notice(
+            f"{len(skipped)} of {len(runs)} runs were not made, because a repeat of the same cell "
+            "had run into the time limit.",
+            tuple(_described(skipped, [])),
+        )
+
+
+def _described(runs: pd.DataFrame, why: list[str]) -> Iterator[str]:
+    """A line for each data set, label and cause: how many runs, and at which λ."""
+    for key, members in runs.groupby(["dataset", "label", *why], sort=False):
+        dataset, label, *causes = key
+        lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
+        named = ", ".join(regularisation(lam, C) for lam, C in lambdas.itertuples(index=False))
+        cause = ": ".join(
+            str(cause).replace("_", " ", at == 0) for at, cause in enumerate(causes) if cause
+        )
+        count = f"{len(members)} run{'' if len(members) == 1 else 's'}"
+        yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
+
+
+def _references(results: Results) -> Iterator[Notice]:
+    """Certified optima with a larger gap than was asked for, or without a relative one."""
+    asked = reference_gap_asked(results)
+    problems = results.runs.drop_duplicates(["dataset", "stand_in", "lambda"])
+    wide, absolute = [], []
+    for row in problems.to_dict("records"):
+        place = f"{row['dataset']}, λ = {regularisation(row['lambda'], row['C'])}"
+        if row["reference_dual"] <= 0:
+            absolute.append(place)
+        elif asked is not None and not row["reference_gap"] <= asked:
+            known = not math.isnan(row["reference_gap"])
+            wide.append(f"{place}: {short(row['reference_gap'], 2) if known else 'no finite gap'}")
+    if wide and asked is not None:
+        yield Notice(
+            f"{len(wide)} of {len(problems)} references did not come to the relative gap of "
+            f"{short(asked)} that was asked for: accuracies near it are only bounded.",
+            tuple(wide),
+        )
+    if absolute:
+        yield Notice(
+            "The certified lower bound is 0 for some problems: accuracy there is absolute.",
+            tuple(absolute),
+        )
+
+
+def reference_gap_asked(results: Results) -> float | None:
+    """The relative gap the sweep asks of its references; None if that is not recorded."""
+    reference = results.config.get("reference")
+    gap = reference.get("gap") if isinstance(reference, dict) else None
+    if isinstance(gap, int | float) and gap > 0:
+        return float(gap)
+    return min(results.thresholds) / 100 if results.thresholds else None
+
+
+def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:
+    """Cells with a run far above the median, and how many of those runs came first."""
+    cells = noisy = first = 0
+    for times in samples:
+        if sum(map(math.isfinite, times)) < 3:
+            continue
+        cells += 1
+        slow = outliers(times)
+        noisy += bool(slow)
+        first += bool(slow) and slow[0] == 0
+    if noisy:
+        yield Notice(
+            f"{noisy} of {cells} times come with a run above {OUTLIER_FACTOR:g} × their median; "
+            f"in {first} of them it is the first repeat. All samples are kept.",
+            of_time=True,
+        )
+
+
+def _switches(runs: pd.DataFrame) -> Iterator[Notice]:
+    counted = runs[runs["involuntary_switches"].notna()]
+    disturbed = counted[
+        (counted["involuntary_switches"] >= _FEW_SWITCHES)
+        & (counted["involuntary_switches"] > _MANY_SWITCHES * counted["train_seconds"])
+    ]
+    if not disturbed.empty:
+        worst = (disturbed["involuntary_switches"] / disturbed["train_seconds"]).max()
+        yield Notice(
+            f"{len(disturbed)} of {len(counted)} runs lost the processor to others more than "
+            f"{_MANY_SWITCHES:g} times a second of training (at worst {short(worst, 2)} times).",
+            of_time=True,
+        )
+
+
+def _load(results: Results) -> Iterator[Notice]:
+    runs = results.runs[results.runs["load_average"].notna()]
+    if runs.empty:
+        yield from _load_of_sweep(results)
+        return
+    busy = runs[runs["load_average"] > runs["threads"] + _OWN_LOAD]
+    if not busy.empty:
+        yield Notice(
+            f"{len(busy)} of {len(runs)} runs began at a load average above their threads + "
+            f"{_OWN_LOAD:g} (at worst {short(busy['load_average'].max(), 2)}): the machine was "
+            "busy with other things.",
+            of_time=True,
+        )
+
+
+def _load_of_sweep(results: Results) -> Iterator[Notice]:
+    """From the environment's record, for results that have none of single runs."""
+    loads = results.environment.get("load_average")
+    load = loads[0] if isinstance(loads, list) and loads else 0.0
+    if load > _OWN_LOAD:
+        yield Notice(
+            f"The machine was busy when the sweep began: load average {short(load, 2)}.",
+            of_time=True,
+        )
