@@ -108,6 +108,7 @@ setup(
     ],
     package_data={
         "svmbench": ["py.typed"],
+        "svmbench.report": ["templates/*"],
         "svmbench.kernels": ["*.pxd"],
         "svmbench.configs": ["*.yaml"],
         "svmbench.datasets": ["*.yaml"],

@@ -14,7 +14,8 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom, t as student  # type: ignore[import-untyped]
+from scipy.stats import binom  # type: ignore[import-untyped]
+from scipy.stats import t as student
 
 FloatArray = NDArray[np.float64]
 

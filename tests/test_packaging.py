@@ -85,7 +85,7 @@ def test_the_wheel_holds_configurations_data_and_kernels(wheel):
         "svmbench/py.typed",
         "svmbench/configs/smoke.yaml",
         "svmbench/datasets/adult.yaml",
-        "svmbench/datasets/tiny/sparse.libsvm",
+        "svmbench/datasets/tiny/tiny-sparse.libsvm",
         "svmbench/kernels/rows.pxd",
     } <= names
     for source in ROOT.glob("kernels/*.pyx"):

@@ -177,7 +177,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
 
 def _parts(entry: Entry) -> dict[str, DataFile]:
     """All raw files, by role."""
-    found = {}
+    found: dict[str, DataFile] = {}
     for role, file in entry.files.items():
         found[role] = file
         if file.label_file is not None:
@@ -206,9 +206,9 @@ def _state(entry: Entry) -> tuple[str, str]:
     stated = [part.bytes for part in _parts(entry).values() if part.bytes is not None]
     size = "?"
     if len(here) == len(paths):
-        size = _megabytes(sum(path.stat().st_size for path in here))
+        size = _bytes(sum(path.stat().st_size for path in here))
     elif len(stated) == len(paths):
-        size = _megabytes(sum(stated))
+        size = _bytes(sum(stated))
     if entry.train.path is not None:
         state = "with svmbench"
     elif set(_cached(entry)) == set(entry.files):
@@ -261,7 +261,7 @@ def _shape(shape: Shape) -> str:
         if shape.nnz_row is not None
         else f"{_percent(shape.fraction)} of the entries"
     )
-    columns = shape.columns.law
+    columns: str = shape.columns.law
     if columns == "zipf":
         columns += f" with exponent {shape.columns.exponent:g}"
     return ", ".join(
@@ -279,8 +279,8 @@ def _percent(fraction: float) -> str:
     return f"{100 * fraction:.2g} %" if fraction < 0.995 else f"{100 * fraction:.0f} %"
 
 
-def _megabytes(size: int) -> str:
-    return f"{size / 1e6:,.1f} MB"
+def _bytes(size: int) -> str:
+    return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"
 
 
 def _count(number: int | None) -> str:

@@ -93,6 +93,7 @@ def dump_sweep(sweep: Sweep) -> str:
 
 
 def _shortest(spec: dict[str, Any]) -> Any:
+    spec = {key: value for key, value in spec.items() if value != []}
     return spec["name"] if set(spec) == {"name"} else spec
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -16,33 +16,24 @@ from pydantic import (
     Field,
     Strict,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from svmbench.config.document import Loc, short
+from svmbench.config.refusal import refuse as _refuse
+from svmbench.config.steps import STEP_MODELS, Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import plain_name
+from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.registry import find_solver
 
 # --- what fields hold --------------------------------------------------------------
-
-
-def _refuse(message: str, *loc: str | int, value: Any = None) -> NoReturn:
-    """Raise a validation error placed at ``loc`` below the value being validated.
-
-    A message that begins with "Input" is completed with the key's name and the value.
-    """
-    error = PydanticCustomError("refused", "{message}", {"message": message})
-    detail = InitErrorDetails(type=error, loc=loc, input=value)
-    raise ValidationError.from_exception_data("sweep", [detail])
 
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -157,7 +148,7 @@ Weights = Annotated[
 
 
 class DatasetSpec(_Model):
-    """A data set of the catalogue, or the user's own LIBSVM files."""
+    """A data set of the catalogue, or the user's own LIBSVM files, and what is made of it."""
 
     name: Title | None = Field(
         default=None, description="Name in the catalogue; with a path, what to call its rows."
@@ -165,7 +156,11 @@ class DatasetSpec(_Model):
     path: Path | None = Field(
         default=None, description="LIBSVM file of the training rows; relative to the configuration."
     )
-    test: Path | None = Field(default=None, description="LIBSVM file of the test rows.")
+    test: Path | int | float | None = Field(
+        default=None,
+        description="LIBSVM file of the test rows; or a part of the rows, as a fraction or a "
+        "number, to be set apart for the test after all transforms.",
+    )
     positive: (
         Annotated[
             tuple[Real, ...],
@@ -178,53 +173,100 @@ class DatasetSpec(_Model):
     features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
         default=None, description="Number of features; the largest index in the files unless set."
     )
+    transforms: tuple[Step, ...] = Field(
+        default=(), description="What is done to the rows, in this order."
+    )
+    bias: Positive | None = Field(
+        default=None, description="Value of one more feature, the last, in every row."
+    )
+    given_label: Annotated[Text, Field(max_length=100)] | None = Field(
+        default=None,
+        alias="label",
+        description="Name of its rows in the results; made from the rest unless set.",
+    )
 
     @field_validator("path", "test", mode="before")
     @classmethod
     def _beside(cls, value: Any, info: ValidationInfo) -> Any:
-        if not isinstance(value, str):
-            return value
-        if not value or not value.isprintable():
-            _refuse("Input should be the name of a file", value=value)
-        return Path((info.context or {}).get("folder", "."), value).absolute()
+        if isinstance(value, str):
+            if not value or not value.isprintable():
+                _refuse("Input should be the name of a file", value=value)
+            return Path((info.context or {}).get("folder", "."), value).absolute()
+        if info.field_name == "test" and not (value is None or is_size(value)):
+            _refuse(
+                "Input should be the name of a file, or a part of the rows: "
+                "a fraction between 0 and 1, or a whole number",
+                value=value,
+            )
+        return value
 
     @model_validator(mode="after")
     def _either(self) -> DatasetSpec:
         known = catalogue.names()
         if self.path is not None:
-            if self.label in known:
-                _refuse(f"{self.label!r} is a set of the catalogue; set another name", "name")
-            return self
-        if self.name is None:
+            if self._plain_label in known:
+                _refuse(
+                    f"{self._plain_label!r} is a set of the catalogue; set another name", "name"
+                )
+        elif self.name is None:
             _refuse("neither name nor path; write a data set's name, or {path: FILE}")
-        if self.name not in known:
+        elif self.name not in known:
             hint = f"{nearest(self.name, known)} (a file of your own: {{path: FILE}})"
             _refuse(f"unknown data set {self.name!r}; {hint}", "name")
-        for key in ("test", "positive", "features"):
-            if getattr(self, key) is not None:
-                _refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
+        else:
+            for key, given in (("test", isinstance(self.test, Path)), ("features", self.features)):
+                if given:
+                    _refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
+        if self.given_label != self.name and self.given_label in known:
+            _refuse(f"{self.given_label!r} is another set of the catalogue; set another", "label")
         return self
 
     @property
+    def chain(self) -> tuple[Transform, ...]:
+        """All transforms in order, those that have keys of their own at the end."""
+        chain = self.transforms
+        if self.bias is not None:
+            chain = (*chain, Bias(rho=self.bias))
+        if isinstance(self.test, int | float):
+            chain = (*chain, Split(test=self.test))
+        return chain
+
+    @property
     def label(self) -> str:
-        """The name its results bear: its own, or its file's."""
+        """The name its results bear: given, or its own or its file's and what is done to it."""
+        if self.given_label is not None:
+            return self.given_label
+        chosen = "" if self.path or not self.positive else f"+positive{_numbers(self.positive)}"
+        return self._plain_label + chosen + suffix(self.chain)
+
+    @property
+    def _plain_label(self) -> str:
         if self.name is not None:
             return self.name
         assert self.path is not None
         return plain_name(self.path).removesuffix(".libsvm") or self.path.name
 
     @property
-    def source(self) -> str | OwnFiles:
+    def source(self) -> str | OwnFiles | Derived:
         """What `svmbench.data.load.load` takes."""
-        if self.path is None:
-            return self.label
-        return OwnFiles(
-            path=self.path,
-            test=self.test,
-            n_features=self.features,
-            positive=self.positive,
-            name=self.label,
-        )
+        source: str | OwnFiles | dict[str, Any] = self._plain_label
+        if self.path is not None:
+            source = OwnFiles(
+                path=self.path,
+                test=self.test if isinstance(self.test, Path) else None,
+                n_features=self.features,
+                positive=self.positive,
+                name=self._plain_label,
+            )
+        elif self.positive is not None:
+            source = {"name": self._plain_label, "positive": self.positive}
+        if isinstance(source, dict) or self.chain or self.label != self._plain_label:
+            return Derived(source, self.chain, self.label)
+        return source
+
+
+def _numbers(values: tuple[float, ...]) -> str:
+    return "".join(f"-{value:g}" for value in values)
 
 
 LossName = Literal["hinge", "squared-hinge", "smoothed-hinge"]
@@ -421,7 +463,7 @@ class Sweep(_Model):
     def _one_of_each(cls, specs: tuple[DatasetSpec, ...]) -> tuple[DatasetSpec, ...]:
         for i, spec in enumerate(specs):
             if spec.label in [other.label for other in specs[:i]]:
-                _refuse(f"a second data set {spec.label!r}; drop it or give it a name", i)
+                _refuse(f"a second data set {spec.label!r}; drop it or give it a label", i)
         return specs
 
     @field_validator("solvers")
@@ -485,6 +527,7 @@ def keys_at(loc: Loc) -> list[str]:
 _MODELS: dict[tuple[str, ...], type[BaseModel]] = {
     (): Sweep,
     ("datasets", ""): DatasetSpec,
+    **{("datasets", "", "transforms", "", *place): model for place, model in STEP_MODELS.items()},
     ("loss",): LossSpec,
     ("lambda",): Grid,
     ("lambda", "logspace"): Logspace,

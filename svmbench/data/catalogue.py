@@ -157,6 +157,9 @@ class Shape(_Model):
         Fraction of rows labelled +1.
     noise : float
         Fraction of labels flipped.
+    margin_noise : float
+        Noise added to the score before its sign is the label, in standard deviations of
+        the score: the classes overlap most where the score is small.
     conditioning : float
         Spread of the columns' scales, in decades.
     seed : int
@@ -172,6 +175,7 @@ class Shape(_Model):
     unit_norm: bool = False
     positives: Fraction = 0.5
     noise: float = Field(default=0.0, ge=0, le=0.5)
+    margin_noise: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     conditioning: float = Field(default=0.0, ge=0)
     seed: int = Field(default=1, ge=0)
 

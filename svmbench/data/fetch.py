@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ftplib
 import os
 import secrets
 import sys
@@ -117,7 +118,7 @@ def download(url: str, wanted: DataFile) -> Path:
         partial.replace(target)
     except DataError as error:
         raise DataError(str(error).replace(str(partial), url)) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, ftplib.Error) as error:
         raise DataError(f"{url}: {_short(error)}") from None
     finally:
         partial.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, NoReturn, Self
@@ -42,6 +42,7 @@ from pydantic import (
     model_validator,
 )
 
+from svmbench.data.catalogue import Entry, OwnFiles
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.storage import FLOAT32_DIGITS, compact
 from svmbench.errors import DataError
@@ -58,14 +59,25 @@ _TINY32 = float(np.finfo(np.float32).tiny)
 
 Pair = tuple[Dataset, Dataset | None]
 
+
 # --- what their parameters hold ----------------------------------------------------
 
 
+def is_size(value: Any) -> bool:
+    """Whether it is a part of the rows: a fraction between 0 and 1, or how many."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value >= 1 if isinstance(value, int) else 0.0 < value < 1.0
+
+
 def _size(value: Any) -> Any:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if number and (value >= 1 if isinstance(value, int) else 0.0 < value < 1.0):
+    if is_size(value):
         return value
     raise ValueError("Input should be a fraction between 0 and 1, or a whole number of rows")
+
+
+def _as_columns(value: Any) -> Any:
+    return (value,) if isinstance(value, int) else value
 
 
 def _columns(values: tuple[int, ...]) -> tuple[int, ...]:
@@ -85,9 +97,11 @@ Size = Annotated[
 
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 Row = Annotated[int, Strict(), Field(ge=0)]
+Column = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
 Columns = Annotated[
-    tuple[Annotated[int, Strict(), Field(ge=1, lt=1 << 31)], ...],
+    tuple[Column, ...],
     Field(min_length=1),
+    BeforeValidator(_as_columns, json_schema_input_type=Column | list[Column]),
     AfterValidator(_columns),
 ]
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
@@ -511,7 +525,7 @@ class Bias(Transform):
             ends = np.cumsum(block.lengths)
             return (
                 block.lengths + 1,
-                np.insert(block.columns, ends, d),
+                np.insert(block.columns.astype(np.int32), ends, d),
                 np.insert(block.values, ends, self.rho),
             )
 
@@ -530,6 +544,25 @@ TRANSFORMS: dict[str, type[Transform]] = {
 
 
 # --- a chain of them ---------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A data set made of another.
+
+    Parameters
+    ----------
+    source : str, mapping, OwnFiles or Entry
+        The other, as `svmbench.data.catalogue.resolve` takes it.
+    transforms : tuple of Transform
+        What is done to it, in order; there may be none.
+    name : str
+        What the result is called.
+    """
+
+    source: str | Mapping[str, Any] | OwnFiles | Entry
+    transforms: tuple[Transform, ...]
+    name: str
 
 
 def apply_transforms(
@@ -583,7 +616,7 @@ def _words(plain: Any) -> Iterator[str]:
         for value in plain:
             yield from _words(value)
     else:
-        yield str(plain)
+        yield plain if isinstance(plain, str) else f"{plain:.12g}"
 
 
 def _noted(data: Dataset, note: str) -> Dataset:

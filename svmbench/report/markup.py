@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from svmbench.report.tables import Cell, Row, Section, Table
 
@@ -31,14 +32,17 @@ _TEX = {
 }
 _TEXT_COLUMNS = 2
 
+#: Characters of a Markdown table's row beyond which it would be broken in a terminal.
+_WIDEST = 120
+
 
 def to_markdown(table: Table) -> str:
     """The table as Markdown whose columns also line up in a terminal."""
-    parts = [f"# {table.title}", *table.header]
-    parts += [f"> **Note:** {warning}" for warning in table.warnings]
+    parts = [f"# {_plain(table.title)}", *map(_plain, table.header)]
+    parts += [f"> **Note:** {_plain(warning)}" for warning in table.warnings]
     for section in table.sections:
-        parts += [f"## {section.heading}", section.facts, _markdown_grid(section)]
-    parts.append("\n".join(f"- {note}" for note in table.notes))
+        parts += [f"## {_plain(section.heading)}", section.facts, *_markdown_grids(section)]
+    parts.append("\n".join(f"- {_plain(note)}" for note in table.notes))
     return "\n\n".join(parts) + "\n"
 
 
@@ -55,16 +59,31 @@ def to_csv(table: Table) -> str:
     return str(table.records.to_csv(index=False, lineterminator="\n"))
 
 
-def _markdown_grid(section: Section) -> str:
+def _markdown_grids(section: Section) -> Iterator[str]:
+    """The section's rows, with columns that do not fit beside the others in a grid below."""
     rows = [tuple(_markdown(Cell(name)) for name in section.columns)]
     rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-    rule = [
-        "-" * width if at < _TEXT_COLUMNS else "-" * (width - 1) + ":"
-        for at, width in enumerate(widths)
-    ]
-    lines = [_markdown_line(row, widths) for row in [rows[0], tuple(rule), *rows[1:]]]
-    return "\n".join(lines)
+    for columns in _fitting(widths):
+        grid = [tuple(row[at] for at in columns) for row in rows]
+        kept = [widths[at] for at in columns]
+        rule = tuple(
+            "-" * width if at < _TEXT_COLUMNS else "-" * (width - 1) + ":"
+            for at, width in enumerate(kept)
+        )
+        yield "\n".join(_markdown_line(row, kept) for row in [grid[0], rule, *grid[1:]])
+
+
+def _fitting(widths: Sequence[int]) -> list[list[int]]:
+    """Positions of the columns of each grid: those of text, and as many others as fit."""
+    texts = list(range(_TEXT_COLUMNS))
+    grids = [list(texts)]
+    for at in range(_TEXT_COLUMNS, len(widths)):
+        wide = sum(widths[other] + 3 for other in [*grids[-1], at]) + 1 > _WIDEST
+        if wide and len(grids[-1]) > _TEXT_COLUMNS:
+            grids.append(list(texts))
+        grids[-1].append(at)
+    return grids
 
 
 def _markdown_line(fields: tuple[str, ...], widths: list[int]) -> str:
@@ -76,9 +95,13 @@ def _markdown_line(fields: tuple[str, ...], widths: list[int]) -> str:
 
 
 def _markdown(cell: Cell) -> str:
-    # Only the asterisk and the bar mean something to Markdown in what a cell can hold.
-    text = re.sub(r"([|*])", r"\\\1", cell.text)
+    text = _plain(cell.text)
     return f"**{text}**" if cell.best else text
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown prints as it stands: labels are the user's and may hold anything."""
+    return re.sub(r"([|*<`\\])", r"\\\1", text)
 
 
 def _latex_section(table: Table, section: Section) -> list[str]:

@@ -104,7 +104,7 @@ def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
         )
         yield Notice(
             f"{len(ill)} of {len(runs)} runs did not end well: {ends}.",
-            tuple(_described(ill, ["state", "reason"])),
+            tuple(_described(ill, with_state=True)),
         )
 
 
@@ -120,7 +120,7 @@ def _killed(runs: pd.DataFrame) -> Iterator[Notice]:
         yield Notice(
             f"{len(killed)} of {len(runs)} runs had to be killed: their last checkpoint lies "
             "before the limit.",
-            tuple(_described(killed, ["reason"])),
+            tuple(_described(killed)),
         )
 
 
@@ -130,20 +130,18 @@ def _skipped(runs: pd.DataFrame) -> Iterator[Notice]:
         yield Notice(
             f"{len(skipped)} of {len(runs)} runs were not made, because a repeat of the same cell "
             "had run into the time limit.",
-            tuple(_described(skipped, [])),
+            tuple(_described(skipped)),
         )
 
 
-def _described(runs: pd.DataFrame, why: list[str]) -> Iterator[str]:
+def _described(runs: pd.DataFrame, with_state: bool = False) -> Iterator[str]:
     """A line for each data set, label and cause: how many runs, and at which λ."""
-    for key, members in runs.groupby(["dataset", "label", *why], sort=False):
-        dataset, label, *causes = key
+    keys = ["dataset", "label", "state", "reason"]
+    for (dataset, label, state, reason), members in runs.groupby(keys, sort=False):
         lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
         named = ", ".join(regularisation(lam, C) for lam, C in lambdas.itertuples(index=False))
-        cause = ": ".join(
-            str(cause).replace("_", " ", at == 0) for at, cause in enumerate(causes) if cause
-        )
         count = f"{len(members)} run{'' if len(members) == 1 else 's'}"
+        cause = ": ".join(filter(None, [state.replace("_", " ") * with_state, reason]))
         yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
 
 

@@ -98,7 +98,7 @@ def write_plots(results: Results) -> list[Path]:
             for kind in results.plots:
                 figure = draw(results, dataset, stand_in, groups, kind)
                 path = results.folder / "plots" / plot_name(dataset, stand_in, kind)
-                written += _save(figure, path, hover_titles(results, groups, kind))
+                written += save_figure(figure, path, hover_titles(results, groups, kind))
     return written
 
 
@@ -109,7 +109,8 @@ def plot_name(dataset: str, stand_in: bool, kind: str) -> str:
     return f"{name}-{kind}"
 
 
-def _save(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterator[Path]:
+def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterator[Path]:
+    """Write a figure as PNG, SVG with ``titles`` by id, and PDF; ``path`` lacks the suffix."""
     from svmbench.report.style import DPI
 
     # No date in any of them: the same results give the same files.

@@ -227,7 +227,7 @@ def _threshold_table(results: Results, kind: str) -> Table:
     return Table(
         kind=kind,
         title=f"{results.name}: {unit} to relative accuracy ε",
-        header=_header(results),
+        header=header(results),
         warnings=_warnings(results, everything, kind),
         sections=tuple(
             _threshold_section(results, *key, members, kind) for key, members in summarised.items()
@@ -361,7 +361,7 @@ def _threshold_section(
 def _threshold_cell(summary: Summary) -> Cell:
     partly = reached(summary.samples) if summary.limit else ""
     if math.isfinite(summary.median):
-        parts = [_with_interval(summary.median, summary.low, summary.high)]
+        parts = [interval_text(summary.median, summary.low, summary.high)]
     else:
         parts = [summary.limit]
     if summary.limit == "not installed":
@@ -394,7 +394,7 @@ def _conversion_cell(seconds: float) -> Cell:
     return Cell(format_value(seconds, math.nan, math.nan) if seconds else "–", value=seconds)
 
 
-def _with_interval(value: float, low: float, high: float) -> str:
+def interval_text(value: float, low: float, high: float) -> str:
     """``1.23 [1.20, 1.31]``; the value alone when the interval has no width to speak of."""
     if low == high:
         return format_value(value, math.nan, math.nan)
@@ -458,7 +458,7 @@ def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> 
     if any(summary.relapses for _, summary in everything):
         yield (
             "†: some runs were above ε again after they had first reached it; "
-            f"last_above_seconds in {kind}.csv is when they last were (median)."
+            "last_above_seconds in the CSV file is when they last were (median)."
         )
     if kind == "time" and any(_conversion(group) for group, _ in everything):
         yield (
@@ -512,7 +512,7 @@ def _objective_table(results: Results, kind: str) -> Table:
     return Table(
         kind=kind,
         title=f"{results.name}: objective at the stop",
-        header=_header(results),
+        header=header(results),
         warnings=_warnings(results, (), kind),
         sections=tuple(_objective_section(*key, groups) for key, groups in grouped.items()),
         notes=tuple(_objective_notes(rows)),
@@ -520,7 +520,7 @@ def _objective_table(results: Results, kind: str) -> Table:
     )
 
 
-def _objective_samples(group: Group, column: str) -> list[float]:
+def objective_samples(group: Group, column: str) -> list[float]:
     """A column at the stop: +inf for diverged runs, nothing for runs without a value."""
     return [
         math.inf if state == "diverged" else value
@@ -539,7 +539,7 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
         if opens:
             rows.append(Row(_reference_cells(group, len(columns)), opens=True))
         cells = [*_row_head(group, opens=False), _primal_cell(group)]
-        cells.append(_spread(_objective_samples(group, "accuracy")))
+        cells.append(_spread(objective_samples(group, "accuracy")))
         cells.append(_spread([100 * e for e in _known(group, "train_error")]))
         if tested:
             cells.append(_spread([100 * e for e in _known(group, "test_error")]))
@@ -579,7 +579,7 @@ def _rounded_up(bound: float) -> str:
 
 
 def _primal_cell(group: Group) -> Cell:
-    samples = _objective_samples(group, "primal")
+    samples = objective_samples(group, "primal")
     if not samples:
         return Cell("–")
     middle, repeats = median(samples), len(group.repeats)
@@ -611,11 +611,11 @@ def _spread(samples: Sequence[float]) -> Cell:
     if not samples:
         return Cell("–")
     middle = median(samples)
-    return Cell(_with_interval(middle, *median_interval(samples)[:2]), value=middle)
+    return Cell(interval_text(middle, *median_interval(samples)[:2]), value=middle)
 
 
 def _at_stop(group: Group) -> Cell:
-    samples = _objective_samples(group, "accuracy")
+    samples = objective_samples(group, "accuracy")
     if not samples:
         return Cell("–")
     return Cell(format_value(median(samples), math.nan, math.nan), value=median(samples))
@@ -633,8 +633,8 @@ def _objective_record(group: Group) -> dict[str, Any]:
         "reference_gap": group.middle("reference_gap"),
     }
     columns = {
-        "primal": _objective_samples(group, "primal"),
-        "accuracy": _objective_samples(group, "accuracy"),
+        "primal": objective_samples(group, "primal"),
+        "accuracy": objective_samples(group, "accuracy"),
         "train_error": _known(group, "train_error"),
         "test_error": _known(group, "test_error"),
         "own_gap": _known(group, "gap"),
@@ -675,7 +675,7 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _objective_short(group: Group) -> bool:
-    return 0 < len(_objective_samples(group, "primal")) < len(group.repeats)
+    return 0 < len(objective_samples(group, "primal")) < len(group.repeats)
 
 
 # ---------------------------------------------------------------- common to all
@@ -738,7 +738,7 @@ def _facts(groups: Sequence[Group]) -> str:
     return ", ".join(parts)
 
 
-def _header(results: Results) -> tuple[str, ...]:
+def header(results: Results) -> tuple[str, ...]:
     """Where, when and how often, in two lines at most."""
     return tuple(filter(None, (_provenance(results), _repeats(results))))
 

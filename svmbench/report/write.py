@@ -1,18 +1,20 @@
-"""Writes a report: every table and plot of a results folder."""
+"""Writes a report: the tables and plots of a results folder, and the page that shows them."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from svmbench.durable import write_text
+from svmbench.report.html import to_html
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.plots import write_plots
+from svmbench.report.profiles import write_profiles
 from svmbench.report.read import read_results
 from svmbench.report.tables import build_tables
 
 
 def write_report(folder: Path) -> list[Path]:
-    """Write tables/ and plots/ of a results folder anew, from the files that lie there.
+    """Write tables/, plots/ and report.html anew from the files that lie in a results folder.
 
     Parameters
     ----------
@@ -30,10 +32,15 @@ def write_report(folder: Path) -> list[Path]:
         When a file is missing or cannot be read, or has another schema version.
     """
     results = read_results(folder)
+    tables = build_tables(results)
     written = []
-    for table in build_tables(results):
+    for table in tables:
         for suffix, render in (("md", to_markdown), ("csv", to_csv), ("tex", to_latex)):
             path = folder / "tables" / f"{table.kind}.{suffix}"
             write_text(path, render(table))
             written.append(path)
-    return written + write_plots(results)
+    written += write_plots(results)
+    written += write_profiles(results)
+    page = folder / "report.html"
+    write_text(page, to_html(results, tables, written))
+    return [*written, page]

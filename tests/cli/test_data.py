@@ -4,7 +4,8 @@ import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
-from svmbench.data.catalogue import names
+from svmbench.data import catalogue
+from svmbench.data.catalogue import Entry, names
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +26,14 @@ def test_list_says_what_is_here():
     header, *lines = result.stdout.splitlines()
     assert [line.split()[0] for line in lines] == names()
     files = {line.split()[0]: line[header.index("files") :] for line in lines}
-    assert files["tiny-sparse"].startswith("here ")
+    assert files["tiny-sparse"].startswith("with svmbench ")
     assert files["adult"].startswith("to be fetched ")
 
 
 def test_list_finds_part_of_a_set_in_the_mirror(monkeypatch, tmp_path):
     (tmp_path / "a9a.xz").touch()
     monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
-    assert "  some here  " in run("list").stdout
+    assert "  partly here  " in run("list").stdout
     assert f"train here    {tmp_path / 'a9a.xz'}\n" in run("info", "adult").stdout
 
 
@@ -42,6 +43,103 @@ def test_info_tells_licence_origin_and_files():
     for part in ("\nlicence ", "\ncitation ", "\nhomepage ", "a9a, 32,561 rows", "16,281 rows"):
         assert part in result.stdout
     assert "train here    no; see 'svmbench data fetch'\n" in result.stdout
+
+
+def test_list_tells_density_and_label():
+    lines = {line.split()[0]: line for line in run("list").stdout.splitlines()}
+    assert "  123         11 %      1   to be fetched  3.5 MB    Adult" in lines["adult"]
+    assert "  ~0.16 %   33  to be fetched  ?  " in lines["CCAT"]
+
+
+@pytest.fixture
+def small_mirror(monkeypatch, tmp_path):
+    """An empty mirror."""
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(folder))
+    return folder
+
+
+def test_list_tells_mirror_download_and_cache(monkeypatch, small_mirror, tmp_path):
+    (small_mirror / "heart_scale").write_bytes(b"x" * 2500)
+    downloads = tmp_path / "cache" / "files"
+    downloads.mkdir(parents=True)
+    (downloads / "mushrooms.xz").write_bytes(b"x" * 1_500_000)
+    run("fetch", "tiny-dense")
+    lines = {line.split()[0]: line for line in run("list").stdout.splitlines()}
+    assert "  mirror         2.5 kB    " in lines["heart_scale"]
+    assert "  downloaded     1.5 MB    " in lines["mushrooms"]
+
+
+def test_info_tells_what_is_not_known():
+    text = " ".join(run("info", "w8a").stdout.split())
+    assert "sha256 not stated by the source; the first one seen will count" in text
+    assert "checked The training file's counts" in text
+    assert "stand-in 49,749 rows and 14,951 test rows of 300 columns, 11.65 entries a row" in text
+    text = " ".join(run("info", "physics").stdout.split())
+    assert "train from unpack it from https://kdd.org/" in text
+    text = " ".join(run("info", "mnist").stdout.split())
+    assert "train labels train-labels-idx1-ubyte" in text
+
+
+@pytest.fixture
+def unstated(monkeypatch, tmp_path):
+    """A set of the catalogue whose hash nobody states, in a mirror."""
+    folder, text = tmp_path / "mirror", "+1 1:1\n-1 3:0.5\n"
+    folder.mkdir()
+    (folder / "rows").write_text(text)
+    found = Entry(name="rows", title="Rows", train={"file": "rows"}, positive=1)
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(folder))
+    monkeypatch.setattr(catalogue, "names", lambda: ["rows"])
+    monkeypatch.setattr(catalogue, "entry", lambda name: found)
+    return folder / "rows"
+
+
+def test_check_finds_the_cache_damaged(unstated):
+    assert "; in " in run("fetch", "rows").stdout
+    assert "  cached  " in run("list").stdout
+    assert "; first seen here: 24cd339a" in " ".join(run("info", "rows").stdout.split())
+    result = run("check")
+    assert (result.exit_code, result.stderr) == (0, "")
+    raw, cached = result.stdout.splitlines()
+    assert raw == f"rows: {unstated}: sound"
+    assert cached.startswith("rows: ")
+    assert cached.endswith(": sound")
+    entry = next((unstated.parents[1] / "cache" / "datasets").iterdir())
+    labels = (entry / "labels.npy").read_bytes()
+    (entry / "labels.npy").write_bytes(labels[:-1] + b"\x05")
+    result = run("check", "rows")
+    assert result.exit_code == 3
+    assert "labels.npy has sha256 " in result.stdout
+    assert result.stderr == "svmbench: 1 of 2 checks failed; each says what to do\n"
+
+
+def test_check_finds_a_raw_file_changed(unstated):
+    run("fetch", "rows")
+    unstated.write_text("-1 1:1\n")
+    result = run("check")
+    assert result.exit_code == 3
+    assert f"rows: {unstated}: {unstated}: rows has changed: its text has" in result.stdout
+
+
+def test_check_before_anything_was_read(unstated):
+    result = run("check", "rows")
+    assert result.exit_code == 0
+    assert result.stdout == (
+        f"rows: {unstated} (read to its end; nothing to compare it with): sound\n"
+    )
+    unstated.unlink()
+    assert run("check", "rows").stdout == "rows: nothing here; see 'svmbench data fetch'\n"
+
+
+def test_check_of_all_looks_at_what_comes_with_svmbench():
+    result = run("check")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert {line.split(":")[0] for line in result.stdout.splitlines()} == {
+        "tiny-sparse",
+        "tiny-dense",
+        "tiny-separable",
+    }
 
 
 def test_fetch_reads_and_caches(tmp_path):

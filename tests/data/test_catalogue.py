@@ -3,7 +3,15 @@
 import pytest
 
 from svmbench.bundled import bundled
-from svmbench.data.catalogue import DataFile, OwnFiles, entry, names, read_entry, resolve
+from svmbench.data.catalogue import (
+    DataFile,
+    OwnFiles,
+    Shape,
+    entry,
+    names,
+    read_entry,
+    resolve,
+)
 from svmbench.errors import ConfigError, DataError
 
 GOOD = """
@@ -32,18 +40,51 @@ def test_every_description_is_complete(name):
     found = entry(name)
     assert found.name == name
     assert found.positive is not None
-    for text in (found.title, found.description, found.labels, found.licence, found.citation):
+    for text in (found.title, found.description, found.labels, found.citation, found.checked):
         assert text.strip()
-    for file in (found.train, found.test):
-        if file is not None:
-            assert not (file.urls and file.path)
-            assert file.urls or file.path or "no site serves it" in found.description
-            assert None not in (file.sha256, file.rows, file.positives, file.nnz)
-            assert file.path is None or (bundled("datasets") / file.path).is_file()
+    assert found.licence != "unknown"  # "not stated by the source" is an answer
+    assert found.n_features is not None
+    assert found.homepage or found.train.path
+    for file in found.files.values():
+        assert file.rows is not None
+        for part in file.parts:
+            ways = [part.urls, part.path, part.obtain, "no site serves it" in found.description]
+            assert sum(map(bool, ways)) == 1
+            assert part.sha256 or "hash" in found.checked
+            assert part.path is None or (bundled("datasets") / part.path).is_file()
 
 
-def test_the_first_sets_are_there():
-    assert {"adult", "tiny-sparse", "tiny-dense", "tiny-separable"} <= set(names())
+@pytest.mark.parametrize("name", [name for name in names() if entry(name).train.path is None])
+def test_every_stand_in_has_the_shape_of_its_set(name):
+    found = entry(name)
+    shape = found.stand_in
+    assert shape is not None
+    test_rows = found.test.rows if found.test else 0
+    assert (shape.m, shape.m_test, shape.d) == (found.train.rows, test_rows, found.n_features)
+    assert shape.noise <= min(shape.positives, 1 - shape.positives)
+    if found.train.nnz is not None:
+        density = found.train.nnz / (found.train.rows * found.n_features)
+        assert shape.fraction == pytest.approx(density, rel=0.01)
+    if found.train.positives is not None:
+        share = found.train.positives / found.train.rows
+        assert shape.positives == pytest.approx(share, abs=0.003)
+
+
+def test_all_the_papers_sets_are_there():
+    own = {"tiny-sparse", "tiny-dense", "tiny-separable", "covtype.20k"}
+    mirrored = {"imdb.tfidf", "reuters21578", "kddcup10", "spam_corpus", "mushrooms", "heart_scale"}
+    papers = {
+        *("adult", "w8a", "physics", "real-sim", "news20.binary", "covtype.binary", "C11", "CCAT"),
+        *("webspam.unigram", "webspam.trigram", "rcv1.binary", "mnist", "alpha", "delta"),
+        *("epsilon", "SUSY", "creditcard"),
+    }
+    assert set(names()) >= own | mirrored | papers
+
+
+def test_a_topic_is_known_by_its_number():
+    # The places of C11 and CCAT among the 103 topics in alphabetical order, from 0.
+    assert (entry("C11").positive, entry("CCAT").positive) == ((0.0,), (33.0,))
+    assert entry("C11").train == entry("CCAT").train.model_copy(update={"positives": None})
 
 
 def test_adult_is_wider_than_its_test_file():
@@ -51,7 +92,7 @@ def test_adult_is_wider_than_its_test_file():
 
 
 @pytest.mark.parametrize(
-    ("name", "hint"), [("adlut", "did you mean 'adult'?"), ("zzz", "known: adult, ")]
+    ("name", "hint"), [("adlut", "did you mean 'adult'?"), ("zzz", "known: C11, CCAT, ")]
 )
 def test_unknown_name(name, hint):
     message = refusal(entry, name)
@@ -80,6 +121,15 @@ def test_positive_label_alone_or_in_a_list(tmp_path):
         (GOOD.replace("urls", "sha256: abc, urls"), "train.sha256: "),
         (GOOD.replace("file: mine", "file: ../mine"), "train.file: "),
         (GOOD.replace("name: mine", "name: yours"), "describes 'yours'"),
+        (GOOD + "format: parquet", "format: Input should be"),
+        (GOOD + "scale: 2", "'scale' belongs to format idx"),
+        (GOOD + "format: idx", "mine needs a label_file"),
+        (GOOD + "format: csv", "'csv' is the layout of format csv"),
+        (GOOD + "csv: {label: 1}", "'csv' is the layout of format csv"),
+        (GOOD + "format: csv\ncsv: {label: 0}", "csv.label"),
+        (GOOD + "format: csv\ncsv: {header: false}", "mine needs a label_file"),
+        (GOOD.replace("urls", "label_file: {file: l}, urls"), "mine has no use for a label_file"),
+        (GOOD + "stand_in: {m: 1, d: 2}", "give one of density and nnz_row"),
     ],
 )
 def test_a_wrong_description(tmp_path, text, words):
@@ -133,3 +183,52 @@ def test_own_files_that_are_wrong(tmp_path):
     (tmp_path / "a").write_bytes(b"")
     wrong = {"path": tmp_path / "a", "n_features": -1}
     assert "n_features: " in refusal(resolve, wrong, kind=ConfigError)
+
+
+def test_a_set_of_the_catalogue_with_another_label():
+    found, usual = resolve({"name": "mnist", "positive": 3}), entry("mnist")
+    assert (found.positive, found.positive_chosen) == ((3.0,), True)
+    assert found.train == usual.train.model_copy(update={"positives": None})
+    assert found.test.positives is None
+    assert resolve({"name": "mnist"}) == resolve({"name": "mnist", "positive": 0}) == usual
+    assert resolve({"name": "CCAT", "positive": [33, 34]}).positive == (33.0, 34.0)
+
+
+def test_a_choice_that_is_wrong():
+    assert "did you mean 'mnist'?" in refusal(resolve, {"name": "mnis", "positive": 3})
+    wrong = {"name": "mnist", "positve": 3}
+    assert "positve: Extra inputs" in refusal(resolve, wrong, kind=ConfigError)
+    wrong = {"name": "mnist", "positive": []}
+    assert "positive: " in refusal(resolve, wrong, kind=ConfigError)
+
+
+def test_shapes():
+    assert Shape(m=10, d=4, nnz_row=1).fraction == 0.25
+    dense = Shape(m=10, d=4, density=1, columns={"law": "dense"})
+    assert dense.fraction == 1
+    assert Shape.model_validate(dense.model_dump()) == dense
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"density": None},
+        {"nnz_row": 2},
+        {"density": None, "nnz_row": 5},
+        {"density": 0},
+        {"density": 1},
+        {"columns": {"law": "dense"}},
+        {"columns": {"law": "gauss"}},
+        {"values": {"kind": "gamma"}},
+        {"noise": 0.6},
+        {"positives": 1.1},
+        {"m": 0},
+        {"conditioning": -1},
+        {"colour": "red"},
+    ],
+)
+def test_shapes_that_are_none(wrong):
+    good = {"m": 10, "d": 4, "density": 0.5}
+    assert Shape(**good).seed == 1
+    with pytest.raises(ValueError, match="validation error"):
+        Shape(**{**good, **wrong})

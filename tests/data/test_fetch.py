@@ -1,17 +1,20 @@
 """Raw files are found in the mirror, among downloads, or on a server of the test's own."""
 
 import bz2
+import ftplib
 import hashlib
 import lzma
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 import pytest
 
 from svmbench.data import fetch
 from svmbench.data.catalogue import DataFile
 from svmbench.data.fetch import check_sha256, downloads, locate
+from svmbench.data.first_seen import remember
 from svmbench.errors import DataError
 
 TEXT = b"+1 1:1\n-1 2:1\n"
@@ -162,6 +165,54 @@ def test_missing_file_without_a_mirror_or_an_address(monkeypatch):
     message = refusal(locate, "set", wanted())
     assert "it has no address" in message
     assert "into a folder that SVMBENCH_MIRROR names or into" in message
+
+
+def test_missing_file_that_no_address_serves(places):
+    by_hand = DataFile(file="rows", obtain="unpack it from https://example.org/a.tar.gz")
+    message = refusal(locate, "set", by_hand)
+    assert message.startswith(
+        "set: rows is missing (no address serves it); put rows (unpack it from"
+        f" https://example.org/a.tar.gz), plain or .xz, .bz2, .gz, into {places / 'mirror'}"
+    )
+
+
+def test_a_download_that_has_changed(server, places):
+    url, folder = server
+    unknown = wanted(f"{url}/rows", sha256=None)
+    (folder / "rows").write_bytes(TEXT)
+    remember(unknown, folder / "rows", SHA256)
+    assert locate("set", unknown).read_bytes() == TEXT
+    (downloads() / "rows").unlink()
+    (folder / "rows").write_bytes(b"changed")
+    message = refusal(locate, "set", unknown)
+    assert f"{url}/rows: rows has changed: its text has sha256 " in message
+    assert f"not {SHA256} as when it was first read here" in message
+    assert list(downloads().iterdir()) == []
+
+
+def test_a_download_of_unknown_hash_is_read_to_its_end(server):
+    url, folder = server
+    (folder / "rows.xz").write_bytes(lzma.compress(TEXT)[:-5])
+    message = refusal(locate, "set", wanted(f"{url}/rows.xz", sha256=None))
+    assert f"{url}/rows.xz: truncated or corrupt" in message
+
+
+@pytest.mark.parametrize(
+    "error", [ftplib.error_perm("550 no such file"), EOFError("cut off"), OSError("refused")]
+)
+def test_an_ftp_server_that_does_not_serve_it(monkeypatch, error):
+    class Ftp:
+        def __init__(self, timeout):
+            assert timeout == fetch.CONNECT_SECONDS
+
+        def __call__(self, _url, target, _pooch):
+            Path(target).write_bytes(b"half")
+            raise error
+
+    monkeypatch.setattr(fetch.pooch, "FTPDownloader", Ftp)
+    message = refusal(locate, "set", wanted("ftp://127.0.0.1/rows"))
+    assert f"ftp://127.0.0.1/rows: {error}" in message
+    assert list(downloads().iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -254,3 +254,63 @@ def test_rows_outlive_their_parser():
 def test_width_must_fit_an_index(width):
     with pytest.raises(ValueError, match="number of features"):
         Parser(width)
+
+
+# --- several labels a row ----------------------------------------------------------
+
+label_lists = st.lists(st.integers(0, 200), max_size=4)
+
+
+@st.composite
+def multilabel_rows(draw):
+    """Label lists, their pairs, and the text that says both."""
+    rows, text = [], ""
+    for labels in draw(st.lists(label_lists, max_size=8)):
+        indices = sorted(draw(st.sets(st.integers(1, 40), max_size=4)))
+        if not labels and not indices:
+            continue  # a blank line, which is no row
+        rows.append((labels, indices))
+        first = draw(st.sampled_from(["", " ", "\t"])) if not labels else draw(blanks)
+        pairs = draw(blanks).join(f"{index}:1" for index in indices)
+        text += ",".join(map(str, labels)) + (first if pairs else "") + pairs + draw(ends)
+    return rows, text.encode()
+
+
+@given(multilabel_rows(), st.integers(0, 100))
+def test_rows_with_any_number_of_labels(given_rows, cut):
+    rows, text = given_rows
+    parser = Parser(0, True)
+    parser.feed(text[:cut])
+    parser.feed(text[cut:])
+    labels, indptr, indices, _ = parser.finish()
+    found = [
+        (labels[a:b].astype(int).tolist(), (indices[c:d] + 1).tolist())
+        for (a, b), (c, d) in zip(pairwise(parser.label_indptr), pairwise(indptr), strict=True)
+    ]
+    assert found == rows
+
+
+def test_one_label_a_row_needs_no_list_of_starts():
+    parser = Parser()
+    parser.feed(b"1 1:1\n")
+    parser.finish()
+    assert parser.label_indptr is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"1 1:1\n3,,4 1:1\n", "2:3: label ',4' is not a whole number; write a row's labels as 3,"),
+        (b"3, 4 1:1\n", "1:3: label '' is not a whole number"),
+        (b"-1 1:1\n", "1:1: label '-1' is not a whole number"),
+        (b"3,4.5 1:1\n", "1:3: label '4.5' is not a whole number"),
+        (b"99999999999 1:1\n", "1:1: label '99999999999' is not a whole number"),
+        (b" 3,4 1:1\n", "1:2: '3,4' is not index:value"),
+        (b"3,4 0:1\n", "1:5: index 0; indices start at 1"),
+    ],
+)
+def test_what_is_no_list_of_labels(text, message):
+    parser = Parser(0, True)
+    with pytest.raises(ParseError) as caught:
+        parser.feed(text)
+    assert str(caught.value).startswith(message)

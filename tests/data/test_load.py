@@ -1,5 +1,6 @@
 """From a name to rows in the cache; the second time without the text."""
 
+import gzip
 import hashlib
 import logging
 import lzma
@@ -11,7 +12,7 @@ import pytest
 
 from svmbench.data import libsvm
 from svmbench.data.cache import cache_dir, open_cached, verify
-from svmbench.data.catalogue import DataFile, Entry
+from svmbench.data.catalogue import Csv, DataFile, Entry
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
 
@@ -187,6 +188,117 @@ def test_positive_label_that_does_not_occur():
     assert "no row is labelled 9" in refusal(described(positive=(9,)))
 
 
+def unstated(**more):
+    return described(train={"sha256": None}, test={"sha256": None}, **more)
+
+
+def test_content_of_unstated_hash_is_remembered(places, no_reading):
+    first = load(unstated())
+    no_reading()
+    second = load(unstated())
+    assert second.train_path == first.train_path
+    assert len(list((cache_dir() / "datasets").iterdir())) == 2
+    for path in (places / "mirror").iterdir():
+        path.unlink()
+    assert load(unstated()).test.identity == first.test.identity
+
+
+def test_content_that_changed_since_it_was_first_seen(places):
+    load(unstated())
+    path = places / "mirror" / "rows.t"
+    path.write_bytes(TEST + b"1 1:1\n")
+    message = refusal(unstated())
+    assert message.startswith(f"{path}: rows.t has changed: its text has sha256 ")
+    record = cache_dir() / "first-seen" / "rows.t.json"
+    assert f"or delete {record} to accept this one" in message
+    record.unlink()
+    assert load(unstated()).test.n_samples == 3
+
+
+def test_same_content_in_another_file(places, no_reading):
+    first = load(unstated())
+    (places / "mirror" / "rows.xz").unlink()
+    (places / "mirror" / "rows.gz").write_bytes(gzip.compress(TRAIN))
+    assert load(unstated()).train_path == first.train_path
+    no_reading()
+    assert load(unstated()).train_path == first.train_path
+
+
+def test_a_malformed_file_is_not_remembered(places):
+    path = places / "mirror" / "rows.t"
+    path.write_bytes(b"<html>gone</html>\n")
+    assert ":1:1: label '<html>gone</html>'" in refusal(unstated())
+    path.write_bytes(TEST)
+    assert load(unstated()).test.n_samples == 2
+
+
+def test_chosen_labels_make_another_data_set():
+    usual, chosen = load(described()), load(described(positive=(1,), positive_chosen=True))
+    assert chosen.train.labels.tolist() == (-usual.train.labels).tolist()
+    assert chosen.train.provenance.transforms == ("positive 1",)
+    assert usual.train.provenance.transforms == ()
+    assert chosen.train.identity != usual.train.identity
+
+
+def test_several_labels_a_row(places):
+    text = b"3,17 1:0.5\n 2:1\n4 3:2\n17,4\n"
+    (places / "mirror" / "topics").write_bytes(text)
+    topics = Entry(
+        name="topics",
+        title="Topics",
+        format="multilabel",
+        train=DataFile(file="topics", rows=4, positives=2),
+        positive=(17,),
+    )
+    assert load(topics).train.labels.tolist() == [1, -1, -1, 1]
+    other = topics.model_copy(update={"positive": (3.0, 4.0), "train": DataFile(file="topics")})
+    assert load(other).train.labels.tolist() == [1, -1, 1, 1]
+    open_ = topics.model_copy(update={"positive": None})
+    assert "cannot tell which of the labels 3, 4, 17 is +1; state it" in refusal(open_)
+    absent = topics.model_copy(update={"positive": (9.0,)})
+    assert "no row is labelled 9" in refusal(absent)
+
+
+def test_delimited_text(places):
+    (places / "mirror" / "rows.csv").write_bytes(b"a,b,c\n0.5,1,0\n2,0,1\n")
+    table = Entry(
+        name="table",
+        title="Table",
+        format="csv",
+        csv=Csv(label="c", drop=("b",)),
+        train=DataFile(file="rows.csv"),
+        n_features=1,
+        positive=(1,),
+    )
+    loaded = load(table)
+    assert loaded.train.labels.tolist() == [-1, 1]
+    assert loaded.train.rows.dot(np.ones(1)).tolist() == [0.5, 2.0]
+    wider = table.model_copy(update={"csv": Csv(label="c"), "n_features": None})
+    assert load(wider).train.n_features == 2
+    wrong = table.model_copy(update={"n_features": 2})
+    assert "rows.csv: 1 columns, not 2 as its description states" in refusal(wrong)
+
+
+def test_labels_in_a_file_of_their_own(places):
+    values, labels = b"1 2\n3 4\n", b"1\n-1\n"
+    (places / "mirror" / "v.dat").write_bytes(values)
+    (places / "mirror" / "v.lab").write_bytes(labels)
+
+    def apart(**hashes):
+        names = {"file": "v.dat", "label_file": {"file": "v.lab", **hashes}}
+        layout = Csv(separator="blanks", header=False)
+        train = DataFile.model_validate(names)
+        return Entry(name="v", title="V", format="csv", csv=layout, train=train, positive=(1,))
+
+    assert load(apart(sha256=hashlib.sha256(labels).hexdigest())).train.labels.tolist() == [1, -1]
+    assert "v.lab: not the expected v.lab: " in refusal(apart(sha256="0" * 64))
+    assert load(apart()).train.n_features == 2
+    (places / "mirror" / "v.lab").write_bytes(b"-1\n1\n")
+    assert "v.lab: v.lab has changed: " in refusal(apart())
+    (places / "mirror" / "v.lab").unlink()
+    assert load(apart()).train.labels.tolist() == [1, -1]  # from the cache
+
+
 def test_missing_file():
     message = refusal(described(train={"file": "absent", "sha256": "0" * 64}))
     assert message.startswith("made: absent is missing (")
@@ -203,6 +315,20 @@ def test_tiny_sets_need_nothing(name, monkeypatch):
     loaded = load(name, offline=True)
     assert loaded.train.storage == ("dense float32" if "dense" in name else "uint16+float32")
     assert (loaded.test is None) == (name == "tiny-separable")
+
+
+def test_mnist(monkeypatch):
+    if not REAL_MIRROR or not list(Path(REAL_MIRROR).glob("train-images-idx3-ubyte*")):
+        pytest.skip("SVMBENCH_MIRROR names no folder with MNIST's files")
+    monkeypatch.setenv("SVMBENCH_MIRROR", REAL_MIRROR)
+    loaded = load({"name": "mnist", "positive": [1, 3, 5, 7, 9]})
+    assert (loaded.train.n_samples, loaded.train.nnz) == (60000, 8994156)
+    assert (loaded.test.n_samples, loaded.test.nnz) == (10000, 1511219)
+    assert loaded.train.n_features == loaded.test.n_features == 784
+    assert loaded.train.storage == "uint16+float32"
+    assert loaded.train.values.max() == 1.0
+    positives = [np.count_nonzero(data.labels == 1) for data in (loaded.train, loaded.test)]
+    assert positives == [30508, 5074]
 
 
 def test_adult(monkeypatch):

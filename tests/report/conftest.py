@@ -196,3 +196,18 @@ def make_results():
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results folder with every state in it; not to be written to."""
     return write_results(tmp_path_factory.mktemp("results") / "mixture")
+
+
+@pytest.fixture(scope="session")
+def change():
+    """Rewrites columns of runs.csv: values for the rows that match a query."""
+
+    def rewrite(folder: Path, query: str = "", **columns: object) -> Path:
+        runs = pd.read_csv(folder / "runs.csv").astype(object)
+        rows = runs.index if not query else runs.query(query).index
+        for column, value in columns.items():
+            runs.loc[rows, column] = value
+        runs.to_csv(folder / "runs.csv", index=False)
+        return folder
+
+    return rewrite

@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
+from svmbench.report.groups import group_runs
 from svmbench.report.plots import Trace, draw, median_curve, write_plots
 from svmbench.report.read import Results, read_results
 from svmbench.report.style import PALETTE, looks
-from svmbench.report.tables import group_runs
 
 
 @pytest.fixture(scope="module")
@@ -229,12 +229,12 @@ def test_panel_without_any_trace_says_so(make_results, tmp_path):
 # ---------------------------------------------------------------- files
 
 
-def test_one_figure_a_data_set_and_kind_in_two_formats(written):
+def test_one_figure_a_data_set_and_kind_in_three_formats(written):
     assert sorted(path.name for path in written) == sorted(
         f"{name}-{kind}.{suffix}"
         for name in ("adult", "covtype-stand-in")
         for kind in ("log-primal", "log-suboptimality")
-        for suffix in ("png", "svg")
+        for suffix in ("png", "svg", "pdf")
     )
     assert sorted(written[0].parent.iterdir()) == sorted(written)  # no temporary file is left
 
@@ -259,6 +259,32 @@ def test_svg_is_valid_and_its_text_is_text(written):
             assert texts.count(label) == 2  # a panel each
         assert "λ = 1e-5" in texts
         assert ("STAND-IN for covtype" in texts) == ("stand-in" in path.name)
+
+
+def test_pdf_is_one(written):
+    for path in written:
+        if path.suffix == ".pdf":
+            assert path.read_bytes().startswith(b"%PDF-")
+            assert b"CreationDate" not in path.read_bytes()
+
+
+def test_every_part_of_a_curve_has_a_title_to_hover(small, written):
+    (path,) = (p for p in written if p.name == "adult-log-suboptimality.svg")
+    groups = {group.label: group for group in group_runs(small)["adult", False]}
+    titles: dict[str, list[str]] = {}
+    for group in ET.parse(path).getroot().iter("{http://www.w3.org/2000/svg}g"):
+        title = group.find("{http://www.w3.org/2000/svg}title")
+        if title is not None:
+            titles.setdefault(title.text, []).append(group.get("id", ""))
+    assert len(titles) == 2 * 4  # svmperf has no curve; epochs and seconds differ
+    for title, ids in titles.items():
+        label, (_, ending, *hits) = title.split(",")[0], title.splitlines()
+        assert {name.rsplit("-", 1)[1] for name in ids} == {"band", "line", "end", "name"}
+        assert ("diverged" in ending) == ("not reached" in hits[0]) == (label == "adagrad")
+        if label != "adagrad":
+            unit = "seconds" if "seconds" in ending else "epochs"
+            truth = groups[label].middle(f"{unit}_to_0.1")
+            assert float(hits[0].split()[3]) == pytest.approx(truth, rel=0.01)
 
 
 def test_same_results_give_the_same_files(small, written):

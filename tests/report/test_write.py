@@ -14,6 +14,8 @@ from svmbench.cli.report import report_command
 from svmbench.errors import DataError
 from svmbench.report.write import write_report
 
+PROFILES = ("performance", "data", "target")
+
 
 def run(script: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -43,8 +45,11 @@ def test_all_files_are_written_and_named(small):
         *(
             f"plots/adult-{k}.{s}"
             for k in ("log-primal", "log-suboptimality")
-            for s in ("png", "svg")
+            for s in ("png", "svg", "pdf")
         ),
+        "tables/profiles.csv",
+        *(f"plots/profile-{k}.{s}" for k in PROFILES for s in ("png", "svg", "pdf")),
+        "report.html",
     }
     assert all(path.stat().st_size > 0 for path in written)
 

@@ -1,0 +1,399 @@
+"""Stand-ins: seeded synthetic rows of a data set's shape, for when the set cannot be had.
+
+A stand-in imitates what decides the cost and the difficulty of training: how many rows,
+columns and entries there are, how the entries spread over the columns and the rows, how
+the columns' scales differ, how the classes are balanced and how far they overlap. It
+imitates nothing else, and it is marked wherever it appears (``Provenance.stand_in``).
+
+**Rows.** A row has n distinct columns: all of them (law dense), a binomial number, each
+column alike (uniform), or a log-normal number, as texts have, where the column of rank r
+is drawn with probability proportional to (r + n_mean)^-exponent (zipf; without the shift,
+which stands for leaving out the commonest words, the first columns would be in every
+row). Columns are drawn one after another without replacement. Which column has which
+rank is random. Values are ones, standard normal, counts (geometric, 1 upwards), or tf-idf
+(1 + ln of such a count, times ln(1 + 1/p) for a column that is in a share p of the rows).
+Columns are then multiplied by scales evenly spread over ``conditioning`` decades, and rows
+divided by their norms if so wanted.
+
+**Labels.** y = sign(w.x + b) with a normal w that makes every column count alike whatever
+its scale; b is such that a fraction ``positives`` of the rows is +1. Before that,
+``margin_noise`` standard deviations of the score are added to it at random; after that, a
+fraction ``noise`` of the labels is flipped, half of these in each class, so that the
+balance stays.
+
+**Seeds.** NumPy's PCG64, seeded by SeedSequence from the seed, the part (columns, pilot,
+train, test) and the number of the chunk of rows. The same version of NumPy gives the same
+rows everywhere, but for the last bits that processors' logarithms differ by. A stand-in at
+a smaller scale is the beginning of that at a larger one, with the same test rows' law.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.catalogue import Shape
+from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
+from svmbench.data.storage import FLOAT32_DIGITS, compact
+from svmbench.errors import DataError
+
+GENERATOR_VERSION = 1
+"""Raised whenever the same shape and seed would give other rows, so that caches are rebuilt."""
+
+_CHUNK_ENTRIES = 1 << 18
+_CHUNK_ROWS = 1 << 14
+_PILOT_ROWS = 1 << 14
+_COLUMNS, _PILOT, _TRAIN, _TEST = range(4)
+_LENGTH_SPREAD = 0.6  # of the logarithm of texts' lengths
+_COUNT_STOP = 0.5  # a count goes on with this probability
+_SPARSE_ENOUGH = 16  # d over the mean row length from which drawing beats sorting
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What a stand-in's labels are made of.
+
+    Parameters
+    ----------
+    w : ndarray of float64, shape (d,)
+    b : float
+        A row is +1 where w.x + b > 0, before labels are flipped.
+    spread : float
+        Standard deviation of w.x over the rows.
+    """
+
+    w: FloatArray
+    b: float
+    spread: float
+
+
+def stand_in(
+    shape: Shape, name: str, *, scale: float = 1.0, seed: int | None = None
+) -> tuple[Dataset, Dataset | None]:
+    """Make the stand-in of a data set.
+
+    Parameters
+    ----------
+    shape : Shape
+    name : str
+        The set's; the rows bear it, and their provenance that they are a stand-in.
+    scale : float
+        What the numbers of training and test rows are multiplied by; d stays.
+    seed : int, optional
+        The shape's own unless given.
+
+    Returns
+    -------
+    train : Dataset
+    test : Dataset or None
+        None when the shape has no test rows.
+
+    Raises
+    ------
+    DataError
+        When the scale is not positive, or more labels are to be flipped than the rarer
+        class has rows.
+    """
+    if not 0.0 < scale < math.inf:
+        raise DataError(f"{name}: the stand-in's scale is {scale:g}; give a positive number")
+    if shape.noise > min(shape.positives, 1.0 - shape.positives):
+        raise DataError(
+            f"{name}: the stand-in's noise {shape.noise:g} is more than its rarer class;"
+            " lower it in the set's description"
+        )
+    maker = _Maker(shape, shape.seed if seed is None else seed)
+    truth = maker.truth()
+    train = maker.rows(_TRAIN, _rows_at(shape.m, scale), truth, name, scale)
+    if not shape.m_test:
+        return train, None
+    test = maker.rows(_TEST, _rows_at(shape.m_test, scale), truth, f"{name}.t", scale)
+    return train, test
+
+
+def stand_in_truth(shape: Shape, *, seed: int | None = None) -> Truth:
+    """The separating plane of a stand-in, as `stand_in` uses it."""
+    return _Maker(shape, shape.seed if seed is None else seed).truth()
+
+
+def _rows_at(m: int, scale: float) -> int:
+    return max(1, round(m * scale))
+
+
+@dataclass(frozen=True, eq=False)
+class _Chunk:
+    """Some rows: dense values of shape (rows, d), or sparse rows; values None for ones."""
+
+    starts: Array | None
+    columns: Array | None
+    values: Array | None
+    normals: FloatArray
+    uniforms: FloatArray
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """w.x of every row."""
+        if self.starts is None or self.columns is None:
+            assert self.values is not None
+            # Not by BLAS, whose sums differ from machine to machine.
+            scores: FloatArray = np.einsum("ij,j->i", self.values.astype(np.float64), w)
+            return scores
+        products = w[self.columns]
+        if self.values is not None:
+            products *= self.values
+        sums: FloatArray = np.add.reduceat(products, self.starts[:-1])
+        return sums
+
+
+class _Maker:
+    """The generator of one shape and seed."""
+
+    def __init__(self, shape: Shape, seed: int) -> None:
+        self.shape = shape
+        self.seed = seed
+        self.mean_length = shape.fraction * shape.d
+        self.by_sorting = shape.d <= _SPARSE_ENOUGH * self.mean_length
+        # Half of the columns, where they are drawn: the last ones would take for ever.
+        self.longest = shape.d if self.by_sorting else max(1, shape.d // 2)
+        self.log_length = self._log_length()
+        work = shape.d if self.by_sorting else self.mean_length
+        self.chunk_rows = int(min(max(_CHUNK_ENTRIES // work, 1), _CHUNK_ROWS))
+        rng = self._stream(_COLUMNS)
+        self.weights = self._column_weights(rng)
+        self.cumulative = np.cumsum(self.weights)
+        self.cumulative /= self.cumulative[-1]
+        decades = np.linspace(-0.5, 0.5, shape.d) if shape.d > 1 else np.zeros(1)
+        self.scales = rng.permutation(10.0 ** (shape.conditioning * decades))
+        self.w = rng.standard_normal(shape.d) / self.scales
+        share = -np.expm1(-self.mean_length * self.weights)
+        self.rarity = np.log1p(1.0 / np.maximum(share, 1e-12))
+
+    def _stream(self, part: int, chunk: int = 0, use: int = 0) -> np.random.Generator:
+        entropy = [GENERATOR_VERSION, self.seed, part, chunk, use]
+        return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+
+    def _column_weights(self, rng: np.random.Generator) -> FloatArray:
+        d, columns = self.shape.d, self.shape.columns
+        weights = np.ones(d)
+        if columns.law == "zipf":
+            weights = (np.arange(1, d + 1) + self.mean_length) ** -columns.exponent
+        weights = rng.permutation(weights)
+        normalised: FloatArray = weights / weights.sum()
+        return normalised
+
+    def truth(self) -> Truth:
+        """The plane that gives the wanted share of positives, from rows made for this alone."""
+        p = self.shape.positives
+        rarer = min(p, 1.0 - p)
+        # About a thousand rows of the rarer class, so that its share is met within a few per cent.
+        n_rows = int(min(max(1000 / max(rarer, 1e-9), _PILOT_ROWS), 16 * _PILOT_ROWS))
+        scores = np.concatenate(
+            [chunk.scores(self.w) for _, chunk in self._chunks(_PILOT, n_rows, None)]
+        )
+        spread = float(scores.std())
+        noisy = scores + self.shape.margin_noise * spread * self._stream(
+            _PILOT, 0, 2
+        ).standard_normal(len(scores))
+        b = -float(np.quantile(noisy, 1.0 - p)) if rarer > 0.0 else math.copysign(math.inf, p - 0.5)
+        return Truth(self.w, b, spread)
+
+    def rows(self, part: int, m: int, truth: Truth, name: str, scale: float) -> Dataset:
+        """The first m rows of a part, with their labels."""
+        shape = self.shape
+        labels = np.empty(m, dtype=np.int8)
+        dense = shape.columns.law == "dense"
+        indptr = None if dense else self._indptr(part, m)
+        size: tuple[int, ...] = (m, shape.d) if indptr is None else (int(indptr[-1]),)
+        narrow = np.uint16 if shape.d <= 1 << 16 else np.int32
+        indices = None if indptr is None else np.empty(size, dtype=narrow)
+        values = None if self._all_ones and not dense else np.empty(size, dtype=np.float32)
+        for rows, chunk in self._chunks(part, m, indptr):
+            at = rows if indptr is None else slice(indptr[rows.start], indptr[rows.stop])
+            if indices is not None:
+                indices[at] = chunk.columns
+            if values is not None:
+                values[at] = chunk.values
+            labels[rows] = self._labels(chunk, truth)
+        provenance = self._provenance(part, scale)
+        if indptr is not None and indices is not None and values is not None:
+            sparse_bytes = indptr.nbytes + indices.nbytes + values.nbytes
+            if m * shape.d * values.itemsize < sparse_bytes:
+                indptr, indices, values = compact(
+                    indptr, indices, values, shape.d, FLOAT32_DIGITS + 1
+                )
+        return Dataset(name, shape.d, indptr, indices, values, labels, provenance)
+
+    @property
+    def _all_ones(self) -> bool:
+        plain = not self.shape.unit_norm and self.shape.conditioning == 0.0
+        return self.shape.values.kind == "ones" and plain
+
+    def _provenance(self, part: int, scale: float) -> Provenance:
+        shape = self.shape.model_dump(mode="json", exclude_defaults=True)
+        settings: dict[str, Any] = {
+            "generator": GENERATOR_VERSION,
+            "seed": self.seed,
+            "scale": scale,
+            "shape": shape,
+        }
+        source = f"stand-in {json.dumps(settings, sort_keys=True)}"
+        digest = hashlib.sha256(f"{source} {part}".encode()).hexdigest()
+        return Provenance(source=source, sha256=digest, stand_in=True)
+
+    # --- lengths of rows ---
+
+    def _lengths(self, part: int, chunk: int) -> Array:
+        rng = self._stream(part, chunk, 0)
+        if self.shape.columns.law == "uniform":
+            lengths = rng.binomial(self.shape.d, self.shape.fraction, self.chunk_rows)
+        else:
+            deviates = rng.standard_normal(self.chunk_rows)
+            lengths = np.rint(np.exp(self.log_length + _LENGTH_SPREAD * deviates))
+        return np.clip(lengths, 1, self.longest).astype(np.int64)
+
+    def _log_length(self) -> float:
+        """Mean logarithm of texts' lengths for which the mean length, clipped, is as wanted."""
+        grid = [NormalDist().inv_cdf((i + 0.5) / 1000) for i in range(1000)]
+        deviates = _LENGTH_SPREAD * np.array(grid)
+        low, high = -1.0, math.log(self.longest) + 3.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            if np.clip(np.exp(middle + deviates), 1, self.longest).mean() < self.mean_length:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    def _indptr(self, part: int, m: int) -> Array:
+        indptr = np.zeros(m + 1, dtype=np.int64)
+        for chunk, rows in enumerate(self._chunk_slices(m)):
+            indptr[rows.start + 1 : rows.stop + 1] = self._lengths(part, chunk)[
+                : rows.stop - rows.start
+            ]
+        np.cumsum(indptr, out=indptr)
+        return indptr
+
+    def _chunk_slices(self, m: int) -> Iterator[slice]:
+        for start in range(0, m, self.chunk_rows):
+            yield slice(start, min(start + self.chunk_rows, m))
+
+    # --- rows ---
+
+    def _chunks(self, part: int, m: int, indptr: Array | None) -> Iterator[tuple[slice, _Chunk]]:
+        """Chunks of rows; each is made whole and cut, so that m does not change its numbers."""
+        for number, rows in enumerate(self._chunk_slices(m)):
+            chunk = self._chunk(part, number)
+            n = rows.stop - rows.start
+            if chunk.starts is None or chunk.columns is None:
+                assert chunk.values is not None
+                cut = _Chunk(None, None, chunk.values[:n], chunk.normals[:n], chunk.uniforms[:n])
+            else:
+                starts = chunk.starts[: n + 1]
+                cut = _Chunk(
+                    starts,
+                    chunk.columns[: starts[-1]],
+                    None if chunk.values is None else chunk.values[: starts[-1]],
+                    chunk.normals[:n],
+                    chunk.uniforms[:n],
+                )
+            yield rows, cut
+
+    def _chunk(self, part: int, number: int) -> _Chunk:
+        rng = self._stream(part, number, 1)
+        starts = columns = None
+        if self.shape.columns.law == "dense":
+            values = self._values(rng, (self.chunk_rows, self.shape.d), None)
+        else:
+            lengths = self._lengths(part, number)
+            starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+            np.cumsum(lengths, out=starts[1:])
+            columns = self._columns(rng, lengths)
+            values = self._values(rng, (len(columns),), columns)
+        if self.shape.unit_norm:
+            values = _unit_rows(values, starts)
+        single = None if self._all_ones and starts is not None else values.astype(np.float32)
+        normals = rng.standard_normal(self.chunk_rows)
+        return _Chunk(starts, columns, single, normals, rng.random(self.chunk_rows))
+
+    def _columns(self, rng: np.random.Generator, lengths: Array) -> Array:
+        """Distinct columns of every row, ascending, one row after another."""
+        if self.by_sorting:
+            return _smallest(rng, lengths, self.weights)
+        return _drawn(rng, lengths, self.cumulative)
+
+    def _values(
+        self, rng: np.random.Generator, size: tuple[int, ...], columns: Array | None
+    ) -> FloatArray:
+        every: Any = slice(None) if columns is None else columns
+        kind = self.shape.values.kind
+        if kind == "ones":
+            values = np.ones(size)
+        elif kind == "normal":
+            values = rng.standard_normal(size)
+        else:
+            values = rng.geometric(_COUNT_STOP, size).astype(np.float64)
+            if kind == "tfidf":
+                values = (1.0 + np.log(values)) * self.rarity[every]
+        if self.shape.conditioning:
+            values *= self.scales[every]
+        return values
+
+    def _labels(self, chunk: _Chunk, truth: Truth) -> Array:
+        scores = chunk.scores(truth.w) + self.shape.margin_noise * truth.spread * chunk.normals
+        positive = scores + truth.b > 0.0
+        p, noise = self.shape.positives, self.shape.noise
+        if noise > 0.0:
+            positive ^= chunk.uniforms < np.where(positive, noise / (2 * p), noise / (2 - 2 * p))
+        return np.where(positive, 1, -1).astype(np.int8)
+
+
+def _smallest(rng: np.random.Generator, lengths: Array, weights: FloatArray) -> Array:
+    """Columns drawn without replacement, all rows at once.
+
+    The columns of the n smallest of exponential variables divided by the weights are the
+    first n of successive draws (Efraimidis and Spirakis, Information Processing Letters
+    97, 2006).
+    """
+    d = len(weights)
+    order = np.argsort(rng.standard_exponential((len(lengths), d)) / weights, axis=1)
+    taken = np.zeros(order.shape, dtype=np.bool_)
+    np.put_along_axis(taken, order, np.arange(d) < lengths[:, np.newaxis], axis=1)
+    return np.nonzero(taken)[1]
+
+
+def _drawn(rng: np.random.Generator, lengths: Array, cumulative: FloatArray) -> Array:
+    """The same by drawing again what a row has already; for rows that are nearly empty.
+
+    Never more are drawn at once than are missing, so that all that are new stay: which
+    columns a row gets is then as if they were drawn one by one.
+    """
+    d = len(cumulative)
+    missing = lengths.copy()
+    open_keys = np.zeros(0, dtype=np.int64)  # row * d + column, of rows not full yet
+    full_keys = []
+    while missing.any():
+        rows = np.repeat(np.arange(len(lengths)), missing)
+        columns = np.searchsorted(cumulative, rng.random(len(rows)), side="right")
+        keys = np.unique(rows * d + np.minimum(columns, d - 1))
+        at = np.searchsorted(open_keys, keys)
+        if len(open_keys):
+            new = open_keys[np.minimum(at, len(open_keys) - 1)] != keys
+            keys, at = keys[new], at[new]
+        missing -= np.bincount(keys // d, minlength=len(lengths))
+        open_keys = np.insert(open_keys, at, keys)
+        still_open = missing[open_keys // d] > 0
+        full_keys.append(open_keys[~still_open])
+        open_keys = open_keys[still_open]
+    return np.sort(np.concatenate(full_keys)) % d
+
+
+def _unit_rows(values: FloatArray, starts: Array | None) -> FloatArray:
+    if starts is None:
+        return values / np.sqrt(np.square(values).sum(axis=1, keepdims=True))
+    norms = np.sqrt(np.add.reduceat(np.square(values), starts[:-1]))
+    return values / np.repeat(norms, np.diff(starts))

@@ -1,0 +1,323 @@
+"""The report as one page: report.html, which needs nothing but itself."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from svmbench.errors import DataError
+from svmbench.report.groups import group_runs, heading, regularisation, short
+from svmbench.report.notices import notices, reference_gap_asked
+from svmbench.report.plots import plot_name
+from svmbench.report.read import Results
+from svmbench.report.svg import inlined
+from svmbench.report.tables import Row, Section, Table, header, summarise
+from svmbench.report.verdict import verdicts
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+#: What the numbers of a table are, in its heading on the page.
+_TITLES = {
+    "time": "Seconds to relative accuracy ε",
+    "epochs": "Epochs to relative accuracy ε",
+    "objective": "Objective at the stop",
+}
+
+_PLOTS = {
+    "log-primal": "primal objective against epochs and against seconds of training",
+    "log-suboptimality": "relative distance from the optimum against epochs and against "
+    "seconds of training",
+}
+
+_PROFILES = {
+    "performance": "Performance profile: share of problems solved within a factor of the best",
+    "data": "Data profile: share of problems solved within so many passes over the data",
+    "target": "Time to target: share of runs that arrived within so many seconds",
+}
+
+#: Keys of environment.json and what they are called on the page, in this order.
+_ENVIRONMENT = {
+    "recorded": "Recorded",
+    "cpu": "Processor",
+    "logical_cpus": "Logical processors",
+    "architecture": "Architecture",
+    "caches": "Caches",
+    "memory_gib": "Memory, GiB",
+    "governor": "Frequency governor",
+    "load_average": "Load average at the start (1, 5, 15 minutes)",
+    "system": "System",
+    "kernel": "System kernel",
+    "compiler": "Compiler of the kernels",
+    "flags": "Build flags of the kernels",
+    "svmbench": "svmbench",
+    "git": "Commit (+: changed since)",
+    "python": "Python",
+    "packages": "Packages",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of a table on the page.
+
+    Parameters
+    ----------
+    row : Row
+    lam : str
+        Its λ, which the printed tables leave out where it repeats.
+    """
+
+    row: Row
+    lam: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A plot of the page.
+
+    Parameters
+    ----------
+    name : str
+        Of its file, without suffix.
+    caption : str
+    svg : Markup
+        Safe to stand in the page.
+    """
+
+    name: str
+    caption: str
+    svg: Markup
+
+
+def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path]) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    results : Results
+    tables : sequence of Table
+    pictures : sequence of Path
+        Plots as they have been written, of which the page shows the SVG.
+
+    Raises
+    ------
+    DataError
+        When one of the plots is not what was written.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = _template("report.js")
+    return environment.get_template("report.html").render(
+        name=results.name,
+        header=header(results),
+        style=Markup(_template("report.css")),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        verdicts=verdicts(results),
+        notices=notices(results, _samples(results)),
+        tables=tables,
+        titles=_TITLES,
+        lines=_lines,
+        colours=_colours(results),
+        figures=list(_figures(results, pictures)),
+        certificates=_certificates(results),
+        data=_data(results),
+        environment=list(_environment(results.environment)),
+        solvers=_solvers(results),
+        notes=list(dict.fromkeys(note for table in tables for note in table.notes)),
+        commands="\n".join(_commands(results)),
+        config=results.config_text,
+    )
+
+
+def _template(name: str) -> str:
+    return (_TEMPLATES / name).read_text(encoding="utf-8")
+
+
+def _samples(results: Results) -> Iterator[Sequence[float]]:
+    for members in summarise(results, "time").values():
+        for _, row in members:
+            for summary in row:
+                yield summary.samples
+
+
+def _lines(section: Section) -> list[list[Line]]:
+    """The rows of a section, one list a λ."""
+    blocks: list[list[Line]] = []
+    for row in section.rows:
+        if row.opens or not blocks:
+            blocks.append([])
+        lam = row.cells[0].text or blocks[-1][0].lam
+        blocks[-1].append(Line(row, lam))
+    return blocks
+
+
+def _colours(results: Results) -> dict[str, str]:
+    from svmbench.report.style import looks
+
+    return {label: look.colour for label, look in looks(results).items()}
+
+
+# ---------------------------------------------------------------- plots
+
+
+def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
+    """The plots: profiles over all data sets first, then those of each."""
+    captions = {f"profile-{kind}": caption for kind, caption in _PROFILES.items()}
+    for dataset, stand_in in group_runs(results):
+        for kind in results.plots:
+            name = plot_name(dataset, stand_in, kind)
+            captions[name] = f"{heading(dataset, stand_in)}: {_PLOTS[kind]}"
+    paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
+    for name in captions:
+        if name in paths:
+            yield _figure(paths[name], captions[name])
+
+
+def _figure(path: Path, caption: str) -> Figure:
+    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", path.stem)
+    try:
+        picture = inlined(path.read_text(encoding="utf-8"), prefix, caption)
+    except (OSError, UnicodeDecodeError, ET.ParseError) as error:
+        raise DataError(f"{path}: not the picture that was written ({error})") from error
+    return Figure(path.stem, caption, Markup(picture))
+
+
+# ---------------------------------------------------------------- facts
+
+
+def _certificates(results: Results) -> list[dict[str, Any]]:
+    """The certified interval of each problem's optimum."""
+    asked = reference_gap_asked(results)
+    problems = results.runs.drop_duplicates(["dataset", "stand_in", "lambda"])
+    found = []
+    for key in group_runs(results):
+        rows = problems[(problems["dataset"] == key[0]) & (problems["stand_in"] == key[1])]
+        for row in rows.sort_values("lambda", ascending=False).to_dict("records"):
+            gap = row["reference_gap"]
+            found.append(
+                {
+                    "dataset": heading(*key),
+                    "lambda": regularisation(row["lambda"], row["C"]),
+                    "dual": repr(row["reference_dual"]),
+                    "primal": _known(row["reference_primal"]),
+                    "gap": f"{gap:.2e}" if gap == gap else "–",
+                    "asked": short(asked) if asked is not None else "–",
+                    "kept": asked is None or gap <= asked,
+                }
+            )
+    return found
+
+
+def _known(number: float) -> str:
+    return repr(number) if number == number else "–"
+
+
+def _data(results: Results) -> list[dict[str, str]]:
+    """What each data set is and where it came from, as far as the files say."""
+    entries = results.config.get("datasets")
+    asked = {
+        str(entry.get("name")): {key: value for key, value in entry.items() if key != "name"}
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict)
+    }
+    found = []
+    for (dataset, stand_in), groups in group_runs(results).items():
+        first = groups[0].runs.iloc[0]
+        entry = asked.get(dataset)
+        found.append(
+            {
+                "name": heading(dataset, stand_in),
+                "m": f"{first['m']:,.0f}",
+                "d": f"{first['d']:,.0f}",
+                "nnz": f"{first['nnz']:,.0f}",
+                "a row": f"{first['nnz'] / first['m']:.3g}" if first["m"] else "–",
+                "source": str(first["data_source"]) or "–",
+                "sha256": str(first["data_sha256"]) or "–",
+                "changed": str(first["data_transforms"]) or (_flow(entry) if entry else "–"),
+            }
+        )
+    return found
+
+
+def _flow(value: object) -> str:
+    """YAML in one line."""
+    text = yaml.safe_dump(
+        value, default_flow_style=True, sort_keys=False, width=10**6, allow_unicode=True
+    )
+    return text.removesuffix("...\n").strip().strip("{}")
+
+
+def _environment(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    known = [key for key in _ENVIRONMENT if key in environment]
+    others = [key for key in environment if key not in _ENVIRONMENT and key != "schema_version"]
+    for key in [*known, *others]:
+        yield _ENVIRONMENT.get(key, key), _plain(environment[key])
+
+
+def _plain(value: object) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    if isinstance(value, float):
+        return short(value, 3)
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _solvers(results: Results) -> list[dict[str, str]]:
+    """Each row's solver with the parameters it was run with."""
+    entries = results.config.get("solvers")
+    asked = {
+        str(entry.get("label", entry.get("name"))): entry
+        for entry in (entries if isinstance(entries, list) else ())
+        if isinstance(entry, dict)
+    }
+    runs = results.runs.drop_duplicates("label").set_index("label")
+    found = []
+    for label in _colours(results):
+        entry = asked.get(label, {})
+        parameters = {key: entry[key] for key in entry if key not in ("name", "label", "precision")}
+        found.append(
+            {
+                "label": label,
+                "solver": str(runs.loc[label, "solver"]),
+                "precision": str(runs.loc[label, "precision"]),
+                "parameters": _flow(parameters) if parameters else "defaults",
+            }
+        )
+    return found
+
+
+def _commands(results: Results) -> Iterator[str]:
+    environment = results.environment
+    commit = str(environment.get("git") or "")
+    if commit:
+        changed = "   # and changes that were not committed" if commit.endswith("+") else ""
+        yield f"git checkout {commit.removesuffix('+')}{changed}"
+    native = "1" if "-march=native" in str(environment.get("flags")) else "0"
+    yield f"SVMBENCH_NATIVE={native} python -m pip install ."
+    stand_in = ""
+    if results.runs["stand_in"].all():
+        scale = re.search(r"-stand-in-([0-9.e-]+)$", results.folder.resolve().name)
+        stand_in = f" --stand-in --scale {scale.group(1) if scale else 'SCALE'}"
+    yield f"svmbench run config.yaml --out again{stand_in}"
+    yield "svmbench report again"

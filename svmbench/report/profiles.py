@@ -1,0 +1,383 @@
+"""Profiles: all problems of a sweep at one look.
+
+A problem is a data set, a λ and an accuracy to reach. The performance profile (Dolan and
+Moré, 2002) holds each label against the best one on every problem, the data profile
+(Moré and Wild, 2009) counts the problems solved within so many passes, and the
+time-to-target distribution counts single runs that arrived within so many seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from svmbench.durable import write_text
+from svmbench.report.groups import Group, group_runs, short
+from svmbench.report.plots import save_figure
+from svmbench.report.read import SCHEMA_VERSION, Results
+from svmbench.statistics import median, performance_ratios, solved_shares
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from svmbench.report.style import Look
+
+FloatArray = NDArray[np.float64]
+
+#: Profiles of fewer labels or problems than these say nothing a table does not say better.
+LEAST_LABELS, LEAST_PROBLEMS = 2, 2
+
+#: How far beyond its last step a curve goes on, so that its end can be seen, as a factor.
+_BEYOND = 1.15
+
+#: Inches between the labels beside a panel, from a curve's end to its label, and how many
+#: inches a character of a label and of the lines below take at most.
+_LEADING, _TIE, _LABEL_CHARACTER, _CHARACTER = 0.125, 0.16, 0.068, 0.056
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One panel: for each label the share of problems against what they may cost.
+
+    Parameters
+    ----------
+    kind : {'performance', 'data', 'target'}
+        Name of its file.
+    unit : {'seconds', 'epochs'}
+    axis : str
+        What is written below.
+    least : float
+        Where the axis begins; 0 leaves it to the curves.
+    curves : dict
+        By label: values, ascending, and the share of problems solved up to each.
+    """
+
+    kind: str
+    unit: str
+    axis: str
+    least: float
+    curves: dict[str, tuple[list[float], list[float]]]
+
+
+def write_profiles(results: Results) -> list[Path]:
+    """Write tables/profiles.csv and, if the sweep asks for plots, plots/profile-*.
+
+    Returns
+    -------
+    list of Path
+        Empty for a sweep of fewer than two labels or two problems.
+    """
+    problems = _problems(results)
+    profiles = _profiles(results, problems)
+    if not profiles:
+        return []
+    path = results.folder / "tables" / "profiles.csv"
+    write_text(path, _records(profiles).to_csv(index=False))
+    return [path, *_write_plots(results, profiles, problems)]
+
+
+def build_profiles(results: Results) -> list[Profile]:
+    """The profiles of a sweep, none where there is too little to show.
+
+    Only problems count for which every label has runs.
+    """
+    return _profiles(results, _problems(results))
+
+
+# ---------------------------------------------------------------- problems
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """A data set, λ and accuracy, with the group of each label."""
+
+    dataset: str
+    stand_in: bool
+    threshold: float
+    groups: dict[str, Group]
+
+    def samples(self, label: str, unit: str) -> list[float]:
+        """One a repeat, +inf where it was not reached."""
+        times = self.groups[label].column(f"{unit}_to_{self.threshold!r}")
+        return [math.inf if math.isnan(time) else time for time in times]
+
+
+def _problems(results: Results) -> list[_Problem]:
+    labels = set(results.runs["label"])
+    if len(labels) < LEAST_LABELS:
+        return []
+    problems = []
+    for (dataset, stand_in), groups in group_runs(results).items():
+        for lam in dict.fromkeys(group.lam for group in groups):
+            members = {group.label: group for group in groups if group.lam == lam}
+            if set(members) == labels:
+                problems += [_Problem(dataset, stand_in, t, members) for t in results.thresholds]
+    return problems if len(problems) >= LEAST_PROBLEMS else []
+
+
+def _profiles(results: Results, problems: Sequence[_Problem]) -> list[Profile]:
+    if not problems:
+        return []
+    labels = list(problems[0].groups)
+    costs = {
+        unit: {label: [median(p.samples(label, unit)) for p in problems] for label in labels}
+        for unit in ("seconds", "epochs")
+    }
+    runs = {label: [x for p in problems for x in p.samples(label, "seconds")] for label in labels}
+    return [
+        *(
+            _profile("performance", unit, f"{unit} / least {unit}", 1.0, performance_ratios(costs))
+            for unit, costs in costs.items()
+        ),
+        _profile("data", "epochs", "epochs (passes over the data)", 0.0, costs["epochs"]),
+        _profile("target", "seconds", "seconds of training", 0.0, runs),
+    ]
+
+
+def _profile(
+    kind: str, unit: str, axis: str, least: float, samples: dict[str, list[float]]
+) -> Profile:
+    curves = {label: solved_shares(values) for label, values in samples.items()}
+    return Profile(kind, unit, axis, least, curves)
+
+
+def _records(profiles: Sequence[Profile]) -> pd.DataFrame:
+    rows = [
+        {
+            "schema_version": SCHEMA_VERSION,
+            "profile": profile.kind,
+            "unit": profile.unit,
+            "label": label,
+            "value": value,
+            "share": share,
+        }
+        for profile in profiles
+        for label, curve in profile.curves.items()
+        for value, share in zip(*curve, strict=True)
+    ]
+    columns = ["schema_version", "profile", "unit", "label", "value", "share"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+# ---------------------------------------------------------------- plots
+
+
+_TITLES = {
+    "performance": "performance profile",
+    "data": "data profile",
+    "target": "time to target",
+}
+_ORDINATES = {
+    "performance": "share of problems",
+    "data": "share of problems",
+    "target": "share of runs and targets",
+}
+_ABOVE = {
+    "performance": "problems solved within a factor of the best label",
+    "data": "problems solved within so many passes over the data",
+    "target": "runs that arrived within so many seconds",
+}
+_SAMPLES = {
+    "performance": "Median of the repeats. At 1: problems on which a label is the best.",
+    "data": "Median of the repeats.",
+    "target": "Every repeat counts by itself; problems of unlike size are taken together.",
+}
+
+
+def _write_plots(
+    results: Results, profiles: Sequence[Profile], problems: Sequence[_Problem]
+) -> Iterator[Path]:
+    if not results.plots:
+        return
+    import matplotlib
+
+    from svmbench.report.style import RC
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # the user's own settings must not change a report
+        matplotlib.rcParams.update(RC)
+        for kind in dict.fromkeys(profile.kind for profile in profiles):
+            panels = [profile for profile in profiles if profile.kind == kind]
+            figure = draw(results, panels, _caption(results, kind, problems))
+            yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", {})
+
+
+def draw(results: Results, panels: Sequence[Profile], caption: str) -> Figure:
+    """Draw the panels of one kind of profile side by side.
+
+    Parameters
+    ----------
+    results : Results
+    panels : sequence of Profile
+        At least one; all of one kind.
+    caption : str
+        What is said below.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from svmbench.report import style
+
+    panel = 1.35 * style.PANEL_WIDTH
+    longest = max(len(label) for label in panels[0].curves)
+    step = panel + max(style.SPACE_BESIDE, _TIE + _LABEL_CHARACTER * longest + 0.3)
+    width = style.MARGIN_LEFT + len(panels) * step
+    written = int((width - style.MARGIN_LEFT) / _CHARACTER)
+    lines = [line for part in caption.splitlines() for line in textwrap.wrap(part, written)]
+    bottom = style.MARGIN_BOTTOM + 0.13 * max(len(lines) - 2, 0)
+    height = style.MARGIN_TOP + style.PANEL_HEIGHT + bottom
+    figure = Figure(figsize=(width, height), dpi=style.DPI)
+    FigureCanvasAgg(figure)
+    look = style.looks(results)
+    for number, profile in enumerate(panels):
+        left = style.MARGIN_LEFT + number * step
+        size = (panel / width, style.PANEL_HEIGHT / height)
+        axes = figure.add_axes((left / width, bottom / height, *size))
+        axes.set_xlabel(profile.axis, labelpad=2)
+        axes.set_ylabel(_ORDINATES[profile.kind] if number == 0 else "")
+        _fill(axes, profile, look, _LEADING / style.PANEL_HEIGHT, _TIE / panel)
+    kind = panels[0].kind
+    x, top = style.MARGIN_LEFT / width, 1 - 0.12 / height
+    title = f"{results.name}: {_TITLES[kind]}"
+    figure.text(x, top, title, fontsize=10.5, va="top", weight="bold")
+    figure.text(x, top - 0.2 / height, _ABOVE[kind], fontsize=8.5, va="top")
+    figure.text(
+        x,
+        0.08 / height,
+        "\n".join(lines),
+        fontsize=7,
+        va="bottom",
+        color="#444444",
+        linespacing=1.3,
+    )
+    return figure
+
+
+def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
+    datasets = list(dict.fromkeys((p.dataset, p.stand_in) for p in problems))
+    stand_ins = [name for name, stand_in in datasets if stand_in]
+    accuracies = ", ".join(short(threshold) for threshold in results.thresholds)
+    sets = f"{len(datasets)} data set{'' if len(datasets) == 1 else 's'}"
+    lines = [
+        f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; what was not reached is "
+        f"never solved. {_SAMPLES[kind]}"
+    ]
+    if stand_ins:
+        lines.append(f"With STAND-INS for {', '.join(stand_ins)}.")
+    return "\n".join(lines)
+
+
+def _fill(axes: Axes, profile: Profile, look: dict[str, Look], leading: float, tie: float) -> None:
+    """Draw one panel; ``leading`` and ``tie`` are shares of its height and width."""
+    axes.set_xscale("log")
+    axes.set_ylim(0.0, 1.03)
+    axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "½", "", "1"])
+    axes.axhline(1.0, color="#999999", linewidth=0.6, zorder=1)
+    first, last = _range(profile)
+    axes.set_xlim(first, last)
+    _set_ticks(axes)
+    heights, areas = {}, {}
+    for label, (values, shares) in profile.curves.items():
+        stairs = _stairs(values, shares, first, last)
+        colour, dash = look[label].colour, look[label].dash
+        # Not clipped, so that what lies on an axis is seen in its full width.
+        axes.plot(*stairs.T, color=colour, linestyle=dash, zorder=3, clip_on=False)
+        heights[label] = float(stairs[-1, 1])
+        areas[label] = float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
+    order = sorted(heights, key=lambda label: (-heights[label], -areas[label]))
+    ends = [heights[label] / 1.03 for label in order]
+    for label, end, place in zip(order, ends, _places(ends, leading), strict=True):
+        axes.annotate(
+            label,
+            xy=(1.0, end),
+            xytext=(1.0 + tie, place),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            fontsize=7.5,
+            color=look[label].ink,
+            ha="left",
+            va="center",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": look[label].colour,
+                "linewidth": 0.6,
+                "shrinkA": 1.0,
+                "shrinkB": 0.0,
+                "relpos": (0.0, 0.5),
+            },
+        )
+
+
+def _places(ends: Sequence[float], apart: float) -> list[float]:
+    """Where labels go that belong at ``ends`` (descending) but must stand apart.
+
+    Labels that would touch are spread evenly about the mean of their ends, none below 0.
+    """
+    blocks: list[list[float]] = []  # sum of ends, number of labels
+    for end in ends:
+        blocks.append([end, 1])
+        while len(blocks) > 1 and _bottom(blocks[-2], apart) - apart < _top(blocks[-1], apart):
+            total, count = blocks.pop()
+            blocks[-1][0] += total
+            blocks[-1][1] += count
+    places: list[float] = []
+    for block in blocks:
+        places += [_top(block, apart) - apart * at for at in range(int(block[1]))]
+    for at in range(len(places) - 1, -1, -1):
+        least = 0.0 if at == len(places) - 1 else places[at + 1] + apart
+        places[at] = max(places[at], least)
+    return places
+
+
+def _top(block: Sequence[float], apart: float) -> float:
+    return block[0] / block[1] + apart * (block[1] - 1) / 2
+
+
+def _bottom(block: Sequence[float], apart: float) -> float:
+    return block[0] / block[1] - apart * (block[1] - 1) / 2
+
+
+def _range(profile: Profile) -> tuple[float, float]:
+    """From the first step, or where the axis begins, to beyond the last one."""
+    values = [v for curve, _ in profile.curves.values() for v in curve if v > 0]
+    first, last = min(values, default=1.0), max(values, default=1.0)
+    if profile.least > 0:
+        return profile.least, max(last, profile.least * 2) * _BEYOND
+    return first / _BEYOND, max(last, first * 2) * _BEYOND
+
+
+def _stairs(
+    values: Sequence[float], shares: Sequence[float], first: float, last: float
+) -> FloatArray:
+    """Corners of the step function from the left to the right edge, shape (n, 2)."""
+    height = max((s for v, s in zip(values, shares, strict=True) if v <= first), default=0.0)
+    corners = [(first, height)]
+    for value, share in zip(values, shares, strict=True):
+        if value > first:
+            corners += [(value, height), (value, share)]
+            height = share
+    return np.array([*corners, (last, height)])
+
+
+def _set_ticks(axes: Axes) -> None:
+    """Plain numbers below two decades, powers of ten above."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    if high < 100 * low:
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_minor_locator(NullLocator())
+    else:
+        axes.xaxis.set_major_locator(LogLocator(numticks=9))

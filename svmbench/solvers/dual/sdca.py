@@ -1,0 +1,140 @@
+"""sdca: stochastic dual coordinate ascent."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.objective import alpha_of_zero_row
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sampling import draw_rows
+from svmbench.kernels.sdca import SumState, advance
+from svmbench.problem import LOSSES, Problem
+from svmbench.solvers.base import parameter
+from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
+
+
+class SdcaParameters(OutputParameters):
+    """Parameters of sdca."""
+
+    needs_horizon: ClassVar[tuple[str, ...]] = ("average", "random")
+
+    sampling: Literal["random", "perm", "cyclic"] = parameter(
+        "random",
+        "Which row comes next. random: independent draws. perm: a fresh permutation a pass. "
+        "cyclic: the rows as they are stored.",
+        source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm",
+    )
+    output: Literal["last", "average", "random"] = parameter(
+        "last",
+        "The iterate after the last step; or, of those that the steps of the second half of "
+        "the run start from, the mean or a random one. Of w and of the dual variables alike.",
+        source="JMLR 14 (2013), procedure SDCA, whose choices are average and random",
+    )
+
+
+class Sdca(IterateOutput):
+    """Exact maximisation of the dual over one variable at a time.
+
+    The mean of feasible dual variables is feasible, so that every output is certified by
+    dual variables of its own.
+    """
+
+    name = "sdca"
+    summary = "Stochastic dual coordinate ascent, without shrinking"
+    source = "Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm"
+    losses = LOSSES
+    kernels = ("sdca", "sampling", "objective", "rows", "rng")
+    colour = "#E69F00"
+    schema = SdcaParameters
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from alpha = 0, w = 0, but for rows without entries."""
+        data = problem.data
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._w = np.zeros(data.n_features, dtype=self.parameters.precision)
+        self._norms2 = data.rows.norms2()
+        # A zero row never moves w: its alpha is what it will be, and it is not presented.
+        self._alpha = np.zeros(data.n_samples)
+        self._alpha[self._norms2 == 0.0] = alpha_of_zero_row(problem.loss.code, problem.loss.gamma)
+        self._presented = np.flatnonzero(self._norms2).astype(np.int32)
+        self._order = self._presented.copy()
+        self._u, self._beta = self._w[:0], self._alpha[:0]
+        self._kept: tuple[FloatArray, FloatArray] | None = None
+        self.counters = self._state = SumState()
+        self._state.position = len(self._order)  # the first order is yet to be drawn
+        self._begins = self._output_begins(seed)
+
+    @property
+    def w(self) -> FloatArray:
+        """The output's weights; the last iterate's until a mean or a chosen one is at hand."""
+        if self._kept is not None:
+            return self._kept[0].copy()
+        w: FloatArray = self._w.astype(np.float64)
+        tau: float = self._state.tau
+        return (tau * w + self._u) / tau if tau > 0.0 else w
+
+    @property
+    def alpha(self) -> FloatArray:
+        """The output's dual variables, shape (m,); a new array."""
+        if self._kept is not None:
+            return self._kept[1].copy()
+        tau: float = self._state.tau
+        if tau == 0.0:
+            return self._alpha.copy()
+        # The mean lies in the box but for rounding, which must not make it infeasible.
+        upper = math.inf if self._problem.loss.name == "squared-hinge" else 1.0
+        return np.clip((tau * self._alpha + self._beta) / tau, 0.0, upper)
+
+    def dual(self) -> float:
+        """D of the output's dual variables, with w(alpha) computed anew."""
+        return self._problem.dual(self.alpha)
+
+    def _run(self, target: int) -> None:
+        problem, state = self._problem, self._state
+        if not len(self._order):
+            state.presentations = max(target, state.presentations)
+        while state.presentations < target:
+            if state.position == len(self._order):
+                self._next_order()
+            advance(
+                problem.data.rows,
+                self._w,
+                self._u,
+                self._alpha,
+                self._beta,
+                self._order,
+                self._norms2,
+                state,
+                problem.lam,
+                problem.loss.code,
+                problem.loss.gamma,
+                target,
+            )
+
+    def _next_order(self) -> None:
+        if self.parameters.sampling == "perm":
+            self._rng.shuffle(self._order)
+        elif self.parameters.sampling == "random":
+            draw_rows(self._rng, self._order, len(self._order))
+            if len(self._order) < len(self._alpha):
+                self._order[:] = self._presented[self._order]
+        self._state.position = 0
+
+    def _begin_output(self) -> None:
+        if self.parameters.output == "random":
+            self._kept = self.w, self.alpha
+        else:
+            self._u, self._beta = np.zeros_like(self._w), np.zeros_like(self._alpha)
+
+    def _output_begins(self, seed: int) -> float:
+        """Presentations at which the mean begins or the random iterate is kept."""
+        output = self.parameters.output
+        if output == "last":
+            return math.inf
+        steps = self._horizon_presentations(self._problem.data.n_samples)
+        return random_iterate(seed, steps // 2, steps) if output == "random" else steps // 2

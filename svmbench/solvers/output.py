@@ -1,0 +1,102 @@
+"""Methods whose output may be the last iterate, a mean of iterates, or a random one.
+
+Iterate j is the vector after j steps, so that iterate 0 is the initial point and the step
+that follows iterate j is the one that starts from it. A run of T steps offers iterates
+0 .. T - 1 to means and random choices, as the papers' analyses do.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import Any, ClassVar
+
+from pydantic import model_validator
+
+from svmbench.errors import ConfigError
+from svmbench.kernels.rng import Generator
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+#: Tells the stream of random numbers that chooses an iterate from the one that draws rows,
+#: so that the output chosen does not change the steps.
+_CHOICE = 0x6F75747075740000
+
+
+class OutputParameters(Parameters):
+    """Parameters of a method with a choice of outputs; a subclass adds ``output`` itself.
+
+    Class attributes
+    ----------------
+    needs_horizon : tuple of str
+        Outputs that depend on the length of the run.
+    """
+
+    needs_horizon: ClassVar[tuple[str, ...]]
+
+    epochs: float | None = parameter(
+        None,
+        "Length of the run, for an output that depends on it; where none is given, each "
+        "length of a series is run.",
+        source="ours",
+        unit="epochs",
+        gt=0.0,
+    )
+
+    @model_validator(mode="after")
+    def _epochs_have_a_use(self) -> OutputParameters:
+        output = getattr(self, "output", None)
+        if self.epochs is not None and output not in self.needs_horizon:
+            outputs = " or ".join(self.needs_horizon)
+            raise ValueError(f"'epochs' is for output {outputs}, not {output}; leave it out")
+        return self
+
+
+class IterateOutput(Solver):
+    """Runs to the presentation at which the output begins, and on from there.
+
+    A subclass sets ``_begins`` in `start`: the number of presentations at which its mean
+    begins or its iterate is kept; inf where the output is the last iterate.
+    """
+
+    horizon_parameter = "epochs"
+    schema = OutputParameters
+
+    _begins: float
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__(parameters)
+        if self.parameters.output in self.parameters.needs_horizon:
+            self.horizon = "steps"
+
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` more presentations, rounded up to whole steps."""
+        target = self.counters.presentations + steps
+        if self.counters.presentations <= self._begins:
+            self._run(int(min(target, self._begins)))
+            if self.counters.presentations == self._begins:
+                self._begin_output()
+        self._run(target)
+
+    @abstractmethod
+    def _run(self, target: int) -> None:
+        """Take steps until the presentations reach ``target``."""
+
+    @abstractmethod
+    def _begin_output(self) -> None:
+        """Keep the current iterate, or begin to sum the iterates from it on."""
+
+    def _horizon_presentations(self, m: int) -> int:
+        """Presentations of the whole run."""
+        epochs = self.parameters.epochs
+        if epochs is None:
+            raise ConfigError(
+                f"solver {self.name}: output {self.parameters.output} depends on the length of "
+                "the run; set 'epochs'"
+            )
+        return math.ceil(epochs * m)
+
+
+def random_iterate(seed: int, first: int, last: int) -> int:
+    """A random one of the iterates first .. last - 1 of the run with that seed."""
+    bits: int = Generator(seed ^ _CHOICE).next()
+    return first + bits % (last - first)

@@ -1,0 +1,362 @@
+"""`svmbench compare`: folders with known effects, what is said of them, and exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from svmbench.cli import main
+
+MACHINE = {"cpu": "A CPU", "logical_cpus": 2, "caches": {"L2": "1M"}, "flags": "-O3", "git": "abc"}
+THRESHOLD = 0.01
+LIMIT = 60.0
+
+
+def times(factor=1.0, n=7, sigma=0.02, seed=0):
+    """Noisy samples about ``factor``."""
+    return list(factor * np.random.default_rng(seed).lognormal(0, sigma, n))
+
+
+def row(label, lam, repeat, time, **changes):
+    reached = math.isfinite(time)
+    values = {
+        "schema_version": 1,
+        "id": f"{label}-{lam}-{repeat}-{changes.get('horizon')}",
+        "dataset": "adult",
+        "stand_in": False,
+        "solver": label,
+        "label": label,
+        "colour": "#009E73",
+        "loss": "hinge",
+        "lambda": lam,
+        "C": 1 / (lam * 1000),
+        "repeat": repeat,
+        "seed": 17 + repeat,
+        "precision": "float64",
+        "state": "converged" if reached else "time_limit",
+        "m": 1000,
+        "d": 10,
+        "nnz": 5000,
+        "threads": 1,
+        "contended": False,
+        "reference_dual": 0.35,
+        "reference_primal": 0.3500001,
+        "reference_gap": 1e-6,
+        "setup_seconds": 0.001,
+        "train_seconds": time if reached else LIMIT,
+        "limit_seconds": LIMIT,
+        "max_epochs": 1000.0,
+        "epochs": 10.0,
+        "primal": 0.36,
+        "accuracy": 0.005 if reached else 0.05,
+        "gap": None,
+        "train_error": 0.1,
+        "test_error": 0.1,
+        f"seconds_to_{THRESHOLD}": time if reached else None,
+        f"cpu_seconds_to_{THRESHOLD}": time if reached else None,
+        f"epochs_to_{THRESHOLD}": 10.0 if reached else None,
+        f"last_above_seconds_{THRESHOLD}": 0.0,
+    }
+    return values | changes
+
+
+def rows(label, samples, lam=1e-4, **changes):
+    return [row(label, lam, repeat, time, **changes) for repeat, time in enumerate(samples)]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def writer(name, runs, environment=MACHINE):
+        folder = tmp_path / name
+        folder.mkdir()
+        pd.DataFrame(runs).to_csv(folder / "runs.csv", index=False)
+        (folder / "traces.csv").write_text("")
+        labels = list(dict.fromkeys(run["label"] for run in runs))
+        sweep = {"name": name, "datasets": ["adult"], "solvers": labels, "repeats": 7}
+        (folder / "config.yaml").write_text(yaml.safe_dump(sweep))
+        if environment is not None:
+            (folder / "environment.json").write_text(json.dumps(environment))
+        return str(folder)
+
+    return writer
+
+
+def compare(*args):
+    return CliRunner().invoke(main, ["compare", *args], prog_name="svmbench")
+
+
+def verdicts(*args):
+    """Exit code and, by label and λ, the verdict and why."""
+    done = compare(*args, "--json")
+    assert done.exit_code in (0, 4), done.output
+    cells = json.loads(done.stdout)["cells"]
+    return done.exit_code, {(c["label"], c["lambda"]): (c["verdict"], c["why"]) for c in cells}
+
+
+@pytest.mark.parametrize(
+    ("factor", "threshold", "code", "verdict"),
+    [
+        (1.2, "1.05", 4, "slower"),
+        (1.2, "1.5", 0, "no difference shown"),
+        (1.0, "1.05", 0, "no difference shown"),
+        (0.8, "1.05", 0, "faster"),
+        (1.04, "1.05", 0, "no difference shown"),
+        (1.04, "1", 4, "slower"),
+    ],
+)
+def test_a_known_effect_in_two_folders(write, factor, threshold, code, verdict):
+    a = write("a", rows("dcd", times(sigma=0.01)))
+    b = write("b", rows("dcd", times(factor, sigma=0.01, seed=1)))
+    assert verdicts(a, b, "--threshold", threshold) == (code, {("dcd", 1e-4): (verdict, "")})
+
+
+def test_two_labels_of_one_folder(write):
+    folder = write("a", rows("dcd", times()) + rows("sgd-s", times(3.0, seed=1)))
+    code, found = verdicts(folder, "--labels", "dcd", "sgd-s")
+    assert (code, found) == (4, {("dcd -> sgd-s", 1e-4): ("slower", "")})
+    code, found = verdicts(folder, "--labels", "sgd-s", "dcd")
+    assert (code, found) == (0, {("sgd-s -> dcd", 1e-4): ("faster", "")})
+
+
+def test_a_label_of_one_folder_with_a_label_of_another(write):
+    a = write("a", rows("dcd", times()) + rows("sgd-s", times(9.0)))
+    b = write("b", rows("dcd", times(9.0)) + rows("sgd-s", times(2.0, seed=1)))
+    code, found = verdicts(a, b, "--labels", "dcd", "sgd-s")
+    assert (code, found) == (4, {("dcd -> sgd-s", 1e-4): ("slower", "")})
+
+
+def test_pairs_take_out_what_repeats_have_in_common(write):
+    seeds = np.array([1.0, 3.0, 0.4, 2.0, 7.0, 0.8, 1.5])
+    a = write("a", rows("sgd-s", seeds))
+    b = write("b", rows("sgd-s", 1.15 * seeds * times(sigma=0.01)))
+    assert verdicts(a, b)[0] == 4
+    # The same numbers with other partners show nothing.
+    c = write("c", rows("sgd-s", 1.15 * np.roll(seeds, 2)))
+    assert verdicts(a, c) == (0, {("sgd-s", 1e-4): ("no difference shown", "")})
+
+
+def test_six_repeats_are_not_enough(write):
+    a, b = write("a", rows("dcd", times(n=6))), write("b", rows("dcd", times(5.0, n=6)))
+    assert verdicts(a, b) == (
+        0,
+        {("dcd", 1e-4): ("undecided", "6 pairs of the 7 needed")},
+    )
+
+
+def test_many_comparisons_ask_for_more_than_one(write):
+    # p is about 0.02: enough for one comparison, too little for one of ten.
+    slower = [1.02, 1.3, 1.1, 0.95, 1.4, 1.2, 1.15]
+    others = [row for k in range(1, 10) for row in rows("dcd", times(seed=k), lam=1e-4 / 2**k)]
+    alone_a, alone_b = write("a", rows("dcd", [1.0] * 7)), write("b", rows("dcd", slower))
+    assert verdicts(alone_a, alone_b, "--threshold", "1")[0] == 4
+    a = write("c", rows("dcd", [1.0] * 7) + others)
+    b = write("d", rows("dcd", slower) + others)
+    code, found = verdicts(a, b, "--threshold", "1")
+    assert (code, len(found)) == (0, 10)
+    assert set(found.values()) == {("no difference shown", "")}
+
+
+def test_arriving_less_often_is_a_regression(write):
+    a = write("a", rows("dcd", times()))
+    b = write("b", rows("dcd", [1.0, *[math.inf] * 6]))
+    assert verdicts(a, b) == (4, {("dcd", 1e-4): ("slower", "")})
+    assert verdicts(b, a) == (0, {("dcd", 1e-4): ("faster", "")})
+    done = compare(a, b)
+    assert "∞ (1 of 7)" in done.stdout
+    assert "†" in done.stdout
+
+
+def test_what_neither_reaches_is_undecided(write):
+    never = rows("dcd", [math.inf] * 7)
+    done = verdicts(write("a", never), write("b", never))
+    assert done == (0, {("dcd", 1e-4): ("undecided", "neither reached it")})
+
+
+def skipping(first):
+    """One repeat that hit the limit, and six that were not made for it."""
+    made = rows("dcd", [first])
+    return made + rows("dcd", [math.inf] * 7, state="skipped", train_seconds=None)[1:]
+
+
+def test_skipped_repeats_count_where_the_limit_was_generous(write):
+    b = write("b", skipping(math.inf))
+    fast, slow = write("fast", rows("dcd", times(2.0))), write("slow", rows("dcd", times(50.0)))
+    assert verdicts(fast, b)[0] == 4
+    # 50 s of a limit of 60 s: the repeats that were not made might have arrived.
+    why = "1 pair of the 7 needed; B: 6 of 7 repeats not measured"
+    assert verdicts(slow, b) == (0, {("dcd", 1e-4): ("undecided", why)})
+    why = "1 pair of the 7 needed; A: 6 of 7 repeats not measured"
+    assert verdicts(b, slow) == (0, {("dcd", 1e-4): ("undecided", why)})
+
+
+@pytest.mark.parametrize("state", ["not_installed", "interrupted"])
+def test_runs_that_were_not_made_are_not_failures(write, state):
+    a = write("a", rows("dcd", times()))
+    b = write("b", rows("dcd", [math.inf] * 7, state=state))
+    why = "0 pairs of the 7 needed; B: 7 of 7 repeats not measured"
+    assert verdicts(a, b) == (0, {("dcd", 1e-4): ("undecided", why)})
+
+
+def test_crashed_runs_have_not_arrived(write):
+    a = write("a", rows("dcd", times()))
+    b = write("b", rows("dcd", [math.inf] * 7, state="failed"))
+    assert verdicts(a, b)[0] == 4
+
+
+def test_a_repeat_takes_the_best_of_its_horizons(write):
+    a = write("a", rows("svmperf", times()))
+    horizons = [
+        run
+        for number, factor in ((1, math.inf), (2, 1.0), (4, 5.0))
+        for run in rows("svmperf", times(factor), horizon=float(number))
+    ]
+    code, found = verdicts(a, write("b", horizons))
+    assert (code, found) == (0, {("svmperf", 1e-4): ("no difference shown", "")})
+    cells = json.loads(compare(a, str(a).removesuffix("a") + "b", "--json").stdout)["cells"]
+    assert cells[0]["ratio"] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("metric", ["seconds", "cpu_seconds", "epochs"])
+def test_each_metric_has_its_column(write, metric):
+    a = write("a", rows("dcd", times()))
+    slow = rows("dcd", times(seed=1))
+    for run in slow:
+        run[f"{metric}_to_{THRESHOLD}"] *= 2.0
+    b = write("b", slow)
+    for other in ("seconds", "cpu_seconds", "epochs"):
+        assert verdicts(a, b, "--metric", other)[0] == (4 if other == metric else 0)
+
+
+def test_what_is_printed(write):
+    a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(1.5, seed=1)))
+    done = compare(a, b)
+    assert done.exit_code == 4
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert lines[0] == f"seconds to relative accuracy ε: A = {a}, B = {b}"
+    (cell,) = (line for line in lines if line.startswith("adult"))
+    assert cell.endswith("slower")
+    assert "1.5" in cell
+    assert "B against A in 1 cells: 1 slower." in lines
+    assert "not measured interleaved" in done.stdout
+    assert "warning" not in done.stdout
+
+
+def test_json_holds_samples_and_no_infinity(write):
+    a, b = write("a", rows("dcd", times())), write("b", rows("dcd", [math.inf] * 7))
+    done = compare(a, b, "--json")
+    page = json.loads(done.stdout, parse_constant=pytest.fail)
+    (cell,) = page["cells"]
+    assert page["regressions"] == 1
+    assert cell["a"] == pytest.approx(times())
+    assert cell["b"] == [None] * 7
+    assert (cell["ratio"], cell["test"]) == (None, "ranks")
+
+
+def test_out_writes_markdown(write, tmp_path):
+    a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(1.5)))
+    page = tmp_path / "made" / "page.md"
+    assert compare(a, b, "--out", str(page)).exit_code == 4
+    text = page.read_text()
+    assert text.startswith("# seconds to relative accuracy")
+    table = [line for line in text.splitlines() if line.startswith("|")]
+    assert len(table) == 3
+    assert len({line.count("|") for line in table}) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "says", "marked"),
+    [
+        (
+            {"cpu": "Another"},
+            "DIFFERENT MACHINES; ratios of times are marked ‡: cpu A CPU -> An",
+            1,
+        ),
+        ({"caches": {"L2": "2M"}}, "L2 1M -> 2M", 1),
+        ({"flags": "-O2"}, "Not the same on both sides: flags -O3 -> -O2.", 0),
+        ({"git": "def"}, "git abc -> def", 0),
+        (None, "no environment.json", 1),
+    ],
+)
+def test_other_machines_and_builds_are_told(write, change, says, marked):
+    a = write("a", rows("dcd", times()))
+    b = write("b", rows("dcd", times()), None if change is None else MACHINE | change)
+    done = compare(a, b)
+    assert done.exit_code == 0
+    assert says in done.stdout
+    (cell,) = (line for line in done.stdout.splitlines() if line.startswith("adult"))
+    assert ("‡" in cell) == bool(marked)
+    assert "‡" not in compare(a, b, "--metric", "epochs").stdout
+
+
+def test_what_makes_runs_less_comparable_is_told(write):
+    a = write("a", rows("dcd", times(), stand_in=True))
+    b = write("b", rows("dcd", times(seed=1), stand_in=True, contended=True, seed=3))
+    text = compare(a, b).stdout
+    assert "adult: a STAND-IN" in text
+    assert "7 of 7 runs of B shared the machine" in text
+    assert "The seeds of A and B differ" in text
+    assert "the same runs" in compare(a, a).stdout
+
+
+def test_cells_of_one_side_alone_are_named(write):
+    a = write("a", rows("dcd", times()) + rows("sgd-s", times()))
+    b = write("b", rows("dcd", times()) + rows("dcd", times(), lam=1e-5))
+    code, found = verdicts(a, b)
+    assert (code, list(found)) == (0, [("dcd", 1e-4)])
+    text = compare(a, b).stdout
+    assert "In A alone: adult, λ = 1e-4, sgd-s." in text
+    assert "In B alone: adult, λ = 1e-5, dcd." in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"m": 999}, "adult, λ = 1e-4: m is 1,000 in"),
+        ({"loss": "squared-hinge"}, "loss is hinge in"),
+        ({"reference_dual": 0.36, "reference_primal": 0.3600001}, "exclude each other"),
+        ({"dataset": "covtype"}, "have no cell"),
+    ],
+)
+def test_other_problems_are_not_compared(write, changes, message):
+    a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(), **changes))
+    done = compare(a, b)
+    assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert message in done.stderr
+
+
+def test_bad_usage_is_2(write):
+    a = write("a", rows("dcd", times()) + rows("sgd-s", times()))
+    for args, message in (
+        ([a], "one folder and no labels"),
+        ([a, "--labels", "dcd", "sgd-x"], "no label 'sgd-x'; did you mean 'sgd-s'?"),
+        ([a, a, "--metric", "hours"], "'hours' is not one of"),
+        ([a, a, "--threshold", "0.9"], "0.9 is not in the range"),
+    ):
+        done = compare(*args)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert message in done.stderr
+
+
+def test_unreadable_results_are_3(write, tmp_path):
+    a = write("a", rows("dcd", times()))
+    done = compare(a, str(tmp_path / "nowhere"))
+    assert (done.exit_code, done.stderr.count("\n")) == (3, 1)
+    old = rows("dcd", times())
+    for run in old:
+        del run[f"cpu_seconds_to_{THRESHOLD}"]
+    b = write("b", old)
+    done = compare(a, b, "--metric", "cpu_seconds")
+    assert done.exit_code == 3
+    assert f"no column 'cpu_seconds_to_{THRESHOLD}'" in done.stderr
+    for run in old:
+        run[f"cpu_seconds_to_{THRESHOLD}"] = "soon"
+    done = compare(a, write("c", old), "--metric", "cpu_seconds")
+    assert done.exit_code == 3
+    assert "is not a number" in done.stderr

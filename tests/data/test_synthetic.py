@@ -1,0 +1,318 @@
+"""Stand-ins have the shape, the balance and the difficulty that were asked for."""
+
+import json
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.stats import ks_2samp
+
+from problems import dense
+from svmbench.data import synthetic
+from svmbench.data.catalogue import Shape, entry, names
+from svmbench.data.synthetic import stand_in, stand_in_truth
+from svmbench.errors import DataError
+
+TEXT = {
+    "m": 3000,
+    "d": 5000,
+    "nnz_row": 30,
+    "columns": {"law": "zipf"},
+    "values": {"kind": "tfidf"},
+    "unit_norm": True,
+}
+SHAPES = {
+    "text": TEXT,
+    "wide ones": {**TEXT, "d": 70_000, "values": {"kind": "ones"}, "unit_norm": False},
+    "filled": {**TEXT, "d": 100, "nnz_row": 60},
+    "counts": {"m": 3000, "d": 80, "density": 0.2, "values": {"kind": "counts"}},
+    "scattered": {"m": 3000, "d": 3000, "density": 0.01, "conditioning": 3},
+    "dense": {"m": 3000, "d": 40, "density": 1, "columns": {"law": "dense"}, "conditioning": 2},
+    "dense unit": {
+        **{"m": 3000, "d": 40, "density": 1, "columns": {"law": "dense"}},
+        **{"values": {"kind": "counts"}, "unit_norm": True},
+    },
+}
+
+
+def made(shape, **facts):
+    shape = Shape(**{**shape, **facts})
+    train, test = stand_in(shape, "made")
+    train.rows.dot(np.zeros(train.n_features))  # columns ascend, none twice, none too large
+    return shape, train, test
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Chunks and threshold of few rows, for sets of few rows."""
+    monkeypatch.setattr(synthetic, "_CHUNK_ENTRIES", 1 << 12)
+    monkeypatch.setattr(synthetic, "_CHUNK_ROWS", 256)
+    monkeypatch.setattr(synthetic, "_PILOT_ROWS", 256)
+
+
+# --- the rows ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_shape_and_density(name):
+    shape, train, test = made(SHAPES[name], m_test=500)
+    assert (train.n_samples, train.n_features) == (shape.m, shape.d)
+    assert (test.n_samples, test.n_features) == (500, shape.d)
+    assert train.nnz / shape.m / shape.d == pytest.approx(shape.fraction, rel=0.03)
+    if train.indptr is not None:
+        assert np.diff(train.indptr).min() >= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "storage"),
+    [
+        ("text", "uint16+float32"),
+        ("wide ones", "int32+ones"),
+        ("counts", "uint16+float32"),
+        ("dense", "dense float32"),
+    ],
+)
+def test_storage(name, storage):
+    assert made(SHAPES[name])[1].storage == storage
+
+
+def test_nearly_full_rows_are_stored_dense():
+    _, train, _ = made({"m": 500, "d": 50, "density": 0.9})
+    assert train.storage == "dense float32"
+    assert np.count_nonzero(train.values) / train.values.size == pytest.approx(0.9, abs=0.01)
+
+
+@pytest.mark.parametrize("name", ["text", "filled", "dense unit"])
+def test_unit_norm(name):
+    np.testing.assert_allclose(made(SHAPES[name])[1].rows.norms2(), 1.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["scattered", "dense"])
+def test_conditioning_is_the_spread_of_the_columns(name):
+    shape, train, _ = made(SHAPES[name])
+    X = dense(train)
+    present = np.maximum(np.count_nonzero(X, axis=0), 1)
+    scales = np.log10(np.sqrt(np.square(X).sum(axis=0) / present))
+    assert np.ptp(scales) == pytest.approx(shape.conditioning, rel=0.15)
+    rank = np.argsort(np.argsort(scales))
+    assert abs(np.corrcoef(rank, np.arange(shape.d))[0, 1]) < 0.5  # in no order
+
+
+def test_counts_are_whole_numbers():
+    values = made(SHAPES["counts"])[1].values
+    assert np.array_equal(values, np.rint(values))
+    assert values.min() == 1.0
+    assert values.mean() == pytest.approx(2.0, rel=0.02)
+
+
+def column_shares(data):
+    return np.bincount(data.indices, minlength=data.n_features) / data.n_samples
+
+
+def test_uniform_columns_are_all_alike():
+    _, train, _ = made(SHAPES["counts"])
+    shares = column_shares(train)
+    assert np.abs(shares - 0.2).max() < 5 * math.sqrt(0.2 * 0.8 / 3000)
+
+
+def test_zipf_columns_follow_their_law():
+    shape, train, _ = made(TEXT, m=20_000)
+    shares = np.sort(column_shares(train))[::-1]
+    ranks = np.array([1, 10, 100, 1000])
+    weights = 1.0 / (ranks + 30.0)
+    wanted = 30 * weights / np.sum(1.0 / (np.arange(1, shape.d + 1) + 30.0))
+    np.testing.assert_allclose(shares[ranks - 1], wanted, rtol=0.15)
+    # The commonest are not the first ones.
+    first = np.argsort(column_shares(train))[::-1][:100]
+    assert 1000 < first.mean() < 4000
+
+
+@pytest.mark.parametrize("draw", ["_smallest", "_drawn"])
+def test_columns_are_drawn_one_after_another_without_replacement(draw):
+    weights = np.array([0.5, 0.3, 0.15, 0.05])
+    rng, m = np.random.default_rng(7), 40_000
+    given = weights if draw == "_smallest" else np.cumsum(weights)
+    columns = getattr(synthetic, draw)(rng, np.full(m, 2), given)
+    assert np.all(columns[::2] < columns[1::2])
+    shares = np.bincount(columns, minlength=4) / m
+    others = weights / (1 - weights)
+    wanted = weights * (1 + others.sum() - others)
+    np.testing.assert_allclose(shares, wanted, atol=5 * 0.5 / math.sqrt(m))
+
+
+def test_drawing_gives_rows_of_every_length():
+    lengths = np.array([1, 50, 3, 99, 1, 20])
+    columns = synthetic._drawn(np.random.default_rng(1), lengths, np.arange(1, 101) / 100)
+    parts = np.split(columns, np.cumsum(lengths)[:-1])
+    assert all(np.array_equal(part, np.unique(part)) for part in parts)
+    assert [len(part) for part in parts] == lengths.tolist()
+
+
+# --- the labels --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(("positives", "noise"), [(0.5, 0.0), (0.2, 0.1), (0.9, 0.05)])
+def test_balance(name, positives, noise):
+    _, train, _ = made(SHAPES[name], positives=positives, noise=noise, margin_noise=0.3)
+    # Of the rows and of those the threshold was taken from.
+    tolerance = 5 * math.sqrt(positives * (1 - positives) * (1 / 3000 + 1 / 16384))
+    assert np.mean(train.labels == 1) == pytest.approx(positives, abs=tolerance)
+
+
+def test_rare_positives_are_as_rare_as_asked():
+    _, train, _ = made(SHAPES["dense"], m=200_000, d=4, positives=0.002, noise=0.0005)
+    assert np.mean(train.labels == 1) == pytest.approx(0.002, rel=0.35)
+
+
+@pytest.mark.parametrize("positives", [0.0, 1.0])
+def test_one_class(positives):
+    _, train, _ = made(SHAPES["dense"], positives=positives)
+    assert set(train.labels) == {1 if positives else -1}
+
+
+def errors(shape, data):
+    truth = stand_in_truth(shape)
+    scores = data.rows.dot(truth.w) + truth.b
+    return np.where(scores > 0.0, 1, -1) != data.labels, scores
+
+
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("noise", [0.0, 0.1])
+def test_the_true_plane_separates_as_far_as_the_noise_allows(name, noise):
+    shape, train, test = made(SHAPES[name], m_test=2000, noise=noise, positives=0.3)
+    for data in (train, test):
+        wrong, _ = errors(shape, data)
+        deviation = math.sqrt(noise * (1 - noise) / data.n_samples)
+        assert np.mean(wrong) == pytest.approx(noise, abs=5 * deviation)
+
+
+def test_flipped_labels_are_half_of_each_class():
+    shape, train, _ = made(SHAPES["dense"], m=20_000, positives=0.2, noise=0.1)
+    wrong, scores = errors(shape, train)
+    assert np.mean(scores[wrong] > 0.0) == pytest.approx(0.5, abs=0.06)
+
+
+def test_noise_of_the_margin_errs_near_the_plane():
+    shape, train, _ = made(SHAPES["dense"], margin_noise=0.5)
+    wrong, scores = errors(shape, train)
+    # Two normal variables of spreads 1 and 1/2: the angle between them.
+    assert np.mean(wrong) == pytest.approx(math.atan(0.5) / math.pi, abs=0.03)
+    assert np.abs(scores[wrong]).mean() < 0.6 * np.abs(scores).mean()
+
+
+def test_every_column_counts_alike_whatever_its_scale():
+    shape, train, _ = made(SHAPES["dense"], d=20, density=1, conditioning=4)
+    parts = dense(train) * stand_in_truth(shape).w
+    assert parts.std(axis=0).max() < 100 * np.median(parts.std(axis=0))
+
+
+@pytest.mark.parametrize("name", ["text", "counts", "dense"])
+def test_test_rows_are_of_the_same_law(name):
+    shape, train, test = made(SHAPES[name], m_test=3000)
+    if train.indptr is not None:
+        assert ks_2samp(np.diff(train.indptr), np.diff(test.indptr)).pvalue > 1e-4
+    assert ks_2samp(train.values.ravel(), test.values.ravel()).pvalue > 1e-4
+    assert ks_2samp(errors(shape, train)[1], errors(shape, test)[1]).pvalue > 1e-4
+    assert not np.array_equal(train.values.ravel()[:100], test.values.ravel()[:100])
+
+
+# --- seeds and scales --------------------------------------------------------------
+
+
+def arrays(data):
+    return [a for a in (data.indptr, data.indices, data.values, data.labels) if a is not None]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("seed", [0, 1, 2**40])
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_seed_names_the_rows(name, seed):
+    shape = Shape(**{**SHAPES[name], "m": 60, "m_test": 20, "noise": 0.1})
+    one, again = (stand_in(shape, "made", seed=seed) for _ in range(2))
+    for first, second in zip(one, again, strict=True):
+        assert first.identity == second.identity
+        pairs = zip(arrays(first), arrays(second), strict=True)
+        assert all(np.array_equal(a, b) for a, b in pairs)
+    other, _ = stand_in(shape, "made", seed=seed + 1)
+    assert other.identity != one[0].identity
+    assert not np.array_equal(other.labels, one[0].labels)
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_smaller_one_is_the_beginning_of_a_larger_one(name):
+    shape = Shape(**SHAPES[name], m_test=600)
+    for large, small in zip(
+        stand_in(shape, "made"), stand_in(shape, "made", scale=0.35), strict=True
+    ):
+        m = round(0.35 * large.n_samples)
+        assert small.n_samples == m
+        assert np.array_equal(small.labels, large.labels[:m])
+        assert small.n_features == large.n_features
+        if large.indptr is None:
+            assert np.array_equal(small.values, large.values[:m])
+        else:
+            assert np.array_equal(small.indptr, large.indptr[: m + 1])
+            assert np.array_equal(small.indices, large.indices[: small.nnz])
+        assert small.identity != large.identity
+
+
+@pytest.mark.usefixtures("small")
+def test_a_scale_never_leaves_nothing():
+    train, test = stand_in(Shape(**TEXT, m_test=500), "made", scale=1e-9)
+    assert (train.n_samples, test.n_samples) == (1, 1)
+
+
+@pytest.mark.usefixtures("small")
+def test_it_says_what_it_is():
+    shape = Shape(**TEXT, m_test=9, noise=0.1)
+    for data in stand_in(shape, "rcv1.binary", scale=0.5, seed=3):
+        assert data.name.startswith("rcv1.binary")
+        assert data.provenance.stand_in
+        kind, settings = data.provenance.source.split(" ", 1)
+        settings = json.loads(settings)
+        assert kind == "stand-in"
+        assert (settings["scale"], settings["seed"]) == (0.5, 3)
+        assert settings["generator"] == synthetic.GENERATOR_VERSION
+        assert Shape(**settings["shape"]) == shape
+
+
+def test_memory_is_that_of_the_arrays():
+    shape = Shape(**{**TEXT, "m": 60_000, "d": 20_000, "nnz_row": 80, "m_test": 100})
+    tracemalloc.start()
+    train, _ = stand_in(shape, "made")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    size = sum(array.nbytes for array in arrays(train))
+    assert size > 28e6
+    # One chunk of a quarter of a million entries at 8 bytes, some ten times.
+    assert peak < 1.05 * size + 25e6
+
+
+# --- what is refused ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, math.inf, math.nan])
+def test_scales_that_mean_nothing(scale):
+    with pytest.raises(DataError, match=r"^made: the stand-in's scale is .*; give a positive"):
+        stand_in(Shape(**TEXT), "made", scale=scale)
+
+
+def test_more_noise_than_there_are_rows_of_a_class():
+    with pytest.raises(DataError, match=r"^made: the stand-in's noise 0.2 is more than its rarer"):
+        stand_in(Shape(**TEXT, positives=0.1, noise=0.2), "made")
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("name", [name for name in names() if entry(name).stand_in])
+def test_every_stand_in_of_the_catalogue_can_be_made(name):
+    shape = entry(name).stand_in
+    if shape.fraction * shape.d * shape.d > 1e9:
+        pytest.skip(f"{name} has {shape.d:,} columns, too many for a fast test")
+    train, test = stand_in(shape, name, scale=50 / max(shape.m, shape.m_test))
+    assert (test is None) == (shape.m_test == 0)
+    for data in filter(None, (train, test)):
+        assert data.n_features == shape.d
+        data.rows.norms2()

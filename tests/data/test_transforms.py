@@ -1,0 +1,532 @@
+"""Transforms against dense NumPy, in every storage; precision, provenance, refusals."""
+
+import tracemalloc
+from dataclasses import asdict, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy.stats import chi2
+
+from problems import STORAGES, dataset, dense, dyadic
+from svmbench.data import transforms
+from svmbench.data.dataset import Provenance
+from svmbench.data.transforms import (
+    TRANSFORMS,
+    Balance,
+    Bias,
+    Drop,
+    Factor,
+    MaxAbs,
+    Rows,
+    Shuffled,
+    Split,
+    Standardise,
+    Subsample,
+    Swap,
+    UnitNorm,
+    apply_transforms,
+    makes_test_rows,
+    suffix,
+    take_rows,
+)
+from svmbench.errors import DataError
+
+FLOAT32_ROUNDING = 2.0**-24
+
+
+@pytest.fixture(params=[1 << 20, 7], ids=["one block", "many blocks"])
+def blocks(request, monkeypatch):
+    """Sets of the size that tests use, cut into many blocks too."""
+    monkeypatch.setattr(transforms, "_BLOCK", request.param)
+
+
+def pair(storage="uint16+float64", seed=3, m=23, d=9, **facts):
+    """Training and test rows of one storage; ones hold the pattern only."""
+    made = []
+    for shift, rows in enumerate((m, 11)):
+        X, y = dyadic(seed + shift, rows, d, **facts)
+        X[rows // 2] = 0.0
+        X[:, d - 2] = 0.0 if shift == 0 else X[:, d - 2]
+        if storage.endswith("ones"):
+            X = (X != 0.0).astype(float)
+        data = dataset(X, y, storage)
+        made.append(replace(data, provenance=Provenance(f"text {shift}", str(shift) * 64)))
+    return made
+
+
+def done(transform, train, test=None):
+    """What one transform makes of them, as dense rows where they are not None."""
+    after = apply_transforms(train, test, [transform], name="made")
+    for data in filter(None, after):
+        data.rows.dot(np.zeros(data.n_features))  # kernels take them
+    return after
+
+
+# --- which rows --------------------------------------------------------------------
+
+
+@given(st.sampled_from(STORAGES), st.lists(st.integers(0, 22)))
+def test_rows_are_taken_in_the_order_given(storage, order):
+    train, _ = pair(storage)
+    order = np.array(order, dtype=np.int64)
+    taken = take_rows(train, order)
+    assert np.array_equal(dense(taken), dense(train)[order])
+    assert np.array_equal(taken.labels, train.labels[order])
+    assert taken.storage == train.storage
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_shuffled_is_a_permutation_laid_out_anew(storage):
+    train, test = pair(storage)
+    tagged = replace(train, labels=train.labels)
+    order = Shuffled(seed=5).shuffled_rows(23, 5)
+    assert sorted(order) == list(range(23))
+    after, after_test = Shuffled(seed=5).apply(tagged, test)
+    assert np.array_equal(dense(after), dense(train)[order])
+    assert np.array_equal(after.labels, train.labels[order])
+    assert after_test is test
+    assert not np.array_equal(order, np.arange(23))
+
+
+def test_every_order_is_as_likely():
+    counts = np.zeros((4, 4))
+    for seed in range(2000):
+        counts[np.arange(4), Shuffled(seed=seed).shuffled_rows(4, seed)] += 1
+    assert ((counts - 500.0) ** 2 / 500.0).sum() < chi2.ppf(1 - 1e-6, 9)
+
+
+def test_kinds_of_the_same_seed_choose_independently():
+    orders = [kind(**facts).shuffled_rows(50, 1).tolist() for kind, facts in SEEDED.items()]
+    assert len({tuple(order) for order in orders}) == len(orders)
+
+
+SEEDED = {Shuffled: {}, Subsample: {"size": 1}, Balance: {}, Split: {"test": 1}}
+
+
+def test_a_slice():
+    train, test = pair()
+    after, after_test = Rows(start=4, stop=9).apply(train, test)
+    assert np.array_equal(dense(after), dense(train)[4:9])
+    assert np.array_equal(after.labels, train.labels[4:9])
+    assert after_test is test
+
+
+@pytest.mark.parametrize(("size", "count"), [(1, 1), (7, 7), (23, 23), (0.1, 2), (0.99, 23)])
+def test_a_subsample_keeps_the_order(size, count):
+    train, test = pair()
+    train = replace(train, values=np.arange(1.0, train.nnz + 1))
+    after, after_test = Subsample(size=size, seed=2).apply(train, test)
+    assert after.n_samples == count
+    assert np.all(np.diff(after.values) > 0)
+    assert after_test is test
+    others, _ = Subsample(size=size, seed=3).apply(train, test)
+    if 1 < count < 23:
+        assert not np.array_equal(others.values, after.values)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(None, 6), (9, 9), (3, 3), (17, 17)])
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_balance_thins_out_the_larger_class(count, kept, sign):
+    X, _ = dyadic(1, 23, 4, density=1.0)
+    y = np.full(23, sign)
+    y[[2, 3, 8, 11, 12, 20]] = -sign
+    train = dataset(X, y)
+    after, _ = Balance(count=count, seed=4).apply(train, None)
+    assert np.count_nonzero(after.labels == -sign) == 6
+    assert np.count_nonzero(after.labels == sign) == kept
+    positions = [np.flatnonzero((row == X).all(axis=1)) for row in dense(after)]
+    assert sorted(np.concatenate(positions)) == np.concatenate(positions).tolist()
+
+
+@pytest.mark.parametrize(("part", "count"), [(0.1, 2), (5, 5), (22, 22), (0.001, 1)])
+def test_a_split_parts_the_rows(part, count):
+    train, _ = pair()
+    train = replace(train, labels=train.labels, values=np.arange(1.0, train.nnz + 1))
+    rest, apart = Split(test=part, seed=6).apply(train, None)
+    assert (rest.n_samples, apart.n_samples) == (23 - count, count)
+    both = np.concatenate([rest.values, apart.values])
+    assert sorted(both) == train.values.tolist()
+    assert np.all(np.diff(rest.values) > 0)
+    assert np.all(np.diff(apart.values) > 0)
+
+
+def test_swap_exchanges_rows_and_keeps_names():
+    train, test = pair()
+    after, after_test = apply_transforms(train, test, [Swap()], name="made")
+    assert np.array_equal(dense(after), dense(test))
+    assert np.array_equal(dense(after_test), dense(train))
+    assert (after.name, after_test.name) == ("made", "made.t")
+    assert after.provenance.source == "text 1"
+
+
+# --- their values ------------------------------------------------------------------
+
+
+def assert_close(found, wanted):
+    """Equal up to rounding in the precision the rows are stored in."""
+    single = found.values is None or found.values.dtype == np.float32
+    rounding = FLOAT32_ROUNDING if single else 2.0**-50
+    np.testing.assert_allclose(dense(found), wanted, rtol=rounding, atol=rounding * 1e-3)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_unit_norm(storage):
+    for data in pair(storage):
+        X = dense(data)
+        norms = np.linalg.norm(X, axis=1, keepdims=True)
+        after, _ = done(UnitNorm(), data)
+        assert_close(after, X / np.where(norms == 0.0, 1.0, norms))
+        assert np.all(np.isclose(after.rows.norms2(), 1.0) | (norms[:, 0] == 0.0))
+        assert after.rows.norms2()[data.n_samples // 2] == 0.0
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_max_abs_is_the_training_rows(storage):
+    train, test = pair(storage)
+    largest = np.abs(dense(train)).max(axis=0)
+    assert largest.min() == 0.0
+    largest[largest == 0.0] = 1.0
+    after, after_test = done(MaxAbs(), train, test)
+    assert_close(after, dense(train) / largest)
+    assert_close(after_test, dense(test) / largest)
+    assert set(np.abs(dense(after)).max(axis=0)) <= {0.0, 1.0}  # exactly
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_factor(storage):
+    train, test = pair(storage)
+    after, after_test = done(Factor(by=0.001), train, test)
+    assert_close(after, dense(train) * 0.001)
+    assert_close(after_test, dense(test) * 0.001)
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("columns", [None, (1,), (2, 8, 9), tuple(range(1, 10))])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_standardise_by_the_training_rows(storage, columns):
+    train, test = pair(storage)
+    X = dense(train)
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    deviation[deviation == 0.0] = 1.0
+    left = np.setdiff1d(np.arange(9), np.array(columns or range(1, 10)) - 1)
+    mean[left], deviation[left] = 0.0, 1.0
+    after, after_test = done(Standardise(columns=columns), train, test)
+    for found, data in ((after, train), (after_test, test)):
+        np.testing.assert_allclose(
+            dense(found), (dense(data) - mean) / deviation, rtol=1e-14, atol=1e-14
+        )
+
+
+def test_a_constant_column_is_only_shifted():
+    X = np.full((5, 2), 0.1)
+    X[:, 1] = [1, 2, 3, 4, 5]
+    for storage in ("dense float64", "uint16+float64"):
+        after, after_test = done(
+            Standardise(), dataset(X, [1, -1, 1, 1, 1], storage), dataset(X[:2] + 1, [1, 1])
+        )
+        assert np.array_equal(dense(after)[:, 0], np.zeros(5))
+        np.testing.assert_allclose(dense(after_test)[:, 0], [1.0, 1.0])
+
+
+def test_deviations_of_far_away_columns_keep_their_digits():
+    X = 1e8 + np.array([[0.0], [1.0], [2.0]])
+    after, _ = done(Standardise(), dataset(X, [1, -1, 1], "dense float64"))
+    np.testing.assert_allclose(
+        dense(after)[:, 0], np.array([-1.0, 0.0, 1.0]) / np.sqrt(2 / 3), atol=1e-9
+    )
+
+
+# --- their columns -----------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_dropped_columns_leave_no_gap(storage):
+    train, test = pair(storage)
+    after, after_test = done(Drop(columns=(9, 1, 4)), train, test)
+    assert after.n_features == after_test.n_features == 6
+    assert np.array_equal(dense(after), np.delete(dense(train), [0, 3, 8], axis=1))
+    assert np.array_equal(dense(after_test), np.delete(dense(test), [0, 3, 8], axis=1))
+
+
+@pytest.mark.usefixtures("blocks")
+@pytest.mark.parametrize("rho", [1.0, 0.5, 0.1])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_bias_is_one_more_feature(storage, rho):
+    train, test = pair(storage)
+    after, after_test = done(Bias(rho=rho), train, test)
+    for found, data in ((after, train), (after_test, test)):
+        assert found.n_features == 10
+        assert_close(found, np.column_stack([dense(data), np.full(data.n_samples, rho)]))
+
+
+def test_bias_beyond_sixteen_bits():
+    indptr, indices = np.array([0, 2]), np.array([3, 65535], dtype=np.uint16)
+    wide = replace(dataset([[1.0, 1.0]], [1], "uint16+ones"), n_features=65536)
+    wide = replace(wide, indptr=indptr, indices=indices)
+    after, _ = done(Bias(), wide)
+    assert after.storage == "int32+ones"
+    assert after.indices.tolist() == [3, 65535, 65536]
+
+
+# --- precision ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("transform", "before", "after"),
+    [
+        (Factor(by=0.001), "uint16+float32", "uint16+float32"),
+        (Factor(by=0.001), "uint16+float64", "uint16+float64"),
+        (Factor(by=0.5), "uint16+float64", "uint16+float32"),  # dyadic rows: exact
+        (Factor(by=1e-43), "uint16+float32", "uint16+float64"),  # subnormal in single
+        (Factor(by=1e-43), "dense float32", "dense float64"),
+        (Factor(by=1e40), "uint16+float32", "uint16+float64"),
+        (UnitNorm(), "uint16+ones", "uint16+float32"),
+        (UnitNorm(), "uint16+float64", "uint16+float64"),
+        (MaxAbs(), "uint16+ones", "uint16+ones"),
+        (Standardise(columns=(1,)), "uint16+float32", "uint16+float64"),
+        (Bias(), "uint16+ones", "uint16+ones"),
+        (Bias(rho=0.1), "uint16+ones", "uint16+float32"),
+        (Bias(rho=1 / 3), "uint16+float32", "uint16+float64"),
+        (Bias(rho=1e-44), "uint16+float32", "uint16+float64"),
+        (Bias(rho=1e300), "uint16+float32", "uint16+float64"),
+        (Drop(columns=(1,)), "uint16+float32", "uint16+float32"),
+    ],
+)
+def test_storage_after(transform, before, after):
+    train, _ = pair(before, m=60, d=40, density=0.1 if "dense" not in before else 1.0)
+    made, _ = done(transform, train)
+    assert made.storage == after
+
+
+def test_storage_is_decided_anew():
+    X, y = dyadic(5, 30, 20, density=1.0)
+    X[:, 5:] = 0.0
+    sparse = dataset(X, y, "uint16+float32")
+    full, _ = done(Drop(columns=tuple(range(6, 21))), sparse)
+    assert full.storage == "dense float32"
+    back, _ = done(Drop(columns=tuple(range(1, 6))), dataset(X, y, "dense float32"))
+    assert back.storage == "uint16+ones"  # no entry is left that is not one
+    assert back.nnz == 0
+    pattern = (X > 0).astype(float)
+    assert done(Factor(by=1.0), dataset(pattern, y, "dense float64"))[0].storage == "uint16+ones"
+
+
+@given(
+    st.floats(1e-30, 1e30),
+    st.lists(st.floats(-1e6, 1e6, width=32).filter(lambda x: abs(x) > 1e-3), min_size=1),
+)
+def test_single_precision_keeps_six_digits(by, values):
+    data = dataset([values], [1], "uint16+float32")
+    after, _ = done(Factor(by=by), data)
+    exact = np.array(values) * by
+    assert np.all(np.abs(dense(after)[0] - exact) <= 1e-7 * np.abs(exact))
+
+
+# --- a chain -----------------------------------------------------------------------
+
+
+def test_what_was_done_is_recorded_in_order():
+    train, test = pair()
+    chain = [MaxAbs(), Shuffled(seed=1), Rows(start=0, stop=9), Factor(by=0.5)]
+    after, after_test = apply_transforms(train, test, chain, name="made")
+    assert after.provenance.transforms == (
+        "max-abs of text 0 000000000000",
+        "shuffled(seed=1)",
+        "rows(start=0, stop=9)",
+        "factor(by=0.5)",
+    )
+    assert after_test.provenance.transforms == after.provenance.transforms
+    assert after.provenance.source == "text 0"
+
+
+def test_test_rows_scaled_by_other_training_rows_are_others():
+    train, test = pair()
+    other = replace(train, provenance=Provenance("another text", "f" * 64))
+    made = [apply_transforms(data, test, [MaxAbs()], name="made")[1] for data in (train, other)]
+    assert made[0].identity != made[1].identity
+
+
+def test_order_matters():
+    train, _ = pair()
+    one, _ = apply_transforms(train, None, [UnitNorm(), MaxAbs()], name="made")
+    two, _ = apply_transforms(train, None, [MaxAbs(), UnitNorm()], name="made")
+    assert one.identity != two.identity
+    assert not np.array_equal(dense(one), dense(two))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_nothing_is_changed_in_place(storage):
+    train, test = pair(storage)
+    before = [dense(data).copy() for data in (train, test)]
+    facts = [asdict(data.provenance) for data in (train, test)]
+    for kind in TRANSFORMS.values():
+        if kind is Split:
+            apply_transforms(train, None, [Split(test=3)], name="made")
+        else:
+            apply_transforms(train, test, [kind(**NEEDED.get(kind, {}))], name="made")
+    for data, X, was in zip((train, test), before, facts, strict=True):
+        assert np.array_equal(dense(data), X)
+        assert asdict(data.provenance) == was
+
+
+NEEDED = {
+    Rows: {"start": 1, "stop": 9},
+    Subsample: {"size": 0.5},
+    Factor: {"by": 0.5},
+    Drop: {"columns": (2,)},
+    Split: {"test": 0.5},
+}
+
+
+def test_test_rows_after():
+    assert not makes_test_rows([Shuffled(), MaxAbs()])
+    assert makes_test_rows([MaxAbs(), Split(test=0.1), Swap()])
+
+
+def test_names_tell_chains_apart():
+    chain = [MaxAbs(), Rows(start=0, stop=20), Subsample(size=5, seed=3), Bias(), Factor(by=1e-3)]
+    assert suffix(chain) == "+max-abs+rows-0-20+subsample-5-3+bias+factor-0.001"
+    assert suffix([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("transform", "scaled"),
+    [
+        (Rows(start=100, stop=300), Rows(start=10, stop=30)),
+        (Rows(start=0, stop=3), Rows(start=0, stop=1)),
+        (Subsample(size=1000, seed=2), Subsample(size=100, seed=2)),
+        (Subsample(size=0.5), Subsample(size=0.5)),
+        (Subsample(size=3), Subsample(size=1)),
+        (Balance(count=50), Balance(count=5)),
+        (Balance(), Balance()),
+        (Split(test=200, seed=1), Split(test=20, seed=1)),
+        (Split(test=0.1), Split(test=0.1)),
+        (MaxAbs(), MaxAbs()),
+    ],
+)
+def test_numbers_of_rows_follow_the_scale(transform, scaled):
+    assert transform.scaled(0.1) == scaled
+
+
+def test_memory_is_that_of_the_results():
+    rng = np.random.default_rng(0)
+    m, length = 60_000, 40
+    indices = np.sort(rng.integers(0, 1000, (m, length)) + 1000 * np.arange(length), axis=1)
+    data = replace(
+        dataset([[1.0]], [1], "uint16+float32"),
+        n_features=40_000,
+        indptr=np.arange(m + 1) * length,
+        indices=indices.astype(np.uint16).ravel(),
+        values=rng.random(m * length, dtype=np.float32),
+        labels=np.ones(m, dtype=np.int8),
+    )
+    size = data.indptr.nbytes + data.indices.nbytes + data.values.nbytes
+    assert size > 14e6
+    for transform in (Shuffled(), UnitNorm(), MaxAbs()):
+        tracemalloc.start()
+        apply_transforms(data, None, [transform], name="made")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        # New arrays, and blocks of a million entries at eight bytes a handful of times.
+        assert peak < 1.3 * size + 70e6, transform
+
+
+# --- what is refused ---------------------------------------------------------------
+
+
+def with_values(*values):
+    return dataset([values], [1], "uint16+float64", name="mine")
+
+
+NINE = dataset(np.eye(9), np.repeat([1, -1], [3, 6]), name="mine")
+
+
+@pytest.mark.parametrize(
+    ("transform", "data", "message"),
+    [
+        (Rows(start=0, stop=10), NINE, "there are 9 rows only; end at that at most"),
+        (Subsample(size=10), NINE, "there are 9 rows only; take at most those"),
+        (Balance(count=7), NINE, "the larger class has 6 rows only; keep at most those"),
+        (Balance(), with_values(1.0), "all rows are of one class; leave balance out"),
+        (Split(test=9), NINE, "no row would be left for training; take fewer for the test"),
+        (Swap(), NINE, "there are no test rows; leave the swap out"),
+        (UnitNorm(), with_values(1e200), "a row's norm is out of range; put a factor before it"),
+        (UnitNorm(), with_values(1e-200), "a row's norm is out of range; put a factor before it"),
+        (
+            Factor(by=1e300),
+            with_values(1e10),
+            "a value becomes too large for a double; use a smaller factor",
+        ),
+        (
+            Standardise(),
+            dataset([[1e300], [-1e300]], [1, 1], "dense float64", "mine"),
+            "a column's deviation overflows; put a factor before it",
+        ),
+        (Drop(columns=(10,)), NINE, "there is no column 10, there are 9; correct it"),
+        (Standardise(columns=(10,)), NINE, "there is no column 10, there are 9; correct it"),
+        (Drop(columns=tuple(range(1, 10))), NINE, "no column would be left; drop fewer"),
+    ],
+)
+def test_refused_in_one_line(transform, data, message):
+    with pytest.raises(DataError) as caught:
+        apply_transforms(data, None, [transform], name="made")
+    assert str(caught.value) == f"mine: {transform}: {message}"
+
+
+def test_a_second_split_is_refused():
+    with pytest.raises(DataError, match="there are test rows already; leave the split out"):
+        apply_transforms(NINE, NINE, [Split(test=0.5)], name="made")
+
+
+def test_sparse_rows_are_not_filled_up_without_bound(monkeypatch):
+    monkeypatch.setattr(transforms, "MOST_ENTRIES", 80)
+    with pytest.raises(DataError, match=r"81 entries .* of 80 at most; name some columns"):
+        apply_transforms(NINE, None, [Standardise()], name="made")
+    apply_transforms(NINE, None, [Standardise(columns=(1, 2))], name="made")
+    full = dataset(np.eye(9), np.ones(9), "dense float32")
+    apply_transforms(full, None, [Standardise()], name="made")
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (Subsample, 0),
+        (Subsample, 1.0),
+        (Subsample, -0.5),
+        (Subsample, True),
+        (Subsample, "1"),
+        (Rows, [5, 5]),
+        (Rows, [5]),
+        (Rows, [-1, 5]),
+        (Shuffled, -1),
+        (Shuffled, 1.5),
+        (Factor, 0),
+        (Factor, float("inf")),
+        (Factor, True),
+        (Drop, []),
+        (Drop, [0]),
+        (Drop, [1, 1]),
+        (MaxAbs, 1),
+        (Bias, -1.0),
+        (Balance, 0),
+        (Balance, {"cont": 3}),
+    ],
+)
+def test_parameters_are_checked(kind, given):
+    with pytest.raises(ValidationError):
+        kind.model_validate(given)
+
+
+@pytest.mark.parametrize("kind", TRANSFORMS.values())
+def test_every_transform_says_what_it_is_and_what_its_parameters_are(kind):
+    assert kind.__doc__
+    assert TRANSFORMS[kind.name] is kind
+    assert all(field.description for field in kind.model_fields.values())

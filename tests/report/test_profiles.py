@@ -1,0 +1,160 @@
+"""Profiles: their shares against a recount of runs.csv, and their files."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import pairwise
+
+import pandas as pd
+import pytest
+
+from svmbench.report.profiles import _places, build_profiles, write_profiles
+from svmbench.report.read import read_results
+
+LABELS = ("dcd", "sgd-s", "crawl")
+
+
+@pytest.fixture(scope="module")
+def few(make_results, tmp_path_factory):
+    """Three labels, one of which is often too slow, on four λ and data sets."""
+    folder = tmp_path_factory.mktemp("profiles") / "few"
+    return make_results(folder, repeats=3, labels=LABELS)
+
+
+def medians(folder, unit):
+    """By problem, then label: the median over the repeats, counted anew."""
+    runs = pd.read_csv(folder / "runs.csv")
+    found = {}
+    for (dataset, lam, label), rows in runs.groupby(["dataset", "lambda", "label"]):
+        for threshold in (0.1, 0.01, 0.001):
+            times = rows[f"{unit}_to_{threshold}"].fillna(math.inf)
+            found.setdefault((dataset, lam, threshold), {})[label] = sorted(times)[len(times) // 2]
+    return found
+
+
+def share(curve, x):
+    """Height of a step function."""
+    return max((s for v, s in zip(*curve, strict=True) if v <= x * (1 + 1e-12)), default=0.0)
+
+
+@pytest.mark.parametrize("unit", ["seconds", "epochs"])
+def test_performance_profile_is_the_share_within_a_factor_of_the_best(few, unit):
+    (profile,) = (
+        p for p in build_profiles(read_results(few)) if (p.kind, p.unit) == ("performance", unit)
+    )
+    problems = medians(few, unit)
+    assert set(profile.curves) == set(LABELS)
+    for label, curve in profile.curves.items():
+        for factor in (1.0, 1.5, 2.0, 5.0, 30.0, 1e9):
+            within = [
+                math.isfinite(times[label]) and times[label] <= factor * min(times.values())
+                for times in problems.values()
+            ]
+            assert share(curve, factor) == pytest.approx(sum(within) / len(problems))
+    assert sum(share(curve, 1.0) for curve in profile.curves.values()) >= 1.0
+
+
+def test_data_profile_counts_problems_and_the_target_distribution_counts_runs(few):
+    profiles = {p.kind: p for p in build_profiles(read_results(few))}
+    problems, runs = medians(few, "epochs"), pd.read_csv(few / "runs.csv")
+    for label in LABELS:
+        for epochs in (0.5, 3.0, 40.0, 1e9):
+            within = [times[label] <= epochs for times in problems.values()]
+            assert share(profiles["data"].curves[label], epochs) == pytest.approx(
+                sum(within) / len(problems)
+            )
+        mine = runs[runs["label"] == label]
+        times = pd.concat([mine[f"seconds_to_{t}"] for t in (0.1, 0.01, 0.001)])
+        for seconds in (0.01, 0.1, 1.0, 1e9):
+            assert share(profiles["target"].curves[label], seconds) == pytest.approx(
+                (times <= seconds).mean()
+            )
+    assert share(profiles["target"].curves["crawl"], 1e9) < 1.0
+
+
+def test_only_problems_count_that_every_label_has_runs_for(few):
+    results = read_results(few)
+    gone = (results.runs["label"] == "dcd") & (results.runs["lambda"] == 1e-5)
+    thinned = replace(results, runs=results.runs[~gone].reset_index(drop=True))
+    kept = results.runs["lambda"] != 1e-5
+    without = replace(results, runs=results.runs[kept].reset_index(drop=True))
+    assert [p.curves for p in build_profiles(thinned)] == [
+        p.curves for p in build_profiles(without)
+    ]
+    assert build_profiles(thinned) != build_profiles(results)
+
+
+def test_files_are_written_and_the_table_holds_the_curves(few):
+    results = read_results(few)
+    written = write_profiles(results)
+    assert {str(path.relative_to(few)) for path in written} == {
+        "tables/profiles.csv",
+        *(f"plots/profile-{k}.{s}" for k in ("performance", "data", "target")
+          for s in ("png", "svg", "pdf")),
+    }  # fmt: skip
+    assert all(path.stat().st_size > 0 for path in written)
+    table = pd.read_csv(few / "tables" / "profiles.csv")
+    for profile in build_profiles(results):
+        for label, (values, shares) in profile.curves.items():
+            rows = table[
+                (table["profile"] == profile.kind)
+                & (table["unit"] == profile.unit)
+                & (table["label"] == label)
+            ]
+            assert rows["value"].tolist() == values
+            assert rows["share"].tolist() == shares
+    before = {path: path.read_bytes() for path in written}
+    assert {path: path.read_bytes() for path in write_profiles(results)} == before
+
+
+def test_pictures_name_every_label_and_every_stand_in(few):
+    write_profiles(read_results(few))
+    for kind in ("performance", "data", "target"):
+        picture = (few / "plots" / f"profile-{kind}.svg").read_text()
+        assert all(f">{label}</text>" in picture for label in LABELS)
+        assert "With STAND-INS for covtype." in picture
+        assert "12 problems" in picture
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"labels": ("dcd",)},
+        {"lambdas": (1e-4,), "datasets": (("adult", False),), "one_accuracy": True},
+    ],
+)
+def test_nothing_is_drawn_of_one_label_or_one_problem(make_results, tmp_path, changes):
+    one_accuracy = changes.pop("one_accuracy", False)
+    folder = make_results(tmp_path / "little", repeats=1, **{"labels": LABELS} | changes)
+    results = read_results(folder)
+    if one_accuracy:
+        results = replace(results, thresholds=(0.1,))
+    assert write_profiles(results) == []
+    assert not (folder / "plots").exists()
+
+
+def test_a_sweep_without_plots_still_gets_the_table(few):
+    written = write_profiles(replace(read_results(few), plots=()))
+    assert [path.name for path in written] == ["profiles.csv"]
+
+
+def test_a_sweep_in_which_nothing_is_reached_is_drawn_all_the_same(make_results, tmp_path):
+    results = read_results(make_results(tmp_path / "vain", repeats=1, labels=LABELS))
+    for column in results.runs.columns:
+        if "_to_" in column:
+            results.runs[column] = math.nan
+    for profile in build_profiles(results):
+        assert set(profile.curves) == set(LABELS)
+        assert all(curve == ([], []) for curve in profile.curves.values())
+    assert len(write_profiles(results)) == 10
+
+
+def test_labels_that_would_touch_are_spread_about_their_ends():
+    assert _places([0.9, 0.5], 0.1) == [0.9, 0.5]
+    assert _places([0.5, 0.5], 0.1) == pytest.approx([0.55, 0.45])
+    assert _places([1.0, 1.0, 0.95], 0.1) == pytest.approx([1.0833, 0.9833, 0.8833], abs=1e-3)
+    assert _places([0.0, 0.0, 0.0], 0.1) == pytest.approx([0.2, 0.1, 0.0])
+    ends = [1.0, 0.98, 0.7, 0.69, 0.68, 0.1, 0.0]
+    places = _places(ends, 0.06)
+    assert all(a - b >= 0.06 - 1e-12 for a, b in pairwise(places))
