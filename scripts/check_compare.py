@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
+from svmbench.cli.columns import align
 from svmbench.config import Sweep
 from svmbench.harness.run import run_sweep
 from svmbench.problem import Problem
@@ -123,22 +124,30 @@ def said(folder: Path, other: str, metric: Metric, margin: float) -> Comparison:
     return compare(Side(results, PLAIN), Side(results, other), metric, margin)
 
 
-def report(folders: list[Path], margin: float, metric: Metric) -> str:
-    """One line: false alarms, finds, and what the ratios were."""
+HEADER = ("metric", "beyond", "A/A: false alarms", "ratios", "slowed: found", "in cells", "ratios")
+
+
+def report(folders: list[Path], metric: Metric, margin: float) -> tuple[str, ...]:
+    """One row: on how many pages there were false alarms and finds, and what the ratios were."""
     same = [said(folder, AGAIN, metric, margin) for folder in folders]
     slow = [said(folder, SLOWED, metric, margin) for folder in folders]
     alarms = sum(any(c.verdict in ("slower", "faster") for c in page.cells) for page in same)
-    red = sum(bool(page.regressions) for page in same)
     found = sum(bool(page.regressions) for page in slow)
     cells = [cell for page in slow for cell in page.cells]
-    ratios = [[c.ratio.estimate for page in pages for c in page.cells] for pages in (same, slow)]
-    spread = [f"{np.median(r):.2f} ({min(r):.2f} to {max(r):.2f})" for r in ratios]
     return (
-        f"{metric:<12} beyond {margin:<5g}"
-        f"A/A: {alarms} of {len(same)} pages with a false alarm ({red} as a regression), "
-        f"ratios {spread[0]}; slowed: found on {found} of {len(slow)} pages, in "
-        f"{sum(c.verdict == 'slower' for c in cells)} of {len(cells)} cells, ratios {spread[1]}"
+        metric,
+        f"{margin:g}",
+        f"{alarms} of {len(same)} pages",
+        _spread(same),
+        f"{found} of {len(slow)} pages",
+        f"{sum(cell.verdict == 'slower' for cell in cells)} of {len(cells)}",
+        _spread(slow),
     )
+
+
+def _spread(pages: list[Comparison]) -> str:
+    ratios = [cell.ratio.estimate for page in pages for cell in page.cells]
+    return f"{np.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
 
 
 def main() -> None:
@@ -161,10 +170,12 @@ def main() -> None:
                 run_sweep(sweep(data, options.repeats), folder)
                 folders.append(folder)
                 print(f"{number + 1} of {options.times} sweeps", file=sys.stderr, flush=True)
-        for metric, margin in itertools.product(METRICS, (1.05, 1.0)):
-            print(report(folders, margin, metric))
-    print(f"{time.monotonic() - begun:.0f} s, {options.repeats} repeats, "
-          f"slowed by {100 * EXTRA:.0f} %")  # fmt: skip
+        rows = [report(folders, *case) for case in itertools.product(METRICS, (1.05, 1.0))]
+    print(align(HEADER, rows))
+    print(
+        f"{options.repeats} repeats a sweep, slowed by {100 * EXTRA:.0f} %; "
+        f"{time.monotonic() - begun:.0f} s"
+    )
 
 
 if __name__ == "__main__":

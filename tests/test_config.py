@@ -17,6 +17,17 @@ from svmbench import config
 from svmbench.bundled import bundled
 from svmbench.config import LossName, Sweep, dump_sweep, find_config, load_sweep, sweep_schema
 from svmbench.data.catalogue import resolve
+from svmbench.data.transforms import (
+    Bias,
+    Derived,
+    Drop,
+    MaxAbs,
+    Rows,
+    Shuffled,
+    Split,
+    Subsample,
+    UnitNorm,
+)
 from svmbench.errors import ConfigError
 from svmbench.problem import LOSSES, Loss
 from svmbench.solvers.base import Parameters, parameter
@@ -180,6 +191,67 @@ def test_own_files_are_found_from_the_configuration_on(load, tmp_path, monkeypat
     assert (entry.name, entry.positive) == (spec.label, (3.0,))
 
 
+def datasets_of(load, text):
+    return load(changed("  - tiny-sparse\n", f"  - {text}\n")).datasets
+
+
+def test_transforms_in_order_with_the_shorthands_last(load):
+    spec, _ = datasets_of(
+        load,
+        "{name: tiny-sparse, bias: 2, test: 0.1, transforms: [max-abs, {shuffled: 1}, "
+        "{rows: [0, 20]}, {subsample: {size: 5, seed: 3}}, {unit-norm: }, {drop: 4}]}",
+    )
+    chain = (
+        MaxAbs(),
+        Shuffled(seed=1),
+        Rows(start=0, stop=20),
+        Subsample(size=5, seed=3),
+        UnitNorm(),
+        Drop(columns=(4,)),
+        Bias(rho=2.0),
+        Split(test=0.1),
+    )
+    label = (
+        "tiny-sparse+max-abs+shuffled-1+rows-0-20+subsample-5-3+unit-norm+drop-4+bias-2+split-0.1"
+    )
+    assert spec.source == Derived("tiny-sparse", chain, label)
+    assert spec.label == label
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("tiny-dense", "tiny-dense"),
+        ("{name: tiny-dense, label: as it is}", "as it is"),
+        ("{name: tiny-dense, positive: 3}", "tiny-dense+positive-3"),
+        ("{name: tiny-dense, positive: [3, 4], bias: 1}", "tiny-dense+positive-3-4+bias"),
+        ("{path: x/a.libsvm.xz, positive: 3}", "a"),
+        ("{path: x/a.libsvm.xz, test: 100}", "a+split-100"),
+        ("{path: x/a.libsvm.xz, name: b, test: t, transforms: [swap]}", "b+swap"),
+    ],
+)
+def test_names_of_what_is_made_of_a_set(load, text, label):
+    spec = datasets_of(load, text)[0]
+    assert spec.label == label
+    if isinstance(spec.source, Derived):
+        assert spec.source.name == label
+
+
+def test_long_chains_have_names_that_fit_a_file_and_differ(load):
+    labels = set()
+    for last in (98, 99):
+        columns = ", ".join(map(str, [*range(1, 90), last]))
+        spec = datasets_of(load, f"{{name: tiny-dense, transforms: [{{drop: [{columns}]}}]}}")[0]
+        assert len(spec.label) <= 100
+        labels.add(spec.label)
+    assert len(labels) == 2
+
+
+def test_other_labels_of_a_catalogue_set(load):
+    spec = datasets_of(load, "{name: tiny-dense, positive: -1}")[0]
+    assert resolve(spec.source.source).positive == (-1.0,)
+
+
 @pytest.mark.parametrize("name", ["smoke", "smoke.yaml", "configs/smoke.yaml"])
 def test_bundled_configurations_are_found_by_name(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -340,7 +412,7 @@ REFUSALS = {
     ),
     "data set twice": (
         ("  - tiny-sparse", "  - tiny-sparse\n  - tiny-sparse"),
-        "5:5: a second data set 'tiny-sparse'; drop it or give it a name",
+        "5:5: a second data set 'tiny-sparse'; drop it or give it a label",
     ),
     "label twice": (
         ("  - dcd", "  - dcd\n  - {name: dcd}"),
@@ -350,9 +422,78 @@ REFUSALS = {
         ("[time]", "[time, time]"),
         "21:16: 'time' is there twice; keep one of them",
     ),
-    "labels of a catalogue set": (
-        ("- tiny-sparse", "- {name: tiny-sparse, positive: 1}"),
-        "4:25: 'positive' belongs to a path; of a name the catalogue knows it",
+    "test file of a catalogue set": (
+        ("- tiny-sparse", "- {name: tiny-sparse, test: FILE}"),
+        "4:25: 'test' belongs to a path; of a name the catalogue knows it",
+    ),
+    "features of a catalogue set": (
+        ("- tiny-sparse", "- {name: tiny-sparse, features: 1}"),
+        "4:25: 'features' belongs to a path; of a name the catalogue knows it",
+    ),
+    "label of another catalogue set": (
+        ("- tiny-sparse", "- {name: tiny-sparse, label: adult}"),
+        "4:25: 'adult' is another set of the catalogue; set another",
+    ),
+    "transformed file called like a catalogue set": (
+        ("path: mine.libsvm", "path: adult.libsvm.xz\n    bias: 1"),
+        "5:5: 'adult' is a set of the catalogue; set another name",
+    ),
+    "the same transforms twice": (
+        ("- tiny-sparse", "- {name: tiny-dense, bias: 1}\n  - {name: tiny-dense, bias: 1.0}"),
+        "5:5: a second data set 'tiny-dense+bias'; drop it or give it a label",
+    ),
+    "unknown transform": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [max-ab]}"),
+        "4:38: unknown transform 'max-ab'; did you mean 'max-abs'?",
+    ),
+    "unknown transform in a mapping": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{subsampl: 3}]}"),
+        "4:39: unknown transform 'subsampl'; did you mean 'subsample'?",
+    ),
+    "unknown parameter of a transform": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{subsample: {size: 3, sed: 4}}]}"),
+        "4:60: unknown key 'sed'; did you mean 'seed'?",
+    ),
+    "missing parameter of a transform": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [drop]}"),
+        "4:38: missing key 'columns'; add it",
+    ),
+    "parameter of a transform out of range": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [swap, {factor: -1}]}"),
+        "4:45: 'datasets[0].transforms[1].factor' should be more than 0, not -1",
+    ),
+    "parameter of a transform without any": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{max-abs: 3}]}"),
+        "4:39: 'datasets[0].transforms[0].max-abs' should be left out: max-abs has no "
+        "parameters, not 3",
+    ),
+    "part of the rows": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{subsample: 1.5}]}"),
+        "4:39: 'datasets[0].transforms[0].subsample' should be a fraction between 0 and 1, or a "
+        "whole number of rows, not 1.5",
+    ),
+    "rows that end before they begin": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{rows: [5, 3]}]}"),
+        "4:39: 'datasets[0].transforms[0].rows' should be [first row, row after the last], "
+        "ascending, not [5, 3]",
+    ),
+    "two transforms in one": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: [{factor: 1, swap: }]}"),
+        "4:38: 'datasets[0].transforms[0]' should be a transform's name, or {name: parameter}, "
+        "not {'factor': 1, 'swap': None}",
+    ),
+    "one transform for a list": (
+        ("- tiny-sparse", "- {name: tiny-sparse, transforms: max-abs}"),
+        "4:25: 'datasets[0].transforms' should be a list, not 'max-abs'; write [max-abs]",
+    ),
+    "bias not positive": (
+        ("- tiny-sparse", "- {name: tiny-sparse, bias: 0}"),
+        "4:25: 'datasets[0].bias' should be more than 0, not 0",
+    ),
+    "part for the test": (
+        ("- tiny-sparse", "- {name: tiny-sparse, test: 1.5}"),
+        "4:25: 'datasets[0].test' should be the name of a file, or a part of the rows: a fraction "
+        "between 0 and 1, or a whole number, not 1.5",
     ),
     "file under a catalogue name": (
         ("positive: 3", "name: adult"),
@@ -663,9 +804,32 @@ parameters = st.one_of(
     st.builds(lambda kind: {"name": "pegasos", "precision": kind}, st.just("float32")),
     st.just({"name": "sgd-s"}),
 )
+sizes = st.floats(0, 1, exclude_min=True, exclude_max=True) | st.integers(1, 10**9)
+columns = st.lists(st.integers(1, 1000), min_size=1, unique=True)
+steps = st.one_of(
+    *map(st.just, ("max-abs", "unit-norm", "swap", "standardise", "balance", "shuffled", "bias")),
+    st.fixed_dictionaries({"subsample": sizes}),
+    st.fixed_dictionaries({"rows": st.integers(1, 99).map(lambda stop: [0, stop])}),
+    st.fixed_dictionaries(
+        {"split": st.fixed_dictionaries({"test": sizes}, optional={"seed": st.integers(0, 2**62)})}
+    ),
+    st.fixed_dictionaries({"factor": positive}),
+    st.fixed_dictionaries({"drop": columns}),
+    st.fixed_dictionaries({"standardise": columns | st.just({})}),
+    st.fixed_dictionaries({"balance": st.integers(1, 10**6) | st.none()}),
+)
 datasets = st.lists(
     st.one_of(
         st.sampled_from(["tiny-sparse", "tiny-dense", {"name": "tiny-separable"}]),
+        st.fixed_dictionaries(
+            {"name": st.just("tiny-sparse"), "label": st.just("my tiny-sparse")},
+            optional={
+                "transforms": st.lists(steps),
+                "test": sizes,
+                "bias": positive,
+                "positive": st.just(-1),
+            },
+        ),
         st.fixed_dictionaries(
             {"path": file_names},
             optional={
@@ -678,7 +842,9 @@ datasets = st.lists(
     ),
     min_size=1,
     max_size=3,
-    unique_by=lambda spec: spec if isinstance(spec, str) else spec.get("name") or spec["path"],
+    unique_by=lambda spec: (
+        spec if isinstance(spec, str) else spec.get("label") or spec.get("name") or spec["path"]
+    ),
 )
 plain_sweeps = st.builds(
     lambda constants, labelled, **rest: {
@@ -808,7 +974,17 @@ def test_schema_describes_every_key_and_every_parameter():
             assert value.get("description") or definition.get("description"), key
 
 
-@pytest.mark.parametrize("text", [VALID, *(p.read_text() for p in bundled("configs").glob("*.y*"))])
+EVERY_STEP = changed(
+    "- tiny-sparse",
+    "- {name: tiny-sparse, test: 5, bias: 2, label: all, transforms: [max-abs, {swap: }, "
+    "{shuffled: 3}, {rows: [0, 9]}, {subsample: 0.5}, {subsample: {size: 3, seed: 1}}, {drop: 4}, "
+    "{standardise: [1, 2]}, {balance: 3}, {factor: 0.5}, {bias: {rho: 2}}]}",
+)
+
+
+@pytest.mark.parametrize(
+    "text", [VALID, EVERY_STEP, *(p.read_text() for p in bundled("configs").glob("*.y*"))]
+)
 def test_schema_accepts_what_is_valid(text):
     schema = sweep_schema()
     assert _fits(_as_json(text), schema, schema)
@@ -820,6 +996,8 @@ def test_schema_accepts_what_is_valid(text):
         *["unknown key", "unknown parameter", "unknown solver", "unknown loss", "version"],
         *["missing version", "missing lambda", "both lambda and C", "text for a number"],
         *["lambda not positive", "parameter out of range", "scalar for a list"],
+        *["unknown transform", "unknown transform in a mapping", "two transforms in one"],
+        *["parameter of a transform out of range", "unknown parameter of a transform"],
     ],
 )
 def test_schema_refuses_what_is_not(case):
@@ -861,6 +1039,7 @@ def _fits(value, schema, root):
     if isinstance(value, dict):
         known = schema.get("properties", {})
         checks.append(set(schema.get("required", [])) <= set(value))
+        checks.append(len(value) <= schema.get("maxProperties", len(value)))
         checks.append(schema.get("additionalProperties", True) or set(value) <= set(known))
         checks += [_fits(v, known.get(key, {}), root) for key, v in value.items()]
     return all(checks)

@@ -1,11 +1,12 @@
-"""From a data set's name to its rows, memory-mapped: find, read, compact, cache."""
+"""From a data set's name to its rows, memory-mapped: find, read, compact, transform, cache."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping
+import zlib
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,21 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.fetch import check_sha256, find, locate
 from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
+from svmbench.data.synthetic import GENERATOR_VERSION
+from svmbench.data.synthetic import stand_in as make_stand_in
+from svmbench.data.transforms import (
+    TRANSFORMS_VERSION,
+    Derived,
+    Pair,
+    apply_transforms,
+    makes_test_rows,
+)
 from svmbench.errors import DataError
 
 Facts = list[str | int]
 
 _OPENINGS = 3
+_LONGEST_NAME = 80
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,35 +56,112 @@ class Loaded:
     test_path: Path | None
 
 
-def load(spec: str | Mapping[str, Any] | OwnFiles | Entry, *, offline: bool = False) -> Loaded:
-    """Open a data set, reading its text only when the cache does not have it yet.
+def load(
+    spec: str | Mapping[str, Any] | OwnFiles | Entry | Derived,
+    *,
+    offline: bool = False,
+    stand_in: float | None = None,
+) -> Loaded:
+    """Open a data set, reading or making its rows only when the cache does not have them yet.
 
     Parameters
     ----------
-    spec : str, mapping, OwnFiles or Entry
+    spec : str, mapping, OwnFiles, Entry or Derived
         A catalogue name, perhaps with other labels made +1, a path or a user's own files:
-        see `svmbench.data.catalogue.resolve`.
+        see `svmbench.data.catalogue.resolve`; or what transforms make of one of these.
     offline : bool
         Leave the network alone.
+    stand_in : float, optional
+        Take synthetic rows of the set's shape, so many times as many as it has, even if the
+        set itself is here. Numbers of rows in transforms are scaled alike.
 
     Raises
     ------
     DataError
-        When a file is missing, unreadable or not the one that the catalogue describes.
+        When a file is missing, unreadable or not the one that the catalogue describes, when
+        a stand-in is wanted of a set that has none, or a transform does not fit the rows.
     ConfigError
         When ``spec`` is not a description of a data set.
     """
+    if isinstance(spec, Derived):
+        return _load_derived(spec, offline, stand_in)
     wanted = resolve(spec)
-    # The first turn reads what the cache does not have; a second look may find that another
+    if stand_in is not None:
+        return _load_stand_in(wanted, stand_in)
+    roles: Collection[Role] = wanted.files
+    return _opened(
+        wanted.name, roles, lambda: cached_paths(wanted), lambda: _read_and_store(wanted, offline)
+    )
+
+
+def _opened(
+    name: str,
+    roles: Collection[Role],
+    paths: Callable[[], dict[Role, Path]],
+    make: Callable[[], None],
+) -> Loaded:
+    # The first turn makes what the cache does not have; a second look may find that another
     # process is replacing what it found damaged.
     for _ in range(_OPENINGS):
-        paths = cached_paths(wanted)
-        opened = {role: open_cached(path) for role, path in paths.items()}
+        places = paths()
+        opened = {role: open_cached(path) for role, path in places.items()}
         train, test = opened.get("train"), opened.get("test")
-        if train is not None and (test is not None or wanted.test is None):
-            return Loaded(train, test, paths["train"], paths.get("test"))
-        _read_and_store(wanted, offline)
-    raise DataError(f"{wanted.name}: the cache entry does not last; run again")
+        if train is not None and (test is not None or "test" not in roles):
+            return Loaded(train, test, places["train"], places.get("test"))
+        make()
+    raise DataError(f"{name}: the cache entry does not last; run again")
+
+
+def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
+    shape = wanted.stand_in
+    if shape is None:
+        raise DataError(
+            f"{wanted.name}: no stand-in is described; run without --stand-in, or describe one"
+            " (datasets/README.md)"
+        )
+    seed = shape.seed
+    if wanted.positive_chosen:
+        # Another class against the rest is another problem, though of the same shape.
+        seed += zlib.crc32(repr(wanted.positive).encode())
+    facts = shape.model_dump(mode="json", exclude_defaults=True)
+    identity = [GENERATOR_VERSION, facts, scale, seed]
+
+    def make() -> Pair:
+        return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
+
+    return _made(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
+
+
+def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loaded:
+    source = resolve(spec.source)
+    if not spec.transforms:
+        renamed = source.model_copy(update={"name": spec.name})
+        return load(renamed, offline=offline, stand_in=stand_in)
+    base = load(source, offline=offline, stand_in=stand_in)
+    steps = spec.transforms
+    if stand_in is not None:
+        steps = tuple(step.scaled(stand_in) for step in steps)
+    rows = [path.name for path in (base.train_path, base.test_path) if path]
+    identity = [TRANSFORMS_VERSION, rows, [str(step) for step in steps]]
+    has_test = base.test is not None or makes_test_rows(steps)
+
+    def make() -> Pair:
+        return apply_transforms(base.train, base.test, steps, name=spec.name)
+
+    return _made(spec.name, identity, has_test, make)
+
+
+def _made(name: str, identity: list[Any], has_test: bool, make: Callable[[], Pair]) -> Loaded:
+    """Open rows made by a function of nothing but what ``identity`` says."""
+    roles: list[Role] = ["train", "test"] if has_test else ["train"]
+    paths = {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
+
+    def make_and_store() -> None:
+        for role, data in zip(roles, make(), strict=False):
+            assert data is not None  # there are test rows whenever they were announced
+            store(data, paths[role].name)
+
+    return _opened(name, roles, lambda: paths, make_and_store)
 
 
 def cached_paths(wanted: Entry) -> dict[Role, Path]:
@@ -132,7 +220,7 @@ def _read_and_store(wanted: Entry, offline: bool) -> None:
 
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
-    paths = [locate(wanted.name, part, offline=offline) for part in file.parts]
+    paths = [_located(wanted, part, offline) for part in file.parts]
     try:
         text = _parse(wanted, *paths)
     except DataError:
@@ -145,6 +233,17 @@ def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
     if file.label_file and text.label_sha256:
         check_sha256(paths[1], file.label_file, text.label_sha256)
     return text
+
+
+def _located(wanted: Entry, file: DataFile, offline: bool) -> Path:
+    try:
+        return locate(wanted.name, file, offline=offline)
+    except DataError as error:
+        if wanted.stand_in is None:
+            raise
+        raise DataError(
+            f"{error}; 'svmbench run CONFIG --stand-in' takes synthetic rows of its shape"
+        ) from None
 
 
 def _parse(wanted: Entry, path: Path, label_path: Path | None = None) -> ParsedText:
@@ -226,6 +325,10 @@ def _key(wanted: Entry, role: Role, facts: dict[Role, Facts]) -> str:
         identity.append(wanted.csv.model_dump())
     if wanted.positive_chosen:
         identity.append("positive chosen")
+    return _entry_name(wanted.name, role, identity)
+
+
+def _entry_name(name: str, role: Role, identity: list[Any]) -> str:
     digest = hashlib.sha256(json.dumps(identity, sort_keys=True).encode()).hexdigest()
-    readable = re.sub(r"[^A-Za-z0-9.-]", "_", wanted.name)
+    readable = re.sub(r"[^A-Za-z0-9.-]", "_", name)[:_LONGEST_NAME]
     return f"{readable}-{role}-{digest[:16]}"

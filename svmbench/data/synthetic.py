@@ -12,8 +12,8 @@ which stands for leaving out the commonest words, the first columns would be in 
 row). Columns are drawn one after another without replacement. Which column has which
 rank is random. Values are ones, standard normal, counts (geometric, 1 upwards), or tf-idf
 (1 + ln of such a count, times ln(1 + 1/p) for a column that is in a share p of the rows).
-Columns are then multiplied by scales evenly spread over ``conditioning`` decades, and rows
-divided by their norms if so wanted.
+Columns are then multiplied by scales spread evenly over ``conditioning`` decades from 1
+upwards, as measurements beside yes and no are, and rows divided by their norms if wanted.
 
 **Labels.** y = sign(w.x + b) with a normal w that makes every column count alike whatever
 its scale; b is such that a fraction ``positives`` of the rows is +1. Before that,
@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from svmbench.data.blocks import row_starts
 from svmbench.data.catalogue import Shape
 from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
 from svmbench.data.storage import FLOAT32_DIGITS, compact
@@ -167,8 +168,7 @@ class _Maker:
         self.weights = self._column_weights(rng)
         self.cumulative = np.cumsum(self.weights)
         self.cumulative /= self.cumulative[-1]
-        decades = np.linspace(-0.5, 0.5, shape.d) if shape.d > 1 else np.zeros(1)
-        self.scales = rng.permutation(10.0 ** (shape.conditioning * decades))
+        self.scales = rng.permutation(np.logspace(0.0, shape.conditioning, shape.d))
         self.w = rng.standard_normal(shape.d) / self.scales
         share = -np.expm1(-self.mean_length * self.weights)
         self.rarity = np.log1p(1.0 / np.maximum(share, 1e-12))
@@ -179,9 +179,9 @@ class _Maker:
 
     def _column_weights(self, rng: np.random.Generator) -> FloatArray:
         d, columns = self.shape.d, self.shape.columns
-        weights = np.ones(d)
+        weights: Array = np.ones(d)
         if columns.law == "zipf":
-            weights = (np.arange(1, d + 1) + self.mean_length) ** -columns.exponent
+            weights = 1.0 / (np.arange(1, d + 1) + self.mean_length) ** columns.exponent
         weights = rng.permutation(weights)
         normalised: FloatArray = weights / weights.sum()
         return normalised
@@ -192,9 +192,7 @@ class _Maker:
         rarer = min(p, 1.0 - p)
         # About a thousand rows of the rarer class, so that its share is met within a few per cent.
         n_rows = int(min(max(1000 / max(rarer, 1e-9), _PILOT_ROWS), 16 * _PILOT_ROWS))
-        scores = np.concatenate(
-            [chunk.scores(self.w) for _, chunk in self._chunks(_PILOT, n_rows, None)]
-        )
+        scores = np.concatenate([chunk.scores(self.w) for _, chunk in self._chunks(_PILOT, n_rows)])
         spread = float(scores.std())
         noisy = scores + self.shape.margin_noise * spread * self._stream(
             _PILOT, 0, 2
@@ -207,12 +205,14 @@ class _Maker:
         shape = self.shape
         labels = np.empty(m, dtype=np.int8)
         dense = shape.columns.law == "dense"
-        indptr = None if dense else self._indptr(part, m)
+        indptr: Array | None = None if dense else self._indptr(part, m)
         size: tuple[int, ...] = (m, shape.d) if indptr is None else (int(indptr[-1]),)
         narrow = np.uint16 if shape.d <= 1 << 16 else np.int32
-        indices = None if indptr is None else np.empty(size, dtype=narrow)
-        values = None if self._all_ones and not dense else np.empty(size, dtype=np.float32)
-        for rows, chunk in self._chunks(part, m, indptr):
+        indices: Array | None = None if indptr is None else np.empty(size, dtype=narrow)
+        values: Array | None = (
+            None if self._all_ones and not dense else np.empty(size, dtype=np.float32)
+        )
+        for rows, chunk in self._chunks(part, m):
             at = rows if indptr is None else slice(indptr[rows.start], indptr[rows.stop])
             if indices is not None:
                 indices[at] = chunk.columns
@@ -270,13 +270,10 @@ class _Maker:
         return low
 
     def _indptr(self, part: int, m: int) -> Array:
-        indptr = np.zeros(m + 1, dtype=np.int64)
+        lengths = np.empty(m, dtype=np.int64)
         for chunk, rows in enumerate(self._chunk_slices(m)):
-            indptr[rows.start + 1 : rows.stop + 1] = self._lengths(part, chunk)[
-                : rows.stop - rows.start
-            ]
-        np.cumsum(indptr, out=indptr)
-        return indptr
+            lengths[rows] = self._lengths(part, chunk)[: rows.stop - rows.start]
+        return row_starts(lengths)
 
     def _chunk_slices(self, m: int) -> Iterator[slice]:
         for start in range(0, m, self.chunk_rows):
@@ -284,7 +281,7 @@ class _Maker:
 
     # --- rows ---
 
-    def _chunks(self, part: int, m: int, indptr: Array | None) -> Iterator[tuple[slice, _Chunk]]:
+    def _chunks(self, part: int, m: int) -> Iterator[tuple[slice, _Chunk]]:
         """Chunks of rows; each is made whole and cut, so that m does not change its numbers."""
         for number, rows in enumerate(self._chunk_slices(m)):
             chunk = self._chunk(part, number)
@@ -310,8 +307,7 @@ class _Maker:
             values = self._values(rng, (self.chunk_rows, self.shape.d), None)
         else:
             lengths = self._lengths(part, number)
-            starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-            np.cumsum(lengths, out=starts[1:])
+            starts = row_starts(lengths)
             columns = self._columns(rng, lengths)
             values = self._values(rng, (len(columns),), columns)
         if self.shape.unit_norm:
@@ -394,6 +390,9 @@ def _drawn(rng: np.random.Generator, lengths: Array, cumulative: FloatArray) -> 
 
 def _unit_rows(values: FloatArray, starts: Array | None) -> FloatArray:
     if starts is None:
-        return values / np.sqrt(np.square(values).sum(axis=1, keepdims=True))
-    norms = np.sqrt(np.add.reduceat(np.square(values), starts[:-1]))
-    return values / np.repeat(norms, np.diff(starts))
+        norms: FloatArray = np.sqrt(np.square(values).sum(axis=1, keepdims=True))
+    else:
+        norms = np.sqrt(np.add.reduceat(np.square(values), starts[:-1]))
+        norms = np.repeat(norms, np.diff(starts))
+    divided: FloatArray = values / norms
+    return divided

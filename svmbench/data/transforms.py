@@ -42,6 +42,16 @@ from pydantic import (
     model_validator,
 )
 
+from svmbench.data.blocks import (
+    Block,
+    blocks,
+    column_extremes,
+    column_moments,
+    dense_blocks,
+    row_blocks,
+    row_maxima,
+    row_starts,
+)
 from svmbench.data.catalogue import Entry, OwnFiles
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.storage import FLOAT32_DIGITS, compact
@@ -54,7 +64,7 @@ TRANSFORMS_VERSION = 1
 MOST_ENTRIES = 1 << 28
 """Entries that standardising may make of sparse rows: 2 GiB in double precision."""
 
-_BLOCK = 1 << 20
+_LONGEST_SUFFIX = 80  # names of data sets are parts of names of files
 _TINY32 = float(np.finfo(np.float32).tiny)
 
 Pair = tuple[Dataset, Dataset | None]
@@ -184,7 +194,8 @@ class _OfTrain(Transform, ABC):
     def record(self, train: Dataset) -> str:
         # Of which text: test rows so transformed depend on it as well as on their own.
         source = train.provenance
-        return f"{self} of {source.source} {source.sha256[:12]}".rstrip()
+        name = "stand-in" if source.stand_in else source.source
+        return f"{self} of {name} {source.sha256[:12]}".rstrip()
 
 
 # --- which rows --------------------------------------------------------------------
@@ -354,11 +365,11 @@ def take_rows(data: Dataset, order: Array) -> Dataset:
         assert data.values is not None
         return replace(data, values=data.values[order], labels=labels)
     assert data.indptr is not None
-    indptr = _starts(np.diff(data.indptr)[order])
+    indptr = row_starts(np.diff(data.indptr)[order])
     shift = data.indptr[order] - indptr[:-1]
     indices = np.empty(indptr[-1], dtype=data.indices.dtype)
     values = None if data.values is None else np.empty(indptr[-1], dtype=data.values.dtype)
-    for rows in _row_blocks(indptr):
+    for rows in row_blocks(indptr):
         entries = slice(indptr[rows.start], indptr[rows.stop])
         lengths = np.diff(indptr[rows.start : rows.stop + 1])
         source = np.arange(entries.start, entries.stop) + np.repeat(shift[rows], lengths)
@@ -383,7 +394,7 @@ class UnitNorm(Transform):
 
     def _normalise(self, data: Dataset) -> Dataset:
         squares = data.rows.norms2()
-        largest = _row_maxima(data)
+        largest = row_maxima(data)
         # Where squares overflow or vanish, the root of their sum is not the norm.
         if not np.isfinite(squares).all() or np.any(squares[largest > 0.0] < 1e-280):
             self.refuse(data, "a row's norm is out of range; put a factor before it")
@@ -402,7 +413,7 @@ class MaxAbs(_OfTrain):
 
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
         """Divide the columns of both by the training rows' largest values."""
-        low, high = _column_extremes(train)
+        low, high = column_extremes(train)
         largest = np.maximum(-low, high)
         largest[largest == 0.0] = 1.0
 
@@ -448,7 +459,7 @@ class Standardise(_OfTrain):
         chosen = _chosen_columns(self, train, self.columns)
         for data in (train, test) if test is not None else (train,):
             self._require_room(data, int(np.count_nonzero(chosen)))
-        mean, deviation = _column_moments(train)
+        mean, deviation = column_moments(train)
         if not (np.isfinite(mean).all() and np.isfinite(deviation).all()):
             self.refuse(train, "a column's deviation overflows; put a factor before it")
         mean[~chosen], deviation[~chosen] = 0.0, 1.0
@@ -520,7 +531,7 @@ class Bias(Transform):
             values[:, d] = self.rho
             return replace(data, n_features=d + 1, values=values)
 
-        def with_last(block: _Block) -> tuple[Array, Array, FloatArray]:
+        def with_last(block: Block) -> tuple[Array, Array, FloatArray]:
             assert block.columns is not None
             ends = np.cumsum(block.lengths)
             return (
@@ -603,7 +614,11 @@ def makes_test_rows(transforms: Sequence[Transform]) -> bool:
 
 def suffix(transforms: Sequence[Transform]) -> str:
     """What tells a transformed set's name from the plain one's: ``+max-abs+rows-0-20000``."""
-    return "".join("+" + "-".join(_words(transform.plain())) for transform in transforms)
+    text = "".join("+" + "-".join(_words(transform.plain())) for transform in transforms)
+    if len(text) <= _LONGEST_SUFFIX:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text[: _LONGEST_SUFFIX - 9]}-{digest[:8]}"
 
 
 def _words(plain: Any) -> Iterator[str]:
@@ -646,7 +661,7 @@ def _compact_dense(values: Array) -> tuple[Array | None, Array | None, Array | N
     if values.dtype != np.float32 and _holds_exactly(values):
         values = values.astype(np.float32)
     nonzeros, ones = 0, True
-    for rows in _dense_blocks(m, d):
+    for rows in dense_blocks(m, d):
         block = values[rows]
         nonzeros += int(np.count_nonzero(block))
         ones = ones and bool(np.all((block == 0.0) | (block == 1.0)))
@@ -655,14 +670,14 @@ def _compact_dense(values: Array) -> tuple[Array | None, Array | None, Array | N
         return None, None, values
     starts = np.zeros(m, dtype=np.int64)
     columns, entries = [], []
-    for rows in _dense_blocks(m, d):
+    for rows in dense_blocks(m, d):
         block = values[rows]
         of_row, column = np.nonzero(block)
         starts[rows] = np.bincount(of_row, minlength=len(block))
         columns.append(column.astype(np.int32))
         entries.append(block[of_row, column])
     return compact(
-        _starts(starts), np.concatenate(columns), np.concatenate(entries), d, FLOAT32_DIGITS + 1
+        row_starts(starts), np.concatenate(columns), np.concatenate(entries), d, FLOAT32_DIGITS + 1
     )
 
 
@@ -670,91 +685,11 @@ def _holds_exactly(values: Array) -> bool:
     with np.errstate(over="ignore", under="ignore"):
         return all(
             np.array_equal(values[rows].astype(np.float32), values[rows])
-            for rows in _dense_blocks(*values.shape)
+            for rows in dense_blocks(*values.shape)
         )
 
 
-# --- rows in blocks: memory for one block at a time, whatever the set's size --------
-
-
-@dataclass(frozen=True, eq=False)
-class _Block:
-    """Some rows of a data set, their values in double.
-
-    Parameters
-    ----------
-    rows : slice
-    entries : slice
-        Where their values stand: entries of sparse rows, rows of dense ones.
-    values : ndarray of float64
-        Shape (n,), or (rows, d) for dense rows.
-    columns : ndarray of integers, shape (n,), or None
-        None for dense rows.
-    lengths : ndarray of int64, shape (rows,)
-        Entries a row.
-    """
-
-    rows: slice
-    entries: slice
-    values: FloatArray
-    columns: Array | None
-    lengths: Array
-
-    def per_row(self, numbers: FloatArray) -> FloatArray:
-        """For every value that of its row, of one number for each row of the data set."""
-        if self.columns is None:
-            return numbers[self.rows, np.newaxis]
-        return np.repeat(numbers[self.rows], self.lengths)
-
-    def per_column(self, numbers: FloatArray) -> FloatArray:
-        """For every value that of its column, of one number a column."""
-        return numbers if self.columns is None else numbers[self.columns]
-
-    def of_row(self) -> Array:
-        """The row of every entry of sparse rows, from 0 in the block."""
-        return np.repeat(np.arange(len(self.lengths)), self.lengths)
-
-
-def _blocks(data: Dataset) -> Iterator[_Block]:
-    if data.indices is None:
-        assert data.values is not None
-        for rows in _dense_blocks(data.n_samples, data.n_features):
-            values = data.values[rows].astype(np.float64)
-            yield _Block(rows, rows, values, None, np.full(len(values), data.n_features))
-        return
-    assert data.indptr is not None
-    for rows in _row_blocks(data.indptr):
-        starts = data.indptr[rows.start : rows.stop + 1]
-        entries = slice(int(starts[0]), int(starts[-1]))
-        columns = data.indices[entries]
-        if data.values is None:
-            values = np.ones(len(columns))
-        else:
-            values = data.values[entries].astype(np.float64)
-        yield _Block(rows, entries, values, columns, np.diff(starts))
-
-
-def _row_blocks(indptr: Array) -> Iterator[slice]:
-    """Consecutive rows of about a million entries together, one row at least."""
-    start, m = 0, len(indptr) - 1
-    while start < m:
-        end = int(np.searchsorted(indptr, indptr[start] + _BLOCK, side="right")) - 1
-        # A limit on rows too: those without entries cost memory as well.
-        stop = min(max(end, start + 1), start + _BLOCK, m)
-        yield slice(start, stop)
-        start = stop
-
-
-def _dense_blocks(m: int, d: int) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(d, 1))
-    for start in range(0, m, step):
-        yield slice(start, min(start + step, m))
-
-
-def _starts(lengths: Array) -> Array:
-    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    return indptr
+# --- new values ---------------------------------------------------------------------
 
 
 def _is_single(data: Dataset) -> bool:
@@ -770,7 +705,7 @@ def _is_single_number(number: float) -> bool:
 def _rewritten(
     transform: Transform,
     data: Dataset,
-    compute: Callable[[_Block], FloatArray],
+    compute: Callable[[Block], FloatArray],
     *,
     keeps_digits: bool = True,
 ) -> Dataset:
@@ -786,13 +721,13 @@ def _rewritten(
 def _computed(
     transform: Transform,
     data: Dataset,
-    compute: Callable[[_Block], FloatArray],
+    compute: Callable[[Block], FloatArray],
     dtype: np.dtype[Any],
 ) -> Array | None:
     """New values of all entries; None where single precision would not hold one of them."""
     shape = (data.nnz,) if data.indices is not None else (data.n_samples, data.n_features)
     out = np.empty(shape, dtype=dtype)
-    for block in _blocks(data):
+    for block in blocks(data):
         with np.errstate(over="ignore", under="ignore"):
             exact = compute(block)
             rounded = exact.astype(dtype)
@@ -808,13 +743,13 @@ def _computed(
 def _rebuilt(
     data: Dataset,
     n_features: int,
-    compute: Callable[[_Block], tuple[Array, Array, FloatArray]],
+    compute: Callable[[Block], tuple[Array, Array, FloatArray]],
     dtype: np.dtype[Any],
 ) -> Dataset:
     """Sparse rows with other entries: their lengths, columns and values, block by block."""
     lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
     narrow = np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
-    for block in _blocks(data):
+    for block in blocks(data):
         of_rows, of_columns, of_values = compute(block)
         lengths.append(of_rows)
         columns.append(of_columns.astype(narrow))
@@ -822,7 +757,7 @@ def _rebuilt(
     return replace(
         data,
         n_features=n_features,
-        indptr=_starts(np.concatenate(lengths)),
+        indptr=row_starts(np.concatenate(lengths)),
         indices=np.concatenate([np.zeros(0, dtype=narrow), *columns]),
         values=np.concatenate([np.zeros(0, dtype=dtype), *values]),
     )
@@ -845,87 +780,18 @@ def _chosen_columns(
     return chosen
 
 
-def _column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Least and largest value of every column, absent ones counted as the zeros they are."""
-    low, high = np.full(data.n_features, np.inf), np.full(data.n_features, -np.inf)
-    present = np.zeros(data.n_features, dtype=np.int64)
-    for block in _blocks(data):
-        if block.columns is None:
-            np.minimum(low, block.values.min(axis=0), out=low)
-            np.maximum(high, block.values.max(axis=0), out=high)
-            present += len(block.values)
-        else:
-            np.minimum.at(low, block.columns, block.values)
-            np.maximum.at(high, block.columns, block.values)
-            present += np.bincount(block.columns, minlength=data.n_features)
-    absent = present < data.n_samples
-    low[absent] = np.minimum(low[absent], 0.0)
-    high[absent] = np.maximum(high[absent], 0.0)
-    return low, high
-
-
-def _column_moments(data: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Mean and standard deviation of every column; exactly its value and 1 if it is constant.
-
-    In two passes, because the variance as a difference of means loses digits.
-    """
-    m = data.n_samples
-    low, high = _column_extremes(data)
-    constant = low == high
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        mean = _column_sums(data, lambda block: block.values)[0] / m
-        mean[constant] = low[constant]
-        squares, present = _column_sums(
-            data, lambda block: np.square(block.values - block.per_column(mean))
-        )
-        deviation = np.sqrt((squares + (m - present) * mean**2) / m)
-    # Zero where the squares vanish as well: nothing to scale by.
-    deviation[constant | (deviation == 0.0)] = 1.0
-    return mean, deviation
-
-
-def _column_sums(
-    data: Dataset, term: Callable[[_Block], FloatArray]
-) -> tuple[FloatArray, FloatArray]:
-    """Sums of a term over the stored entries of every column, and how many these are."""
-    d = data.n_features
-    sums, counts = np.zeros(d), np.zeros(d)
-    for block in _blocks(data):
-        if block.columns is None:
-            sums += term(block).sum(axis=0)
-            counts += len(block.values)
-        else:
-            sums += np.bincount(block.columns, weights=term(block), minlength=d)
-            counts += np.bincount(block.columns, minlength=d)
-    return sums, counts
-
-
-def _row_maxima(data: Dataset) -> FloatArray:
-    """Largest absolute value of every row, 0 for one without entries."""
-    out = np.zeros(data.n_samples)
-    for block in _blocks(data):
-        sizes = np.abs(block.values)
-        if block.columns is None:
-            out[block.rows] = sizes.max(axis=1, initial=0.0)
-        elif len(sizes):
-            filled = np.flatnonzero(block.lengths)
-            starts = _starts(block.lengths)[filled]
-            out[block.rows.start + filled] = np.maximum.reduceat(sizes, starts)
-    return out
-
-
 def _filled_up(data: Dataset, mean: FloatArray, deviation: FloatArray) -> Dataset:
     """Sparse rows, all columns standardised, as dense ones."""
     values = np.empty((data.n_samples, data.n_features))
     values[:] = (0.0 - mean) / deviation
-    for block in _blocks(data):
+    for block in blocks(data):
         new = (block.values - block.per_column(mean)) / block.per_column(deviation)
         values[block.rows.start + block.of_row(), block.columns] = new
     return replace(data, indptr=None, indices=None, values=values)
 
 
 def _standardised_entries(
-    block: _Block, chosen: Array, mean: FloatArray, deviation: FloatArray
+    block: Block, chosen: Array, mean: FloatArray, deviation: FloatArray
 ) -> tuple[Array, Array, FloatArray]:
     """Entries of sparse rows whose chosen columns are full afterwards."""
     assert block.columns is not None
@@ -952,7 +818,7 @@ def _without(data: Dataset, kept: Array) -> Dataset:
         )
     number = np.cumsum(kept) - 1
 
-    def remaining(block: _Block) -> tuple[Array, Array, FloatArray]:
+    def remaining(block: Block) -> tuple[Array, Array, FloatArray]:
         assert block.columns is not None
         left = kept[block.columns]
         lengths = np.bincount(block.of_row()[left], minlength=len(block.lengths))

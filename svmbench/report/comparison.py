@@ -432,8 +432,8 @@ def _notes(
     beyond = f"beyond a factor of {margin:g}" if margin > 1 else "at all"
     yield (
         f"ratio: B over A, with its 95 % interval. faster, slower: {beyond}, at least {MIN_PAIRS} "
-        f"pairs of repeats, p ≤ {LEVEL:g} after Holm's correction over the page. p is corrected, the "
-        "intervals are each one's own."
+        f"pairs of repeats, p ≤ {LEVEL:g} after Holm's correction over the page. p is corrected, "
+        "the intervals are each one's own."
     )
     if "t" in tests:
         yield "Without †: geometric mean of the paired ratios, Student's test of their logarithms."

@@ -141,7 +141,7 @@ def _described(runs: pd.DataFrame, with_state: bool = False) -> Iterator[str]:
         lambdas = members[["lambda", "C"]].drop_duplicates().sort_values("lambda", ascending=False)
         named = ", ".join(regularisation(lam, C) for lam, C in lambdas.itertuples(index=False))
         count = f"{len(members)} run{'' if len(members) == 1 else 's'}"
-        cause = ": ".join(filter(None, [state.replace("_", " ") * with_state, reason]))
+        cause = ": ".join(filter(None, [str(state).replace("_", " ") * with_state, str(reason)]))
         yield f"{label} on {dataset}, λ = {named}: {count}" + (f", {cause}" if cause else "")
 
 

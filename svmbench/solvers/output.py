@@ -87,7 +87,7 @@ class IterateOutput(Solver):
 
     def _horizon_presentations(self, m: int) -> int:
         """Presentations of the whole run."""
-        epochs = self.parameters.epochs
+        epochs: float | None = self.parameters.epochs
         if epochs is None:
             raise ConfigError(
                 f"solver {self.name}: output {self.parameters.output} depends on the length of "

@@ -11,7 +11,9 @@ from scipy.stats import ks_2samp
 from problems import dense
 from svmbench.data import synthetic
 from svmbench.data.catalogue import Shape, entry, names
+from svmbench.data.load import load
 from svmbench.data.synthetic import stand_in, stand_in_truth
+from svmbench.data.transforms import Derived, MaxAbs, Rows, Swap
 from svmbench.errors import DataError
 
 TEXT = {
@@ -178,6 +180,7 @@ def errors(shape, data):
     return np.where(scores > 0.0, 1, -1) != data.labels, scores
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("noise", [0.0, 0.1])
 def test_the_true_plane_separates_as_far_as_the_noise_allows(name, noise):
@@ -188,12 +191,14 @@ def test_the_true_plane_separates_as_far_as_the_noise_allows(name, noise):
         assert np.mean(wrong) == pytest.approx(noise, abs=5 * deviation)
 
 
+@pytest.mark.usefixtures("small")
 def test_flipped_labels_are_half_of_each_class():
     shape, train, _ = made(SHAPES["dense"], m=20_000, positives=0.2, noise=0.1)
     wrong, scores = errors(shape, train)
     assert np.mean(scores[wrong] > 0.0) == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.usefixtures("small")
 def test_noise_of_the_margin_errs_near_the_plane():
     shape, train, _ = made(SHAPES["dense"], margin_noise=0.5)
     wrong, scores = errors(shape, train)
@@ -202,12 +207,14 @@ def test_noise_of_the_margin_errs_near_the_plane():
     assert np.abs(scores[wrong]).mean() < 0.6 * np.abs(scores).mean()
 
 
+@pytest.mark.usefixtures("small")
 def test_every_column_counts_alike_whatever_its_scale():
     shape, train, _ = made(SHAPES["dense"], d=20, density=1, conditioning=4)
     parts = dense(train) * stand_in_truth(shape).w
     assert parts.std(axis=0).max() < 100 * np.median(parts.std(axis=0))
 
 
+@pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("name", ["text", "counts", "dense"])
 def test_test_rows_are_of_the_same_law(name):
     shape, train, test = made(SHAPES[name], m_test=3000)
@@ -279,16 +286,81 @@ def test_it_says_what_it_is():
         assert Shape(**settings["shape"]) == shape
 
 
-def test_memory_is_that_of_the_arrays():
-    shape = Shape(**{**TEXT, "m": 60_000, "d": 20_000, "nnz_row": 80, "m_test": 100})
+def test_memory_is_that_of_the_arrays(monkeypatch):
+    monkeypatch.setattr(synthetic, "_CHUNK_ENTRIES", 1 << 15)
+    monkeypatch.setattr(synthetic, "_PILOT_ROWS", 1 << 10)
+    shape = Shape(**{**TEXT, "m": 20_000, "d": 20_000, "nnz_row": 80, "m_test": 100})
     tracemalloc.start()
     train, _ = stand_in(shape, "made")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     size = sum(array.nbytes for array in arrays(train))
-    assert size > 28e6
-    # One chunk of a quarter of a million entries at 8 bytes, some ten times.
-    assert peak < 1.05 * size + 25e6
+    assert size > 9e6
+    # One chunk at 8 bytes an entry, some ten times.
+    assert peak < 1.05 * size + 10 * 8 * 2**15
+
+
+# --- through the cache -------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """An own cache, and no files to be had."""
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
+    monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
+
+
+@pytest.mark.usefixtures("cache", "small")
+def test_a_stand_in_takes_the_place_of_a_set(monkeypatch):
+    loaded = load("rcv1.binary", stand_in=0.001)
+    train, test = stand_in(entry("rcv1.binary").stand_in, "rcv1.binary", scale=0.001)
+    for data, made in ((loaded.train, train), (loaded.test, test)):
+        assert data.identity == made.identity
+        assert data.name == made.name
+        assert np.array_equal(data.values, made.values)
+        assert data.provenance.stand_in
+    monkeypatch.setattr("svmbench.data.load.make_stand_in", None)
+    assert load("rcv1.binary", stand_in=0.001).train_path == loaded.train_path
+
+
+@pytest.mark.usefixtures("cache", "small")
+def test_stand_ins_of_other_scales_and_classes_are_others():
+    spec = {"name": "mnist", "positive": 3}
+    loaded = [
+        load("mnist", stand_in=0.001),
+        load("mnist", stand_in=0.002),
+        load(spec, stand_in=0.001),
+    ]
+    assert len({one.train_path for one in loaded}) == 3
+    assert len({one.train.identity for one in loaded}) == 3
+    assert not np.array_equal(loaded[0].train.labels, loaded[2].train.labels)
+
+
+@pytest.mark.usefixtures("cache", "small")
+def test_a_real_set_that_is_here_is_left_alone():
+    with pytest.raises(DataError, match=r"^tiny-sparse: no stand-in is described; run without"):
+        load("tiny-sparse", stand_in=1.0)
+
+
+@pytest.mark.usefixtures("cache", "small")
+def test_transforms_of_a_stand_in_are_scaled_alike():
+    chain = (Swap(), Rows(start=0, stop=100_000), MaxAbs())
+    loaded = load(Derived("rcv1.binary", chain, "rcv1.binary"), stand_in=0.001)
+    assert loaded.train.n_samples == 100
+    assert loaded.train.provenance.stand_in
+    assert loaded.train.provenance.transforms[1] == "rows(start=0, stop=100)"
+    assert loaded.train.provenance.transforms[2].startswith("max-abs of stand-in ")
+
+
+@pytest.mark.usefixtures("cache")
+def test_of_a_set_that_cannot_be_had_the_stand_in_is_named():
+    with pytest.raises(DataError) as caught:
+        load("rcv1.binary")
+    message = str(caught.value)
+    assert message.startswith("rcv1.binary: rcv1_train.binary is missing (")
+    assert message.endswith("'svmbench run CONFIG --stand-in' takes synthetic rows of its shape")
+    assert "\n" not in message
 
 
 # --- what is refused ---------------------------------------------------------------

@@ -1,7 +1,9 @@
 """Transforms against dense NumPy, in every storage; precision, provenance, refusals."""
 
+import os
 import tracemalloc
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,12 +13,15 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 from problems import STORAGES, dataset, dense, dyadic
-from svmbench.data import transforms
+from svmbench.data import blocks, transforms
+from svmbench.data.cache import cache_dir, open_cached
 from svmbench.data.dataset import Provenance
+from svmbench.data.load import load
 from svmbench.data.transforms import (
     TRANSFORMS,
     Balance,
     Bias,
+    Derived,
     Drop,
     Factor,
     MaxAbs,
@@ -38,9 +43,9 @@ FLOAT32_ROUNDING = 2.0**-24
 
 
 @pytest.fixture(params=[1 << 20, 7], ids=["one block", "many blocks"])
-def blocks(request, monkeypatch):
+def cut(request, monkeypatch):
     """Sets of the size that tests use, cut into many blocks too."""
-    monkeypatch.setattr(transforms, "_BLOCK", request.param)
+    monkeypatch.setattr(blocks, "_BLOCK", request.param)
 
 
 def pair(storage="uint16+float64", seed=3, m=23, d=9, **facts):
@@ -78,7 +83,7 @@ def test_rows_are_taken_in_the_order_given(storage, order):
     assert taken.storage == train.storage
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_shuffled_is_a_permutation_laid_out_anew(storage):
     train, test = pair(storage)
@@ -173,7 +178,7 @@ def assert_close(found, wanted):
     np.testing.assert_allclose(dense(found), wanted, rtol=rounding, atol=rounding * 1e-3)
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_unit_norm(storage):
     for data in pair(storage):
@@ -185,7 +190,7 @@ def test_unit_norm(storage):
         assert after.rows.norms2()[data.n_samples // 2] == 0.0
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_max_abs_is_the_training_rows(storage):
     train, test = pair(storage)
@@ -198,7 +203,7 @@ def test_max_abs_is_the_training_rows(storage):
     assert set(np.abs(dense(after)).max(axis=0)) <= {0.0, 1.0}  # exactly
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_factor(storage):
     train, test = pair(storage)
@@ -207,7 +212,7 @@ def test_factor(storage):
     assert_close(after_test, dense(test) * 0.001)
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("columns", [None, (1,), (2, 8, 9), tuple(range(1, 10))])
 @pytest.mark.parametrize("storage", STORAGES)
 def test_standardise_by_the_training_rows(storage, columns):
@@ -246,7 +251,7 @@ def test_deviations_of_far_away_columns_keep_their_digits():
 # --- their columns -----------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("storage", STORAGES)
 def test_dropped_columns_leave_no_gap(storage):
     train, test = pair(storage)
@@ -256,7 +261,7 @@ def test_dropped_columns_leave_no_gap(storage):
     assert np.array_equal(dense(after_test), np.delete(dense(test), [0, 3, 8], axis=1))
 
 
-@pytest.mark.usefixtures("blocks")
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("rho", [1.0, 0.5, 0.1])
 @pytest.mark.parametrize("storage", STORAGES)
 def test_bias_is_one_more_feature(storage, rho):
@@ -437,6 +442,96 @@ def test_memory_is_that_of_the_results():
         tracemalloc.stop()
         # New arrays, and blocks of a million entries at eight bytes a handful of times.
         assert peak < 1.3 * size + 70e6, transform
+
+
+# --- through the cache -------------------------------------------------------------
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+CHAIN = (MaxAbs(), Shuffled(seed=2), Bias())
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_derived_set_is_opened_from_the_cache():
+    plain = load("tiny-sparse")
+    loaded = load(Derived("tiny-sparse", CHAIN, "my own"))
+    wanted = apply_transforms(plain.train, plain.test, CHAIN, name="my own")
+    for data, path, made in zip(
+        (loaded.train, loaded.test), (loaded.train_path, loaded.test_path), wanted, strict=True
+    ):
+        assert isinstance(data.labels.base, np.memmap)
+        assert np.array_equal(dense(data), dense(made))
+        assert data.identity == made.identity == open_cached(path).identity
+    assert (loaded.train.name, loaded.test.name) == ("my own", "my own.t")
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_derived_set_is_made_once(monkeypatch):
+    first = load(Derived("tiny-sparse", CHAIN, "mine"))
+
+    def forbidden(*_args, **_kwargs):
+        raise AssertionError("made again")
+
+    monkeypatch.setattr("svmbench.data.load.apply_transforms", forbidden)
+    second = load(Derived("tiny-sparse", CHAIN, "mine"))
+    assert second.train_path == first.train_path
+    assert second.train.identity == first.train.identity
+
+
+@pytest.mark.usefixtures("cache")
+def test_all_that_is_done_is_part_of_the_key():
+    specs = [
+        Derived("tiny-sparse", CHAIN, "mine"),
+        Derived("tiny-sparse", CHAIN, "other"),
+        Derived("tiny-sparse", CHAIN[:2], "mine"),
+        Derived("tiny-sparse", (CHAIN[0], Shuffled(seed=3), CHAIN[2]), "mine"),
+        Derived("tiny-sparse", CHAIN[::-1], "mine"),
+        Derived("tiny-dense", CHAIN, "mine"),
+        Derived("tiny-sparse", (), "mine"),
+        Derived({"name": "tiny-sparse", "positive": -1}, CHAIN, "mine"),
+    ]
+    loaded = [load(spec) for spec in specs]
+    assert len({one.train_path for one in loaded}) == len(specs)
+    assert len({one.train.identity for one in loaded}) == len(specs)
+
+
+@pytest.mark.usefixtures("cache")
+def test_test_rows_of_a_split_are_cached_too():
+    loaded = load(Derived("tiny-separable", (Split(test=0.25, seed=1), Swap()), "parted"))
+    m = load("tiny-separable").train.n_samples
+    assert (loaded.train.n_samples, loaded.test.n_samples) == (round(0.25 * m), m - round(0.25 * m))
+    assert loaded.train.name == "parted"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_new_name_alone():
+    loaded = load(Derived("tiny-sparse", (), "a + b"))
+    assert (loaded.train.name, loaded.test.name) == ("a + b", "a + b.t")
+    assert np.array_equal(dense(loaded.train), dense(load("tiny-sparse").train))
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_chain_that_does_not_fit_leaves_nothing_behind():
+    with pytest.raises(DataError, match=r"^tiny-separable: swap: there are no test rows"):
+        load(Derived("tiny-separable", (Swap(),), "mine"))
+    assert len(list((cache_dir() / "datasets").iterdir())) == 1
+
+
+def test_real_text(cache):
+    mirror = os.environ.get("SVMBENCH_MIRROR")
+    if not mirror or not list(Path(mirror).glob("reuters21578*")):
+        pytest.skip("SVMBENCH_MIRROR names no folder with reuters21578")
+    plain = load("reuters21578", offline=True)
+    loaded = load(Derived("reuters21578", (Swap(), UnitNorm(), Bias()), "mine"), offline=True)
+    assert (loaded.train.n_samples, loaded.test.n_samples) == (3299, 9603)
+    assert loaded.train.storage == plain.train.storage == "uint16+float32"
+    assert loaded.train.nnz == plain.test.nnz + 3299
+    np.testing.assert_allclose(loaded.test.rows.norms2(), 2.0, rtol=1e-6)
 
 
 # --- what is refused ---------------------------------------------------------------

@@ -199,6 +199,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with its report, of fewer runs; not to be written to."""
+    from svmbench.report.write import write_report
+
+    folder = write_results(
+        tmp_path_factory.mktemp("reported") / "sweep",
+        repeats=3,
+        labels=("pegasos", "sgd-m(schedule=blocks)", "dcd", "crawl", "adagrad", "svmperf"),
+        plots=["log-suboptimality"],
+    )
+    write_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
 def change():
     """Rewrites columns of runs.csv: values for the rows that match a query."""
 

@@ -14,8 +14,8 @@ from problems import (
     labels,
     ordinary_problems,
 )
-from svmbench.kernels.pegasos import ScaledState, advance
-from svmbench.kernels.rng import Generator
+from svmbench.kernels.pegasos import advance
+from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from twins.optimum import optimum
@@ -109,11 +109,13 @@ def test_folding_the_scale_does_not_move_w(precision, project):
     v = (w / state.scale).astype(precision)
     plain = twin_of(problem, 9, project)
     plain.w, plain.t = v.astype(float) * state.scale, 50
-    rng = Generator(9)
+    u = np.zeros(0, dtype=precision)
     scales = []
     for t in range(51, 151):
-        advance(rows, v, rng, state, problem.lam, project, t)
         plain.step()
+        order = np.array(plain.picked[-1:], dtype=np.int32)
+        state.position = 0
+        advance(rows, v, u, order, state, problem.lam, project, t)
         scales.append(state.scale)
         np.testing.assert_allclose(
             state.scale * v.astype(float), plain.w, rtol=0.0, atol=5 * TOLERANCE[precision]
@@ -150,5 +152,6 @@ def test_it_shows_no_dual_and_has_no_rule():
 
 def test_arrays_of_other_lengths_are_refused():
     rows = PROBLEMS["overlapping"].data.rows
+    order = np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match="do not belong together"):
-        advance(rows, np.zeros(3), Generator(0), ScaledState(), 1.0, False, 1)
+        advance(rows, np.zeros(3), np.zeros(0), order, ScaledState(), 1.0, False, 1)

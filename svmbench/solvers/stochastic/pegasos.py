@@ -44,8 +44,8 @@ class PegasosParameters(OutputParameters):
     )
     output: Literal["last", "average", "tail-average", "random"] = parameter(
         "last",
-        "Of the iterates that the steps start from: the one after the last step, the mean of "
-        "all, the mean of those of the second half of the run, or a random one of the run.",
+        "The iterate after the last step; or, of those that the steps start from, the mean of "
+        "all, the mean of the second half of the run, or a random one of the run.",
         source="Math. Prog. B 127 (2011), section 2 and corollary 1; tail-average as "
         "JMLR 14 (2013) has it for SDCA",
     )

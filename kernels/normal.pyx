@@ -1,0 +1,136 @@
+# Normal equations of weighted rows, and what merges equal rows.
+#
+#   weighted_gram   H += sum_i c_i x_i x_i^T, upper triangle; n_i (n_i + 1)/2 multiply-adds a row
+#   dense_rows      sqrt(c_i) x_i of a block of rows, dense, so that BLAS can form the same sum:
+#                   worth it once the rows are so full that d^2 beats the gather (see ipm.py)
+#   row_hashes      64 bits a row that depend on its entries and its label; n_i steps a row
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.string cimport memcpy
+
+import numpy as np
+
+from .provenance cimport build_record
+from .rows cimport (
+    DENSE_F32, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES, CompactRows, Rows,
+    row_nonzeros,
+)
+
+__build__ = build_record()
+
+
+cdef inline Py_ssize_t unpack_row(const Rows *rows, Py_ssize_t i, int32_t *columns,
+                                  double *values) noexcept nogil:
+    """Columns and values of row i, whatever its storage; return how many there are."""
+    cdef Py_ssize_t n = row_nonzeros(rows, i)
+    cdef Py_ssize_t k, start
+    cdef int storage = rows.storage
+    if storage >= DENSE_F32:
+        start = i * rows.d
+        for k in range(n):
+            columns[k] = <int32_t> k
+            if storage == DENSE_F32:
+                values[k] = (<const float *> rows.values)[start + k]
+            else:
+                values[k] = (<const double *> rows.values)[start + k]
+        return n
+    start = rows.indptr[i]
+    for k in range(n):
+        if storage == U16_ONES or storage == U16_F32 or storage == U16_F64:
+            columns[k] = (<const uint16_t *> rows.indices)[start + k]
+        else:
+            columns[k] = (<const int32_t *> rows.indices)[start + k]
+        if storage == U16_ONES or storage == I32_ONES:
+            values[k] = 1.0
+        elif storage == U16_F32 or storage == I32_F32:
+            values[k] = (<const float *> rows.values)[start + k]
+        else:
+            values[k] = (<const double *> rows.values)[start + k]
+    return n
+
+
+def weighted_gram(CompactRows rows, const double[::1] weights, double[:, ::1] out):
+    """Add sum of weights_i x_i x_i^T to the upper triangle of ``out``.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    weights : ndarray of float64, shape (m,)
+    out : ndarray of float64, shape (d, d)
+        Its strict lower triangle is left as it is.
+    """
+    if weights.shape[0] != rows.c.m or out.shape[0] != rows.c.d or out.shape[1] != rows.c.d:
+        raise ValueError("rows, weights and out do not belong together")
+    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
+    cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef Py_ssize_t i, j, k, n
+    cdef double scaled
+    cdef double *line
+    with nogil:
+        for i in range(rows.c.m):
+            if weights[i] == 0.0:
+                continue
+            n = unpack_row(&rows.c, i, &columns[0], &values[0])
+            for j in range(n):
+                scaled = weights[i] * values[j]
+                line = &out[columns[j], 0]
+                for k in range(j, n):
+                    line[columns[k]] += scaled * values[k]
+
+
+def dense_rows(CompactRows rows, const double[::1] weights, Py_ssize_t begin, double[:, ::1] out):
+    """Write sqrt(weights_i) x_i for the rows from ``begin`` on, one a line of ``out``.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    weights : ndarray of float64, shape (m,)
+        Not negative.
+    begin : int
+        First row.
+    out : ndarray of float64, shape (block, d)
+        Overwritten; ``begin + block`` is at most m.
+    """
+    if weights.shape[0] != rows.c.m or out.shape[1] != rows.c.d or begin < 0 \
+            or begin + out.shape[0] > rows.c.m:
+        raise ValueError("rows, weights and out do not belong together")
+    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
+    cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef Py_ssize_t i, k, n
+    cdef double root
+    out[:, :] = 0.0
+    with nogil:
+        for i in range(out.shape[0]):
+            root = sqrt(weights[begin + i])
+            n = unpack_row(&rows.c, begin + i, &columns[0], &values[0])
+            for k in range(n):
+                out[i, columns[k]] = root * values[k]
+
+
+cdef inline uint64_t mix(uint64_t state, uint64_t word) noexcept nogil:
+    # splitmix64's finaliser over a running sum: every bit of a word reaches every bit.
+    cdef uint64_t z = state + word + <uint64_t> 0x9E3779B97F4A7C15
+    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
+    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
+    return z ^ (z >> 31)
+
+
+def row_hashes(CompactRows rows):
+    """Hash of each row's entries and label, shape (m,), uint64; equal rows have equal ones."""
+    cdef uint64_t[::1] out = np.empty(rows.c.m, dtype=np.uint64)
+    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
+    cdef double[::1] values = np.empty(rows.c.d + 1)
+    cdef Py_ssize_t i, k, n
+    cdef uint64_t state, word
+    with nogil:
+        for i in range(rows.c.m):
+            n = unpack_row(&rows.c, i, &columns[0], &values[0])
+            state = mix(0, <uint64_t> <int64_t> rows.c.labels[i])
+            for k in range(n):
+                if values[k] == 0.0:
+                    continue
+                memcpy(&word, &values[k], 8)
+                state = mix(mix(state, <uint64_t> columns[k]), word)
+            out[i] = state
+    return np.asarray(out)

@@ -1,0 +1,164 @@
+"""Rows read in blocks, in double: memory for one block at a time, whatever the set's size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from svmbench.data.dataset import Array, Dataset, FloatArray
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Some rows of a data set, their values in double.
+
+    Parameters
+    ----------
+    rows : slice
+    entries : slice
+        Where their values stand: entries of sparse rows, rows of dense ones.
+    values : ndarray of float64
+        Shape (n,), or (rows, d) for dense rows.
+    columns : ndarray of integers, shape (n,), or None
+        None for dense rows.
+    lengths : ndarray of int64, shape (rows,)
+        Entries a row.
+    """
+
+    rows: slice
+    entries: slice
+    values: FloatArray
+    columns: Array | None
+    lengths: Array
+
+    def per_row(self, numbers: FloatArray) -> FloatArray:
+        """For every value that of its row, of one number for each row of the data set."""
+        if self.columns is None:
+            return numbers[self.rows, np.newaxis]
+        return np.repeat(numbers[self.rows], self.lengths)
+
+    def per_column(self, numbers: FloatArray) -> FloatArray:
+        """For every value that of its column, of one number a column."""
+        return numbers if self.columns is None else numbers[self.columns]
+
+    def of_row(self) -> Array:
+        """The row of every entry of sparse rows, from 0 in the block."""
+        return np.repeat(np.arange(len(self.lengths)), self.lengths)
+
+
+def blocks(data: Dataset) -> Iterator[Block]:
+    """All rows of a data set in order, about a million entries at a time."""
+    if data.indices is None:
+        assert data.values is not None
+        for rows in dense_blocks(data.n_samples, data.n_features):
+            values = data.values[rows].astype(np.float64)
+            yield Block(rows, rows, values, None, np.full(len(values), data.n_features))
+        return
+    assert data.indptr is not None
+    for rows in row_blocks(data.indptr):
+        starts = data.indptr[rows.start : rows.stop + 1]
+        entries = slice(int(starts[0]), int(starts[-1]))
+        columns = data.indices[entries]
+        if data.values is None:
+            values = np.ones(len(columns))
+        else:
+            values = data.values[entries].astype(np.float64)
+        yield Block(rows, entries, values, columns, np.diff(starts))
+
+
+def row_blocks(indptr: Array) -> Iterator[slice]:
+    """Consecutive rows of about a million entries together, one row at least."""
+    start, m = 0, len(indptr) - 1
+    while start < m:
+        end = int(np.searchsorted(indptr, indptr[start] + _BLOCK, side="right")) - 1
+        # A limit on rows too: those without entries cost memory as well.
+        stop = min(max(end, start + 1), start + _BLOCK, m)
+        yield slice(start, stop)
+        start = stop
+
+
+def dense_blocks(m: int, d: int) -> Iterator[slice]:
+    """The same of m dense rows of d entries."""
+    step = max(1, _BLOCK // max(d, 1))
+    for start in range(0, m, step):
+        yield slice(start, min(start + step, m))
+
+
+def row_starts(lengths: Array) -> Array:
+    """Where rows of these lengths start, and where the last one ends: int64, shape (m + 1,)."""
+    indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=indptr[1:])
+    return indptr
+
+
+def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
+    """Least and largest value of every column, absent ones counted as the zeros they are."""
+    low, high = np.full(data.n_features, np.inf), np.full(data.n_features, -np.inf)
+    present = np.zeros(data.n_features, dtype=np.int64)
+    for block in blocks(data):
+        if block.columns is None:
+            np.minimum(low, block.values.min(axis=0), out=low)
+            np.maximum(high, block.values.max(axis=0), out=high)
+            present += len(block.values)
+        else:
+            np.minimum.at(low, block.columns, block.values)
+            np.maximum.at(high, block.columns, block.values)
+            present += np.bincount(block.columns, minlength=data.n_features)
+    absent = present < data.n_samples
+    low[absent] = np.minimum(low[absent], 0.0)
+    high[absent] = np.maximum(high[absent], 0.0)
+    return low, high
+
+
+def column_moments(data: Dataset) -> tuple[FloatArray, FloatArray]:
+    """Mean and standard deviation of every column; exactly its value and 1 if it is constant.
+
+    In two passes, because the variance as a difference of means loses digits.
+    """
+    m = data.n_samples
+    low, high = column_extremes(data)
+    constant = low == high
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        mean = _column_sums(data, lambda block: block.values)[0] / m
+        mean[constant] = low[constant]
+        squares, present = _column_sums(
+            data, lambda block: np.square(block.values - block.per_column(mean))
+        )
+        deviation = np.sqrt((squares + (m - present) * mean**2) / m)
+    # Zero where the squares vanish as well: nothing to scale by.
+    deviation[constant | (deviation == 0.0)] = 1.0
+    return mean, deviation
+
+
+def _column_sums(
+    data: Dataset, term: Callable[[Block], FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """Sums of a term over the stored entries of every column, and how many these are."""
+    d = data.n_features
+    sums, counts = np.zeros(d), np.zeros(d)
+    for block in blocks(data):
+        if block.columns is None:
+            sums += term(block).sum(axis=0)
+            counts += len(block.values)
+        else:
+            sums += np.bincount(block.columns, weights=term(block), minlength=d)
+            counts += np.bincount(block.columns, minlength=d)
+    return sums, counts
+
+
+def row_maxima(data: Dataset) -> FloatArray:
+    """Largest absolute value of every row, 0 for one without entries."""
+    out = np.zeros(data.n_samples)
+    for block in blocks(data):
+        sizes = np.abs(block.values)
+        if block.columns is None:
+            out[block.rows] = sizes.max(axis=1, initial=0.0)
+        elif len(sizes):
+            filled = np.flatnonzero(block.lengths)
+            starts = row_starts(block.lengths)[filled]
+            out[block.rows.start + filled] = np.maximum.reduceat(sizes, starts)
+    return out

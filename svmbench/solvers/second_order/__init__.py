@@ -1,0 +1,1 @@
+"""Methods that solve for a step by the curvature of the objective."""

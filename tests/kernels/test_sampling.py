@@ -1,0 +1,57 @@
+"""Orders of rows: which are drawn, and that all are equally likely."""
+
+from collections import Counter
+from itertools import combinations, pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sampling import draw_batches, draw_rows
+from twins.rng import Generator as Twin
+
+seeds = st.integers(0, 2**64 - 1)
+
+
+@given(seeds, st.integers(1, 2**31 - 1), st.integers(0, 20))
+def test_rows_are_drawn_one_after_the_other(seed, m, length):
+    order = np.full(length, -1, dtype=np.int32)
+    draw_rows(Generator(seed), order, m)
+    plain = Twin(seed)
+    assert order.tolist() == [plain.below(m) for _ in range(length)]
+
+
+@given(seeds, st.integers(1, 12), st.data())
+def test_batches_hold_distinct_rows_and_nothing_is_lost(seed, m, data):
+    k = data.draw(st.integers(1, m))
+    order, permutation = np.full(5 * k, -1, dtype=np.int32), np.arange(m, dtype=np.int32)
+    draw_batches(Generator(seed), order, permutation, k)
+    assert sorted(permutation) == list(range(m))
+    for batch in order.reshape(5, k):
+        assert len(set(batch.tolist())) == k
+        assert set(batch.tolist()) <= set(range(m))
+    assert order[-k:].tolist() == permutation[:k].tolist()
+
+
+def test_every_batch_is_equally_likely_whatever_came_before():
+    order, permutation = np.empty(60_000, dtype=np.int32), np.arange(4, dtype=np.int32)
+    draw_batches(Generator(5), order, permutation, 2)
+    sets = [tuple(sorted(batch)) for batch in order.reshape(-1, 2).tolist()]
+    counts = Counter(sets)
+    assert sorted(counts) == list(combinations(range(4), 2))
+    # 30,000 batches: 5,000 of each kind, standard deviation 65; pairs 833, 29.
+    assert all(abs(count - 5000) < 260 for count in counts.values())
+    pairs = Counter(pairwise(sets))
+    assert len(pairs) == 36
+    assert all(abs(count - 833) < 130 for count in pairs.values())
+
+
+def test_what_cannot_be_drawn_is_refused():
+    order, permutation = np.empty(6, dtype=np.int32), np.arange(4, dtype=np.int32)
+    with pytest.raises(ValueError, match="among 0"):
+        draw_rows(Generator(0), order, 0)
+    for k in (0, 4, 5):  # none, not a divisor of 6, more than there are
+        with pytest.raises(ValueError, match=f"batches of {k} rows of 4"):
+            draw_batches(Generator(0), order, permutation, k)

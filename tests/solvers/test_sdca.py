@@ -1,0 +1,347 @@
+"""sdca against its twin, dcd without shrinking, and what the theory says of its iterates."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    dataset,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.errors import ConfigError
+from svmbench.kernels.sdca import SumState, advance
+from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.solvers.dual.dcd import Dcd, DcdParameters
+from svmbench.solvers.dual.sdca import Sdca, SdcaParameters
+from twins import objective
+from twins.iterates import chosen, output
+from twins.optimum import optimum
+from twins.sdca import Sdca as Twin
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+ACCURACY = {"float64": 1e-6, "float32": 1e-4}
+SAMPLINGS = ("random", "perm", "cyclic")
+OUTPUTS = ("last", "average", "random")
+WITH_HORIZON = ("average", "random")
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_sampling = pytest.mark.parametrize("sampling", SAMPLINGS)
+every_output = pytest.mark.parametrize("kind", OUTPUTS)
+
+
+def started(problem, seed=1, **parameters):
+    run = Sdca(SdcaParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed=1, sampling="random"):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, problem.loss, seed, sampling)
+
+
+def shown(plain, kind, steps, seed, part):
+    """The output that the twin's iterates give: part 0 of w, 1 of alpha."""
+    iterates, last = [pair[part] for pair in plain.iterates], (plain.w, plain.alpha)[part]
+    kind = {"average": "mean"}.get(kind, kind)
+    return output(iterates, last, kind, steps, seed, steps // 2)
+
+
+@every_output
+@every_sampling
+@every_loss
+@every_problem
+def test_equals_its_twin(name, loss, sampling, kind):
+    problem, seed = with_loss(PROBLEMS[name], loss), 31
+    steps = 3 * problem.data.n_samples + 1
+    horizon = {"epochs": steps / problem.data.n_samples} if kind in WITH_HORIZON else {}
+    run = started(problem, seed, sampling=sampling, output=kind, **horizon)
+    plain = twin_of(problem, seed, sampling)
+    size = 1.0 + np.max(np.abs(plain.X)) / problem.lam
+    for step in range(1, steps + 4):
+        run.advance(1)
+        plain.step()
+        assert (run.counters.presentations, run.counters.updates) == (step, plain.updates)
+        w, alpha = (shown(plain, kind, steps, seed, part) for part in (0, 1))
+        np.testing.assert_allclose(run.alpha, alpha, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-12 * size)
+
+
+@every_precision
+@every_output
+@every_sampling
+def test_equals_its_twin_exactly_where_arithmetic_is_exact(sampling, kind, precision):
+    # Rows of one entry 1 or -1 and lam m = 1/2: every alpha is a multiple of 1/2.
+    rng = np.random.default_rng(4)
+    X = np.eye(5)[rng.integers(5, size=16)] * rng.choice([-1.0, 1.0], size=(16, 1))
+    problem = Problem(dataset(X, rng.choice([-1, 1], size=16)), 2.0**-5)
+    horizon = {"epochs": 4.0} if kind in WITH_HORIZON else {}
+    run = started(problem, 7, sampling=sampling, output=kind, precision=precision, **horizon)
+    plain = twin_of(problem, 7, sampling)
+    for _ in range(70):
+        run.advance(1)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        np.testing.assert_array_equal(run.w, shown(plain, kind, 64, 7, 0))
+        np.testing.assert_array_equal(run.alpha, shown(plain, kind, 64, 7, 1))
+    assert plain.updates > 16
+
+
+@every_precision
+@every_loss
+@every_problem
+def test_perm_is_dcd_without_shrinking_bit_for_bit(name, loss, precision):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem, 12, sampling="perm", precision=precision)
+    other = Dcd(DcdParameters(shrinking=False, precision=precision))
+    other.start(problem, 12)
+    for steps in [1] * 150 + [1000]:
+        run.advance(steps)
+        other.advance(steps)
+        assert run.alpha.tobytes() == other.alpha.tobytes()
+        assert run.w.tobytes() == other.w.tobytes()
+        for count in ("presentations", "updates", "nonzeros"):
+            assert getattr(run.counters, count) == getattr(other.counters, count)
+
+
+@every_sampling
+@given(problem=dyadic_problems(), loss=losses, seed=st.integers(0, 2**64 - 1))
+def test_invariants(sampling, problem, loss, seed):
+    problem = Problem(problem.data, problem.lam, loss)
+    best = optimum(problem)
+    run = started(problem, seed, sampling=sampling)
+    X, y = dense(problem.data), labels(problem.data)
+    last = problem.dual(run.alpha)
+    for _ in range(40):
+        run.advance(1 + seed % 3)
+        alpha = run.alpha
+        assert np.all(alpha >= 0.0)
+        assert np.all(alpha <= objective.upper_bound(loss))
+        expected = objective.weights(X, y, problem.lam, alpha)
+        size = 1.0 + np.max(np.abs(X)) * np.max(alpha) / problem.lam
+        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-13 * size)
+        dual = run.dual()
+        assert dual >= last - 1e-13 * (1.0 + abs(last))
+        assert dual <= best.upper * (1.0 + 1e-9)
+        last = dual
+
+
+@every_sampling
+@given(
+    problem=dyadic_problems(),
+    loss=losses,
+    seed=st.integers(0, 2**64 - 1),
+    epochs=st.floats(0.1, 9.0),
+)
+def test_the_mean_is_feasible_and_certifies_itself(sampling, problem, loss, seed, epochs):
+    problem = Problem(problem.data, problem.lam, loss)
+    m = problem.data.n_samples
+    steps = math.ceil(epochs * m)
+    mean = started(problem, seed, sampling=sampling, output="average", epochs=epochs)
+    mean.advance(steps)
+    last = started(problem, seed, sampling=sampling)
+    last.advance(steps // 2)
+    iterates = []
+    for _ in range(steps - steps // 2):
+        iterates.append((last.w, last.alpha, last.dual()))
+        last.advance(1)
+    ws, alphas, duals = (np.array(part) for part in zip(*iterates, strict=True))
+    alpha = mean.alpha
+    assert np.all(alpha >= 0.0)
+    assert np.all(alpha <= objective.upper_bound(loss))
+    np.testing.assert_allclose(alpha, alphas.mean(axis=0), rtol=1e-12, atol=1e-12)
+    size = 1.0 + np.abs(ws).max()
+    np.testing.assert_allclose(mean.w, ws.mean(axis=0), rtol=0.0, atol=1e-12 * size)
+    np.testing.assert_allclose(mean.w, problem.weights(alpha), rtol=0.0, atol=1e-12 * size)
+    # D is concave; what certifies the mean is a true bound all the same.
+    dual = mean.dual()
+    assert dual >= duals.mean() - 1e-12 * (1.0 + abs(duals.mean()))
+    assert dual <= optimum(problem).upper * (1.0 + 1e-9)
+
+
+@every_precision
+@every_sampling
+def test_the_random_iterate_is_one_of_the_second_half_of_the_same_run(sampling, precision):
+    problem = PROBLEMS["overlapping"]
+    picked = set()
+    for seed in range(12):
+        run = started(
+            problem, seed, sampling=sampling, precision=precision, output="random", epochs=4.0
+        )
+        last = started(problem, seed, sampling=sampling, precision=precision)
+        step = chosen(seed, 100, 200)
+        picked.add(step)
+        last.advance(step)
+        for steps in (200, 300):  # kept, however far the run goes on
+            run.advance(steps)
+            assert run.w.tobytes() == last.w.tobytes()
+            assert run.alpha.tobytes() == last.alpha.tobytes()
+            assert run.dual() == last.dual()
+    assert 100 <= min(picked) < 125
+    assert 175 < max(picked) < 200
+
+
+@every_precision
+@every_output
+@every_sampling
+def test_pieces_make_the_whole(sampling, kind, precision):
+    for name in ("overlapping", "zero-rows", "only-zero-rows"):
+        problem = PROBLEMS[name]
+        horizon = {"epochs": 60 / problem.data.n_samples} if kind in WITH_HORIZON else {}
+        options = {"sampling": sampling, "output": kind, "precision": precision, **horizon}
+        split, whole = started(problem, 3, **options), started(problem, 3, **options)
+        for _ in range(10):
+            split.advance(10)
+            split.dual()
+        whole.advance(100)
+        assert split.w.tobytes() == whole.w.tobytes()
+        assert split.alpha.tobytes() == whole.alpha.tobytes()
+        for run in (split, whole):
+            assert run.counters.presentations == 100
+        assert split.counters.nonzeros == whole.counters.nonzeros
+
+
+def test_orders():
+    rows = {}
+    for sampling in SAMPLINGS:
+        plain = twin_of(PROBLEMS["overlapping"], 2, sampling)
+        for _ in range(100):
+            plain.step()
+        rows[sampling] = plain.picked
+    everyone = list(range(50))
+    assert rows["cyclic"] == everyone * 2
+    assert sorted(rows["perm"][:50]) == sorted(rows["perm"][50:]) == everyone
+    assert rows["perm"][:50] != rows["perm"][50:]
+    assert sorted(rows["random"][:50]) != everyone
+
+
+@every_precision
+@every_sampling
+@every_loss
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_reaches_its_stated_accuracy(name, loss, sampling, precision):
+    problem = with_loss(PROBLEMS[name], loss)
+    best = optimum(problem)
+    allowed = ACCURACY[precision] * best.lower
+    for kind, horizon in (("last", {}), ("average", {"epochs": 2000.0})):
+        run = started(problem, sampling=sampling, precision=precision, output=kind, **horizon)
+        run.advance(2000 * problem.data.n_samples)
+        assert problem.primal(run.w) - best.lower <= allowed
+        assert best.upper - run.dual() <= allowed
+        assert problem.gap(run.w, run.alpha) <= allowed
+
+
+@every_precision
+@every_loss
+def test_a_mean_in_float32_is_that_of_its_iterates(loss, precision):
+    problem = with_loss(PROBLEMS["sparse"], loss)
+    mean = started(problem, precision=precision, output="average", epochs=20.0)
+    mean.advance(1200)
+    last = started(problem, precision=precision)
+    last.advance(600)
+    iterates = []
+    for _ in range(600):
+        iterates.append((last.w, last.alpha))
+        last.advance(1)
+    tolerance = {"float64": 1e-12, "float32": 1e-5}[precision]
+    for found, kept in zip((mean.w, mean.alpha), zip(*iterates, strict=True), strict=True):
+        np.testing.assert_allclose(found, np.mean(kept, axis=0), rtol=0.0, atol=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("loss", "gamma", "expected"),
+    [
+        ("hinge", 1.0, 1.0),
+        ("squared-hinge", 1.0, 1.0),
+        ("smoothed-hinge", 0.5, 1.0),
+        ("smoothed-hinge", 4.0, 0.25),
+    ],
+)
+def test_zero_rows_have_their_best_alpha_from_the_start(loss, gamma, expected):
+    for name in ("zero-rows", "only-zero-rows"):
+        problem = with_loss(PROBLEMS[name], loss, gamma)
+        zero = ~np.any(dense(problem.data) != 0.0, axis=1)
+        for kind, horizon in (("last", {}), ("average", {"epochs": 2.0})):
+            run = started(problem, output=kind, **horizon)
+            for _ in range(2):
+                assert run.alpha[zero].tolist() == [expected] * np.sum(zero)
+                run.advance(2 * problem.data.n_samples)
+    assert not run.w.any()
+    assert run.counters.presentations == 16
+    assert (run.counters.updates, run.counters.nonzeros) == (0, 0)
+    assert problem.gap(run.w, run.alpha) == 0.0
+
+
+def test_seeds_differ_but_for_cyclic():
+    for sampling in SAMPLINGS:
+        runs = [started(PROBLEMS["overlapping"], seed, sampling=sampling) for seed in (1, 2)]
+        for run in runs:
+            run.advance(30)
+        assert np.array_equal(runs[0].w, runs[1].w) == (sampling == "cyclic")
+
+
+@every_output
+def test_alpha_is_a_fresh_array(kind):
+    horizon = {"epochs": 1.0} if kind in WITH_HORIZON else {}
+    run = started(PROBLEMS["overlapping"], output=kind, **horizon)
+    run.advance(100)
+    before = run.dual(), run.w
+    run.alpha[:] = 0.0
+    run.w[:] = 0.0
+    assert run.dual() == before[0]
+    np.testing.assert_array_equal(run.w, before[1])
+
+
+def test_the_width_of_the_smoothed_hinge_matters():
+    duals = set()
+    for gamma in (0.25, 1.0, 3.0):
+        problem = Problem(PROBLEMS["sparse"].data, 2.0**-6, Loss("smoothed-hinge", gamma))
+        run = started(problem)
+        run.advance(1000 * problem.data.n_samples)
+        assert problem.gap(run.w, run.alpha) <= 1e-9
+        duals.add(round(run.dual(), 6))
+    assert len(duals) == 3
+
+
+def test_the_horizon_follows_from_the_output():
+    for kind in OUTPUTS:
+        run = Sdca(SdcaParameters(output=kind))
+        assert run.horizon == ("steps" if kind in WITH_HORIZON else "none")
+    assert Sdca.horizon_parameter in SdcaParameters.model_fields
+
+
+@pytest.mark.parametrize("kind", WITH_HORIZON)
+def test_an_output_of_a_run_of_unknown_length_is_refused(kind):
+    run = Sdca(SdcaParameters(output=kind))
+    with pytest.raises(ConfigError, match=f"sdca: output {kind} .*set 'epochs'"):
+        run.start(PROBLEMS["sparse"], 0)
+
+
+def test_epochs_without_a_use_are_refused():
+    with pytest.raises(ValueError, match="'epochs' is for output average or random, not last"):
+        SdcaParameters(epochs=2.0)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    order, norms2, empty = np.arange(50, dtype=np.int32), rows.norms2(), np.empty(0)
+    for bad in (
+        (np.zeros(7), empty, np.zeros(50), empty, order, norms2),
+        (np.zeros(8), empty, np.zeros(49), empty, order, norms2),
+        (np.zeros(8), empty, np.zeros(50), empty, order, norms2[1:]),
+        (np.zeros(8), empty, np.zeros(50), np.zeros(50), order, norms2),
+        (np.zeros(8), np.zeros(8), np.zeros(50), np.zeros(49), order, norms2),
+    ):
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance(rows, *bad, SumState(), 1.0, 0, 1.0, 1)

@@ -1,0 +1,82 @@
+"""sgd-r against its twin and against pegasos, whose steps it takes in another form."""
+
+import numpy as np
+import pytest
+
+from problems import PRECISIONS, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from svmbench.problem import Problem
+from svmbench.solvers.stochastic.pegasos import Pegasos
+from svmbench.solvers.stochastic.sgd_r import SgdR
+from twins.optimum import optimum
+from twins.sgd_r import RandomRows
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+
+
+def started(solver, problem, seed, precision="float64"):
+    run = solver(solver.schema(precision=precision))
+    run.start(problem, seed)
+    return run
+
+
+@every_precision
+@pytest.mark.parametrize("seed", [0, 1, 2**63])
+def test_equals_its_twin_exactly_on_dyadic_data(precision, seed):
+    problem = Problem(dataset(*dyadic(seed % 97, 37, 7)), 2.0**-3)
+    run = started(SgdR, problem, seed, precision)
+    plain = RandomRows(dense(problem.data), labels(problem.data), problem.lam, seed)
+    for _ in range(20 * 37):
+        run.advance(1)
+        plain.step()
+        assert (run.counters.presentations, run.counters.updates) == (plain.t, plain.M)
+        np.testing.assert_array_equal(run.w, plain.w)
+    assert 0 < plain.M < plain.t
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_takes_the_steps_of_pegasos_where_no_margin_ties(name):
+    problem = PROBLEMS[name]
+    run, other = started(SgdR, problem, 23), started(Pegasos, problem, 23)
+    for _ in range(1000):
+        run.advance(1)
+        other.advance(1)
+        assert run.counters.updates == other.counters.updates
+        assert run.counters.nonzeros == other.counters.nonzeros
+        np.testing.assert_allclose(run.w, other.w, rtol=0.0, atol=1e-12)
+    assert 0 < run.counters.updates < 1000
+
+
+def test_a_margin_of_one_is_an_error_unlike_in_pegasos():
+    # x = 1, lam = 1: w = 1 after the first step, whose margin is exactly one at the second.
+    problem = Problem(dataset([[1.0]], [1]), 1.0)
+    run, other = started(SgdR, problem, 0), started(Pegasos, problem, 0)
+    for solver, updates in ((run, 2), (other, 1)):
+        solver.advance(2)
+        assert solver.counters.updates == updates
+        assert solver.w.tolist() == [updates / 2]
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges(name):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    for precision in PRECISIONS:
+        run = started(SgdR, problem, 1, precision)
+        run.advance(200_000)
+        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
+
+
+def test_it_shows_no_dual_and_has_no_rule():
+    run = started(SgdR, PROBLEMS["overlapping"], 1)
+    run.advance(100)
+    assert run.dual() is None
+    assert run.stopped is None
+    assert run.horizon == "none"
+
+
+def test_seeds_differ():
+    runs = [started(SgdR, PROBLEMS["overlapping"], seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(30)
+    assert not np.array_equal(runs[0].w, runs[1].w)
