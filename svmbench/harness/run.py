@@ -98,7 +98,7 @@ def prepare(
     instances = []
     for dataset in sweep.datasets:
         reporter.stage(f"data {dataset.label}")
-        loaded = load(dataset.source, offline=options.offline)
+        loaded = load(dataset.source, offline=options.offline, stand_in=options.stand_in)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = Problem(loaded.train, lam, sweep.loss.loss)
             reference = None

@@ -39,8 +39,14 @@ BLOCK_BYTES = 1 << 24
 #: Share of the rows that merging equal ones must save to be worth the copy.
 WORTH_MERGING = 0.2
 
-#: Passes over the rows in one iteration: one for the system, two for each of its solutions.
-PASSES = 5
+#: Shares of the second-order correction that are tried, the full one first.
+CORRECTION_WEIGHTS = (1.0, 0.5, 0.2, 0.05, 0.0)
+
+#: Corrections of outlying products that are tried in one iteration.
+CENTRALITY_CORRECTIONS = 3
+
+#: Passes over the rows in one iteration: one for the system, two for each of its three solutions.
+PASSES = 7
 
 
 class IpmParameters(Parameters):
@@ -56,6 +62,10 @@ class IpmParameters(Parameters):
     merge: bool = parameter(
         True, "Whether equal rows are merged into one with a weight.", source="ours"
     )
+
+
+#: Cholesky factor, and whether it is the lower one.
+Factor = tuple[Array, bool]
 
 
 class Step(NamedTuple):
@@ -89,8 +99,8 @@ class Ipm(Solver):
         self._labels = data.labels.astype(np.float64)
         self._nu = {"hinge": 0.0, "squared-hinge": 1.0}.get(problem.loss.name, problem.loss.gamma)
         self._bounded = problem.loss.name != "squared-hinge"
-        m, d = data.n_samples, data.n_features
         self._total = float(self._counts.sum())
+        m, d = data.n_samples, data.n_features
         self._w = np.zeros(d)
         self._alpha = np.full(m, 0.5)
         # nu alpha + xi - 1 = r with both of them of order one
@@ -138,23 +148,17 @@ class Ipm(Solver):
             self._stalled = True
             return
         mu = self._complementarity(alpha, r, xi, v)
-        ahead = self._solve(factor, curvature, -alpha * r, -xi * v)
-        reach = self._reach(ahead, v)
+        infeasible = self._margins + self._nu * alpha - 1.0 - r + (xi if self._bounded else 0.0)
+        wanted = -infeasible - r + (xi if self._bounded else 0.0)
+        ahead = self._solve(factor, curvature, wanted, -alpha * r, -xi * v, towards=True)
+        reach = min(1.0, self._reach(ahead, v))
         after = self._complementarity(
             alpha + reach * ahead.alpha,
             r + reach * ahead.r,
             xi + reach * ahead.xi,
             v - reach * ahead.alpha if self._bounded else v,
         )
-        target = mu * (after / mu) ** 3
-        bend = ahead.alpha * ahead.xi if self._bounded else 0.0
-        step = self._solve(
-            factor,
-            curvature,
-            target - alpha * r - ahead.alpha * ahead.r,
-            target - xi * v + bend,
-        )
-        length = min(1.0, self.parameters.step_to_boundary * self._reach(step, v, math.inf))
+        step, length = self._corrected(factor, curvature, ahead, v, mu * (after / mu) ** 3)
         if not (math.isfinite(length) and length > 1e-12 and np.isfinite(step.w).all()):
             self._stalled = True
             return
@@ -164,29 +168,98 @@ class Ipm(Solver):
         self._xi = xi + length * step.xi
         self._margins = self._products(self._w)
 
-    def _solve(
-        self, factor: tuple[Array, bool], curvature: FloatArray, of_r: Array, of_xi: Array
+    def _corrected(
+        self,
+        factor: Factor,
+        curvature: FloatArray,
+        ahead: Step,
+        v: FloatArray,
+        target: float,
+    ) -> tuple[Step, float]:
+        """The predictor with centring and as much second-order correction as lengthens it.
+
+        Where the predictor is cut short the correction belongs to a step never taken and
+        may shorten the way to nothing; its weight is therefore searched (Colombo and
+        Gondzio, Comput. Optim. Appl. 41, 2008).
+        """
+        m = len(self._alpha)
+        to_centre = np.full(m, target)
+        centring = self._complete(factor, curvature, to_centre, to_centre, v)
+        bend_r = -ahead.alpha * ahead.r
+        bend_xi = ahead.alpha * ahead.xi if self._bounded else np.zeros(0)
+        bend = self._complete(factor, curvature, bend_r, bend_xi, v)
+        best, length = ahead, -1.0
+        for weight in CORRECTION_WEIGHTS:
+            step = Step(
+                *(a + c + weight * b for a, c, b in zip(ahead, centring, bend, strict=True))
+            )
+            reach = min(1.0, self.parameters.step_to_boundary * self._reach(step, v))
+            if reach > 1.1 * length:
+                best, length = step, reach
+        for _ in range(CENTRALITY_CORRECTIONS):
+            step = self._recentred(factor, curvature, best, v, target, min(1.0, length + 0.3))
+            reach = min(1.0, self.parameters.step_to_boundary * self._reach(step, v))
+            if reach < length + 0.03:
+                break
+            best, length = step, reach
+        return best, length
+
+    def _recentred(
+        self,
+        factor: Factor,
+        curvature: FloatArray,
+        step: Step,
+        v: FloatArray,
+        target: float,
+        ahead: float,
     ) -> Step:
-        """Newton step for the complementarity residuals ``of_r`` and ``of_xi``."""
-        lam, alpha, r, xi = self._problem.lam, self._alpha, self._r, self._xi
-        infeasible = self._margins + self._nu * alpha - 1.0 - r
-        wanted = -infeasible + of_r / alpha
+        """The step, bent so that products far from the target come nearer to it at ``ahead``.
+
+        Gondzio, Comput. Optim. Appl. 6 (1996): a few products that lag behind cut the steps
+        of all.
+        """
+        of_r = _outlying((self._alpha + ahead * step.alpha) * (self._r + ahead * step.r), target)
+        of_xi = np.zeros(0)
         if self._bounded:
-            v = 1.0 - alpha
-            wanted -= xi + of_xi / v
-        pull = self._weighted_sum(alpha + wanted / curvature)
-        dw = cho_solve(factor, pull - lam * self._w)
+            of_xi = _outlying((v - ahead * step.alpha) * (self._xi + ahead * step.xi), target)
+        bend = self._complete(factor, curvature, of_r, of_xi, v)
+        return Step(*(a + b for a, b in zip(step, bend, strict=True)))
+
+    def _complete(
+        self, factor: Factor, curvature: FloatArray, of_r: Array, of_xi: Array, v: FloatArray
+    ) -> Step:
+        """Change of all variables that changes only the complementarity products."""
+        wanted = of_r / self._alpha - (of_xi / v if self._bounded else 0.0)
+        return self._solve(factor, curvature, wanted, of_r, of_xi, towards=False)
+
+    def _solve(
+        self,
+        factor: Factor,
+        curvature: FloatArray,
+        wanted: FloatArray,
+        of_r: Array,
+        of_xi: Array,
+        towards: bool,
+    ) -> Step:
+        """Newton step for right-hand sides of the margins and the complementarities.
+
+        With ``towards`` it also makes up for lam w not being w(alpha)'s.
+        """
+        lam, alpha, r, xi = self._problem.lam, self._alpha, self._r, self._xi
+        change = wanted / curvature
+        pull = self._weighted_sum(alpha + change if towards else change)
+        dw = cho_solve(factor, pull - lam * self._w if towards else pull, check_finite=False)
         dalpha = (wanted - self._products(dw)) / curvature
         dr = (of_r - r * dalpha) / alpha
-        dxi = (of_xi + xi * dalpha) / v if self._bounded else np.zeros(0)
+        dxi = (of_xi + xi * dalpha) / (1.0 - alpha) if self._bounded else np.zeros(0)
         return Step(dw, dalpha, dr, dxi)
 
-    def _reach(self, step: Step, v: FloatArray, most: float = 1.0) -> float:
-        """Largest multiple of the step that leaves everything positive, up to ``most``."""
+    def _reach(self, step: Step, v: FloatArray) -> float:
+        """Largest multiple of the step that leaves everything positive."""
         pairs = [(self._alpha, step.alpha), (self._r, step.r)]
         if self._bounded:
             pairs += [(self._xi, step.xi), (v, -step.alpha)]
-        return min([most, *(_to_zero(value, change) for value, change in pairs)])
+        return min(_to_zero(value, change) for value, change in pairs)
 
     def _complementarity(
         self, alpha: FloatArray, r: FloatArray, xi: FloatArray, v: FloatArray
@@ -196,13 +269,15 @@ class Ipm(Solver):
 
     def _products(self, w: FloatArray) -> FloatArray:
         """Margins z_i . w of the merged rows."""
-        return self._labels * np.asarray(self._data.rows.dot(np.ascontiguousarray(w)))
+        scores: FloatArray = self._data.rows.dot(np.ascontiguousarray(w))
+        return self._labels * scores
 
     def _weighted_sum(self, alpha: FloatArray) -> FloatArray:
         """1/M sum of c_i alpha_i z_i."""
-        return np.asarray(combination(self._data.rows, self._counts * alpha)) / self._total
+        total: FloatArray = combination(self._data.rows, self._counts * alpha)
+        return total / self._total
 
-    def _factor(self, weights: FloatArray) -> tuple[Array, bool] | None:
+    def _factor(self, weights: FloatArray) -> Factor | None:
         """Cholesky factor of the system, its diagonal raised as little as rounding demands."""
         system = self._gram(weights / self._total)
         diagonal = np.einsum("ii->i", system)
@@ -273,6 +348,12 @@ def _through_blas(data: Dataset) -> bool:
         return True
     pairs = float(np.square(np.diff(data.indptr).astype(np.float64)).sum()) / 2.0
     return pairs * BLAS_ADVANTAGE > data.n_samples * float(data.n_features) ** 2
+
+
+def _outlying(products: FloatArray, target: float) -> FloatArray:
+    """What brings products into a tenth to ten times the target, none by more than that."""
+    change = np.clip(products, 0.1 * target, 10.0 * target) - products
+    return np.maximum(change, -10.0 * target)
 
 
 def _to_zero(value: FloatArray, change: FloatArray) -> float:
