@@ -30,8 +30,8 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
     v : ndarray of float32 or float64, shape (d,)
         Updated in place, as are ``u`` and ``state``; w = state.scale * v.
     u : ndarray like v, shape (d,) or (0,)
-        The iterate each step starts from is added to the sum state.tau * v + u; none of
-        it with shape (0,).
+        The iterate each step starts from is added to the sum state.tau * v + u; with shape
+        (0,) there is no sum, and state.tau means nothing.
     order : ndarray of int32
         Rows to present, from state.position on.
     state : ScaledState
@@ -63,8 +63,7 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
             position += 1
             s = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
             nonzeros += row_nonzeros(&rows.c, i)
-            if averaging:
-                tau += scale
+            tau += scale
             shrink = 1.0 - 1.0 / t
             scale *= shrink
             norm2 *= shrink * shrink

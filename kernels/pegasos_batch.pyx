@@ -68,8 +68,7 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
                 i = order[position + j]
                 margins[j] = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
                 nonzeros += row_nonzeros(&rows.c, i)
-            if averaging:
-                tau += scale
+            tau += scale
             shrink = 1.0 - 1.0 / t
             scale *= shrink
             norm2 *= shrink * shrink

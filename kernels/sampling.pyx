@@ -9,19 +9,21 @@
 from libc.stdint cimport int32_t, uint32_t
 
 from .provenance cimport build_record
-from .rng cimport Generator, rng_below
+from .rng cimport Generator, Rng, rng_below
 
 __build__ = build_record()
 
 
 def draw_rows(Generator rng, int32_t[::1] order, Py_ssize_t m):
     """Fill ``order`` with independent uniform integers in 0 .. m - 1."""
+    cdef Rng local = rng.c          # kept in registers, which a pointer into rng is not
     cdef Py_ssize_t j
     if not 1 <= m < 2**31:
         raise ValueError(f"no rows to draw among {m}")
     with nogil:
         for j in range(order.shape[0]):
-            order[j] = <int32_t> rng_below(&rng.c, <uint32_t> m)
+            order[j] = <int32_t> rng_below(&local, <uint32_t> m)
+    rng.c = local
 
 
 def draw_batches(Generator rng, int32_t[::1] order, int32_t[::1] permutation, Py_ssize_t k):
@@ -38,6 +40,7 @@ def draw_batches(Generator rng, int32_t[::1] order, int32_t[::1] permutation, Py
     k : int
         From 1 to m.
     """
+    cdef Rng local = rng.c
     cdef Py_ssize_t m = permutation.shape[0]
     cdef Py_ssize_t first = 0
     cdef Py_ssize_t j, other
@@ -47,9 +50,10 @@ def draw_batches(Generator rng, int32_t[::1] order, int32_t[::1] permutation, Py
     with nogil:
         while first < order.shape[0]:
             for j in range(k):
-                other = j + rng_below(&rng.c, <uint32_t> (m - j))
+                other = j + rng_below(&local, <uint32_t> (m - j))
                 row = permutation[other]
                 permutation[other] = permutation[j]
                 permutation[j] = row
                 order[first + j] = row
             first += k
+    rng.c = local

@@ -94,7 +94,7 @@ def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] u, double[::1] alph
             y = rows.c.labels[i]
             gradient = y * row_dot(&rows.c, i, weights) - 1.0 + loss.nu * old
             nonzeros += row_nonzeros(&rows.c, i)
-            projected = gradient
+            projected = gradient           # on a bound it spares a division that moves nothing
             if old <= 0.0:
                 projected = min(gradient, 0.0)
             elif old >= loss.upper:

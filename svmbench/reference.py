@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +21,16 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import replacing
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.dual.dcd import Dcd, DcdParameters
+from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.second_order.ipm import Ipm
 
 SCHEMA_VERSION = 1
+
+#: Features up to which normal equations are formed.
+FEW_FEATURES = 2000
+
+#: Seconds that coordinate descent has before the interior-point method is tried.
+HEAD_START = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,39 +81,67 @@ def certified_optimum(
 
     Notes
     -----
-    Found by shrinking dual coordinate descent with restored passes; w is the best w(alpha)
-    and alpha the best dual point of all that were evaluated.
+    Shrinking dual coordinate descent comes first, being the quicker where it converges at all;
+    where it has not by `HEAD_START` seconds and the features are few, the interior-point method
+    takes over, and if that ends short of the gap the descent goes on.
     """
     path = _path(problem)
     cached = _read(path, problem)
     if cached is not None and cached.gap <= gap:
         return cached
-    found = _descend(problem, gap, time_limit, progress)
+    found = _search(problem, gap, time_limit, progress)
     if cached is not None and cached.gap <= found.gap:
         return cached
     _write(path, found)
     return found
 
 
-def _descend(
+def _search(
     problem: Problem, gap: float, time_limit: float, progress: Callable[[float], None]
 ) -> Reference:
     begun = time.monotonic()
-    m = problem.data.n_samples
-    solver = Dcd(DcdParameters())
-    solver.start(problem, seed=0)
-    best = Reference(np.zeros(problem.data.n_features), solver.alpha, np.inf, -np.inf, 0.0)
-    while best.gap > gap and time.monotonic() - begun < time_limit:
-        solver.advance(max(m, solver.counters.presentations // 8))
-        alpha = solver.alpha
-        w = problem.weights(alpha)
-        primal, dual = problem.primal(w), problem.dual(alpha)
-        seconds = time.monotonic() - begun
-        w, primal = (w, primal) if primal < best.primal else (best.w, best.primal)
-        alpha, dual = (alpha, dual) if dual > best.dual else (best.alpha, best.dual)
-        best = Reference(w, alpha, primal, dual, seconds)
-        progress(best.gap)
+    data = problem.data
+    best = Reference(np.zeros(data.n_features), np.zeros(data.n_samples), math.inf, -math.inf, 0.0)
+    descent, interior = _descent(problem), _interior(problem)
+    few = data.n_features <= FEW_FEATURES
+    turns = [(descent, min(HEAD_START, time_limit) if few else time_limit)]
+    if few:
+        turns += [(interior, (HEAD_START + time_limit) / 2.0), (descent, time_limit)]
+    for pairs, until in turns:
+        while best.gap > gap and time.monotonic() - begun < until:
+            pair = next(pairs, None)
+            if pair is None:
+                break
+            best = _better(best, problem, *pair, time.monotonic() - begun)
+            progress(best.gap)
     return best
+
+
+def _better(
+    best: Reference, problem: Problem, w: FloatArray, alpha: FloatArray, seconds: float
+) -> Reference:
+    """The best w and the best alpha of all that were shown; each may come from another pair."""
+    primal, dual = problem.primal(w), problem.dual(alpha)
+    w, primal = (w, primal) if primal < best.primal else (best.w, best.primal)
+    alpha, dual = (alpha, dual) if dual > best.dual else (best.alpha, best.dual)
+    return Reference(w, alpha, primal, dual, seconds)
+
+
+def _descent(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
+    solver = Dcd()
+    solver.start(problem, seed=0)
+    while True:
+        solver.advance(max(problem.data.n_samples, solver.counters.presentations // 8))
+        alpha = solver.alpha
+        yield problem.weights(alpha), alpha
+
+
+def _interior(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
+    solver = Ipm()
+    solver.start(problem, seed=0)
+    while not solver.stopped:
+        solver.advance(1)
+        yield solver.w, solver.alpha
 
 
 def _path(problem: Problem) -> Path:

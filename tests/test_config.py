@@ -18,6 +18,7 @@ from svmbench.bundled import bundled
 from svmbench.config import LossName, Sweep, dump_sweep, find_config, load_sweep, sweep_schema
 from svmbench.data.catalogue import resolve
 from svmbench.data.transforms import (
+    TRANSFORMS,
     Bias,
     Derived,
     Drop,
@@ -267,6 +268,13 @@ def test_a_file_here_goes_before_a_bundled_one(tmp_path, monkeypatch):
 @pytest.mark.parametrize("path", sorted(bundled("configs").rglob("*.yaml")), ids=lambda p: p.stem)
 def test_bundled_configurations_are_valid_and_named_like_their_files(path):
     assert load_sweep(path).name == path.stem
+
+
+def test_every_transform_is_described_to_readers():
+    page = (Path(__file__).parents[1] / "configs" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `([a-z-]+)[`:].*\|$", page.split("| transform |")[1], re.M)) == set(
+        TRANSFORMS
+    )
 
 
 # --- YAML's traps ------------------------------------------------------------------

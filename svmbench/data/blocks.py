@@ -121,16 +121,15 @@ def column_moments(data: Dataset) -> tuple[FloatArray, FloatArray]:
     """
     m = data.n_samples
     low, high = column_extremes(data)
-    constant = low == high
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         mean = _column_sums(data, lambda block: block.values)[0] / m
-        mean[constant] = low[constant]
+        mean = np.where(low == high, low, mean)  # exactly, where rounding would leave a rest
         squares, present = _column_sums(
             data, lambda block: np.square(block.values - block.per_column(mean))
         )
         deviation = np.sqrt((squares + (m - present) * mean**2) / m)
-    # Zero where the squares vanish as well: nothing to scale by.
-    deviation[constant | (deviation == 0.0)] = 1.0
+    # Constant, or so nearly that the squares vanish: nothing to scale by.
+    deviation[deviation == 0.0] = 1.0
     return mean, deviation
 
 

@@ -226,7 +226,9 @@ def main() -> None:
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
-        peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        peak = _of_this_process("VmHWM")
+        if peak is None:
+            peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
         trace.end(state, reason=measurement.reason, peak_memory_bytes=peak)
 
 
@@ -259,20 +261,24 @@ def _limit_memory(limit: int | None) -> None:
     if limit is None and available is None:
         return
     share = math.inf if available is None else MEMORY_SHARE * available
-    wanted = int(min(share, math.inf if limit is None else limit)) + _writable_memory()
+    taken = _of_this_process("VmData") or 0
+    wanted = taken + int(min(share, math.inf if limit is None else limit))
     hard = getrlimit(RLIMIT_DATA)[1]
     setrlimit(RLIMIT_DATA, (wanted if hard == RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _writable_memory() -> int:
-    """Bytes of private writable memory, as the limit counts them."""
+def _of_this_process(entry: str) -> int | None:
+    """Bytes that /proc tells of this process; None where there is no such thing.
+
+    VmHWM, unlike the resource usage's peak, leaves out what the parent had before it
+    became this program.
+    """
     try:
         status = Path("/proc/self/status").read_text()
     except OSError:
-        return getrusage(RUSAGE_SELF).ru_maxrss * 1024
-    return next(
-        int(line.split()[1]) * 1024 for line in status.splitlines() if line.startswith("VmData")
-    )
+        return None
+    lines = (line.split() for line in status.splitlines())
+    return next((int(words[1]) * 1024 for words in lines if words[0] == f"{entry}:"), None)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,8 @@ def test_a_sweep_leaves_its_numbers(tmp_path):
     assert (runs["seconds_to_0.1"] <= runs["seconds_to_0.001"]).all()
     assert (runs["setup_seconds"] <= runs["train_seconds"]).all()
     assert (runs["peak_memory_bytes"] > 1e6).all()
+    # What the parent holds is not the worker's.
+    assert (runs["peak_memory_bytes"] < 1.3 * runs["data_bytes"] + 150 * 2**20).all()
     assert runs.loc[("dcd", 0), "seed"] == runs.loc[("sgd-s", 0), "seed"]
     assert runs.loc[("dcd", 0), "seed"] != runs.loc[("dcd", 1), "seed"]
     traces = pd.read_csv(outcome.folder / "traces.csv")

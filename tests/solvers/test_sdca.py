@@ -170,6 +170,21 @@ def test_the_mean_is_feasible_and_certifies_itself(sampling, problem, loss, seed
     assert dual <= optimum(problem).upper * (1.0 + 1e-9)
 
 
+@every_loss
+def test_rounding_in_the_sum_does_not_make_the_mean_infeasible(loss):
+    run = started(with_loss(PROBLEMS["overlapping"], loss), output="average", epochs=4.0)
+    run.advance(200)
+    alpha = run.alpha
+    assert (alpha == 0.0).any()
+    assert (alpha == 1.0).any() or loss == "squared-hinge"
+    for drift in (1e-13, -1e-13):  # as if many roundings had gone one way
+        run._beta += drift
+        assert np.all(run.alpha >= 0.0)
+        assert np.all(run.alpha <= objective.upper_bound(run._problem.loss))
+        assert run.dual() == pytest.approx(run._problem.dual(alpha), rel=1e-12)
+        run._beta -= drift
+
+
 @every_precision
 @every_sampling
 def test_the_random_iterate_is_one_of_the_second_half_of_the_same_run(sampling, precision):

@@ -19,7 +19,7 @@ iterations reach a relative gap of 1e-10 whatever lambda is.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
@@ -45,6 +45,9 @@ CORRECTION_WEIGHTS = (1.0, 0.5, 0.2, 0.05, 0.0)
 #: Corrections of outlying products that are tried in one iteration.
 CENTRALITY_CORRECTIONS = 3
 
+#: Mean complementarity product, and step, below which rounding rules.
+NEGLIGIBLE = 1e-14
+
 #: Passes over the rows in one iteration: one for the system, two for each of its three solutions.
 PASSES = 7
 
@@ -52,6 +55,9 @@ PASSES = 7
 class IpmParameters(Parameters):
     """Parameters of ipm."""
 
+    precision: Literal["float64"] = parameter(
+        "float64", "Normal equations leave single precision no digits.", source="ours"
+    )
     step_to_boundary: float = parameter(
         0.995,
         "Share of the way to the boundary a step may go.",
@@ -103,6 +109,8 @@ class Ipm(Solver):
         m, d = data.n_samples, data.n_features
         self._w = np.zeros(d)
         self._alpha = np.full(m, 0.5)
+        # 1 - alpha, kept apart: near the upper end it has digits that alpha has not
+        self._v = np.full(m, 0.5) if self._bounded else np.zeros(0)
         # nu alpha + xi - 1 = r with both of them of order one
         self._xi = np.full(m, 2.0) if self._bounded else np.zeros(0)
         self._r = np.full(m, 1.0 + 0.5 * self._nu if self._bounded else 1.0)
@@ -128,7 +136,8 @@ class Ipm(Solver):
     @property
     def alpha(self) -> FloatArray:
         """The dual iterate of every row, shape (m,), inside its box."""
-        return self._alpha.copy() if self._group is None else self._alpha[self._group]
+        alpha = np.minimum(self._alpha, 1.0) if self._bounded else self._alpha.copy()
+        return alpha if self._group is None else alpha[self._group]
 
     def dual(self) -> float:
         """D(alpha)."""
@@ -140,14 +149,16 @@ class Ipm(Solver):
         return self._stalled
 
     def _iterate(self) -> None:
-        alpha, r, xi = self._alpha, self._r, self._xi
-        v = 1.0 - alpha if self._bounded else np.zeros(0)
+        alpha, r, xi, v = self._alpha, self._r, self._xi, self._v
         curvature = self._nu + r / alpha + (xi / v if self._bounded else 0.0)
         factor = self._factor(self._counts / curvature)
         if factor is None:
             self._stalled = True
             return
         mu = self._complementarity(alpha, r, xi, v)
+        if mu < NEGLIGIBLE:
+            self._stalled = True
+            return
         infeasible = self._margins + self._nu * alpha - 1.0 - r + (xi if self._bounded else 0.0)
         wanted = -infeasible - r + (xi if self._bounded else 0.0)
         ahead = self._solve(factor, curvature, wanted, -alpha * r, -xi * v, towards=True)
@@ -159,11 +170,12 @@ class Ipm(Solver):
             v - reach * ahead.alpha if self._bounded else v,
         )
         step, length = self._corrected(factor, curvature, ahead, v, mu * (after / mu) ** 3)
-        if not (math.isfinite(length) and length > 1e-12 and np.isfinite(step.w).all()):
+        if not (math.isfinite(length) and length > NEGLIGIBLE and np.isfinite(step.w).all()):
             self._stalled = True
             return
         self._w += length * step.w
         self._alpha = alpha + length * step.alpha
+        self._v = v - length * step.alpha if self._bounded else v
         self._r = r + length * step.r
         self._xi = xi + length * step.xi
         self._margins = self._products(self._w)
@@ -251,7 +263,7 @@ class Ipm(Solver):
         dw = cho_solve(factor, pull - lam * self._w if towards else pull, check_finite=False)
         dalpha = (wanted - self._products(dw)) / curvature
         dr = (of_r - r * dalpha) / alpha
-        dxi = (of_xi + xi * dalpha) / (1.0 - alpha) if self._bounded else np.zeros(0)
+        dxi = (of_xi + xi * dalpha) / self._v if self._bounded else np.zeros(0)
         return Step(dw, dalpha, dr, dxi)
 
     def _reach(self, step: Step, v: FloatArray) -> float:

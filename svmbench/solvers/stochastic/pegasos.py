@@ -122,6 +122,7 @@ class Pegasos(IterateOutput):
             self._kept = self.w
         else:
             self._u = np.zeros_like(self._v)
+            self._state.tau = 0.0
             self._summed_from = self._state.steps
 
     def _output_begins(self, seed: int) -> float:
