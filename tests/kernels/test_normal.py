@@ -1,0 +1,63 @@
+"""Normal equations and row hashes against plain NumPy, for every storage."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import STORAGES, dataset, dense
+from svmbench.kernels.normal import dense_rows, row_hashes, weighted_gram
+
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+
+
+def made(storage, m=23, d=9, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-32, 33, size=(m, d)) / 16.0 * (rng.random((m, d)) < 0.6)
+    X[3] = 0.0
+    return dataset(X, np.where(rng.random(m) < 0.5, -1, 1), storage)
+
+
+@every_storage
+def test_the_gram_matrix_is_exact_on_dyadic_data(storage):
+    data = made(storage)
+    X = dense(data)
+    weights = np.arange(data.n_samples) / 8.0
+    out = np.zeros((9, 9))
+    weighted_gram(data.rows, weights, out)
+    assert np.array_equal(out, np.triu(X.T @ (weights[:, None] * X)))
+    weighted_gram(data.rows, weights, out)
+    assert np.array_equal(out, 2.0 * np.triu(X.T @ (weights[:, None] * X)))
+
+
+@every_storage
+def test_blocks_of_dense_rows_give_the_same_matrix(storage):
+    data = made(storage)
+    X = dense(data)
+    weights = np.linspace(0.0, 3.0, data.n_samples)
+    block = np.full((5, 9), np.nan)
+    dense_rows(data.rows, weights, 7, block)
+    np.testing.assert_allclose(block, np.sqrt(weights[7:12])[:, None] * X[7:12], rtol=1e-15)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_equal_rows_have_equal_hashes_whatever_their_storage(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2, size=(40, 3)) * 1.0
+    y = np.where(rng.random(40) < 0.5, -1, 1)
+    labelled = [(*row, label) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    for storage in STORAGES:
+        hashes = row_hashes(dataset(X, y, storage).rows).tolist()
+        assert len(set(hashes)) == len(set(labelled))
+        same = {(a, b) for a, b in zip(hashes, labelled, strict=True)}
+        assert len(same) == len(set(labelled))
+
+
+def test_arrays_that_do_not_belong_together_are_refused():
+    rows = made("dense float64").rows
+    with pytest.raises(ValueError, match="do not belong together"):
+        weighted_gram(rows, np.ones(22), np.zeros((9, 9)))
+    with pytest.raises(ValueError, match="do not belong together"):
+        weighted_gram(rows, np.ones(23), np.zeros((8, 9)))
+    with pytest.raises(ValueError, match="do not belong together"):
+        dense_rows(rows, np.ones(23), 20, np.zeros((4, 9)))
