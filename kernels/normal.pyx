@@ -13,7 +13,7 @@ import numpy as np
 
 from .provenance cimport build_record
 from .rows cimport (
-    DENSE_F32, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES, CompactRows, Rows,
+    DENSE_F32, I32_F32, I32_ONES, U16_F32, U16_F64, U16_ONES, CompactRows, Rows,
     row_nonzeros,
 )
 

@@ -80,7 +80,7 @@ def test_svmbench_knows_its_commands(command, monkeypatch):
     monkeypatch.chdir(ROOT)
     arguments = shlex.split(command)[1:]
     placeholder = any(re.search(r"\b[A-Z]{2,}\b", argument) for argument in arguments)
-    if placeholder or len(arguments) == 1 or arguments[0] in ("report", "data"):
+    if placeholder or len(arguments) == 1 or arguments[0] in ("report", "compare", "data"):
         arguments = [arguments[0], "--help"]
     elif arguments[0] == "run":
         arguments.append("--dry-run")

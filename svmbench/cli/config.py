@@ -19,15 +19,17 @@ def command() -> None:
 def check(file: Path) -> None:
     """Say whether FILE can be run, or what is the first thing wrong with it."""
     from svmbench.config import find_config, load_sweep
+    from svmbench.harness.plan import for_each_horizon
 
     sweep = load_sweep(file)
+    runs_of = [len(for_each_horizon(spec, sweep.stop)) for spec in sweep.solvers]
     counts = {
-        "data sets": len(sweep.datasets),
-        "lambdas" if sweep.lambdas else "values of C": len(sweep.lambdas or sweep.C or ()),
-        "solvers": len(sweep.solvers),
-        "repeats": sweep.repeats,
+        "data set": len(sweep.datasets),
+        "lambda" if sweep.lambdas else "C": len(sweep.lambdas or sweep.C or ()),
+        "solver" if sum(runs_of) == len(runs_of) else "solver or horizon": sum(runs_of),
+        "repeat": sweep.repeats,
     }
-    product = " x ".join(f"{count} {what}" for what, count in counts.items())
+    product = " x ".join(f"{count} {what}{'s'[: count - 1]}" for what, count in counts.items())
     click.echo(f"{find_config(file)}: valid; {product} = {math.prod(counts.values())} runs")
 
 

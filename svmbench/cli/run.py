@@ -102,21 +102,25 @@ def command(
 
 def describe(sweep: Sweep) -> str:
     """The cells of a sweep, a line each, and an upper bound on the time they take."""
+    from svmbench.harness.plan import for_each_horizon
+
     constants = (
         [f"λ = {lam:g}" for lam in sweep.lambdas]
         if sweep.lambdas
         else [f"C = {C:g}" for C in sweep.C or ()]
     )
     problems = [(data.label, constant) for data in sweep.datasets for constant in constants]
+    widest = max(len(data) for data, _ in problems)
     lines = [
-        f"{data:<16} {constant:<12} {solver.label}"
+        f"{data:<{widest}} {constant:<12} {solver.label}"
         for data, constant in problems
         for solver in sweep.solvers
     ]
-    runs = len(lines) * sweep.repeats
+    horizons = sum(len(for_each_horizon(solver, sweep.stop)) for solver in sweep.solvers)
+    runs = len(problems) * horizons * sweep.repeats
     bound = runs * sweep.stop.time_limit + len(problems) * sweep.reference.time_limit
     lines.append(
-        f"{len(lines)} cells x {sweep.repeats} repeats = {runs} runs, "
+        f"{len(lines)} cells, {sweep.repeats} repeats: {runs} runs, "
         f"and {len(problems)} reference optima"
     )
     lines.append(f"training takes at most {_duration(bound)} (every limit hit; usually far less)")

@@ -127,7 +127,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
     contended : bool
         Whether the runs are to be made several at a time.
     """
-    solvers = [found for spec in sweep.solvers for found in _for_each_horizon(spec, sweep.stop)]
+    solvers = [found for spec in sweep.solvers for found in for_each_horizon(spec, sweep.stop)]
     runs: list[Run] = []
     for repeat in range(sweep.repeats):
         block = [
@@ -149,8 +149,8 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
     return runs
 
 
-def _for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, float | None]]:
-    """The solver once for each horizon it is to run for, told through its parameter."""
+def for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, float | None]]:
+    """The solver once for each horizon it is to run for, and told of it; None without one."""
     solver = find_solver(spec.name)(spec.parameters)
     if solver.horizon == "none":
         return [(spec, None)]

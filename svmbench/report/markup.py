@@ -64,14 +64,26 @@ def _markdown_grids(section: Section) -> Iterator[str]:
     rows = [tuple(_markdown(Cell(name)) for name in section.columns)]
     rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-    for columns in _fitting(widths):
+    for number, columns in enumerate(_fitting(widths)):
         grid = [tuple(row[at] for at in columns) for row in rows]
+        if number:
+            grid = [grid[0], *_with_content(grid[1:])]
         kept = [widths[at] for at in columns]
         rule = tuple(
             "-" * width if at < _TEXT_COLUMNS else "-" * (width - 1) + ":"
             for at, width in enumerate(kept)
         )
         yield "\n".join(_markdown_line(row, kept) for row in [grid[0], rule, *grid[1:]])
+
+
+def _with_content(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+    """Rows that say something, each with the lambda of those it belongs to."""
+    written = ""
+    for row in rows:
+        written = row[0] or written
+        if any(row[_TEXT_COLUMNS:]):
+            yield (written, *row[1:])
+            written = ""
 
 
 def _fitting(widths: Sequence[int]) -> list[list[int]]:

@@ -17,9 +17,9 @@ def output(*args):
 
 
 def test_check_says_where_the_file_is_and_counts_its_runs():
-    assert output("check", "smoke") == (
-        f"{bundled('configs') / 'smoke.yaml'}: valid; "
-        "3 data sets x 2 lambdas x 4 solvers x 3 repeats = 72 runs\n"
+    assert output("check", "adult") == (
+        f"{bundled('configs') / 'adult.yaml'}: valid; "
+        "1 data set x 3 lambdas x 4 solvers x 7 repeats = 84 runs\n"
     )
 
 
