@@ -15,7 +15,7 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from .counters cimport Counters
-from .loss cimport Loss, make_loss
+from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
 
@@ -79,7 +79,6 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
     """
     cdef Loss loss = make_loss(kind, gamma)
     cdef double lam_m = lam * rows.c.m
-    cdef double curvature = loss.nu * lam_m
     cdef int64_t presentations = state.presentations
     cdef int64_t updates = state.updates
     cdef int64_t nonzeros = state.nonzeros
@@ -92,7 +91,6 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
     cdef weight_t nothing = 0
     cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
     cdef double y, old, new, gradient, projected
-    cdef bint shrink
     cdef Py_ssize_t i
     if w.shape[0] != rows.c.d or order.shape[0] > rows.c.m or not (
         alpha.shape[0] == norms2.shape[0] == rows.c.m
@@ -106,25 +104,18 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
             y = rows.c.labels[i]
             gradient = y * row_dot(&rows.c, i, weights) - 1.0 + loss.nu * old
             nonzeros += row_nonzeros(&rows.c, i)
-            projected = gradient
-            shrink = False
-            if old <= 0.0:
-                shrink = gradient > upper
-                projected = min(gradient, 0.0)
-            elif old >= loss.upper:
-                shrink = gradient < lower
-                projected = max(gradient, 0.0)
-            if shrink and shrinking:
+            if shrinking and ((old <= 0.0 and gradient > upper)
+                              or (old >= loss.upper and gradient < lower)):
                 active -= 1
                 order[position] = order[active]
                 order[active] = <int32_t> i
                 continue
+            projected = projected_gradient(loss, old, gradient)
             largest = max(largest, projected)
             smallest = min(smallest, projected)
             position += 1
             if fabs(projected) > 1e-12:
-                new = old - lam_m * gradient / (norms2[i] + curvature)
-                new = max(0.0, min(new, loss.upper))
+                new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
                 alpha[i] = new
                 if new != old:
                     row_axpy(&rows.c, i, <weight_t> ((new - old) * y / lam_m), weights)

@@ -58,6 +58,22 @@ cdef inline double best_alpha(Loss loss, double s) noexcept nogil:
     return min(short_by / loss.nu, loss.upper)
 
 
+cdef inline double projected_gradient(Loss loss, double alpha, double gradient) noexcept nogil:
+    """The gradient of -D along alpha, less what points out of the box; 0 at the optimum."""
+    if alpha <= 0.0:
+        return min(gradient, 0.0)
+    if alpha >= loss.upper:
+        return max(gradient, 0.0)
+    return gradient
+
+
+cdef inline double best_coordinate(Loss loss, double alpha, double gradient, double norm2,
+                                   double lam_m) noexcept nogil:
+    """The alpha that maximises D along one coordinate; norm2 > 0, gradient as above."""
+    alpha -= lam_m * gradient / (norm2 + loss.nu * lam_m)
+    return max(0.0, min(alpha, loss.upper))
+
+
 cdef inline double gap_term(Loss loss, double s, double alpha) noexcept nogil:
     """One example's share of P(w) - D(alpha): loss(s) - q(alpha) + alpha s >= 0.
 

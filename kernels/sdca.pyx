@@ -17,7 +17,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from .counters cimport Counters
-from .loss cimport Loss, make_loss
+from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
 
@@ -67,7 +67,6 @@ def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] u, double[::1] alph
     """
     cdef Loss loss = make_loss(kind, gamma)
     cdef double lam_m = lam * rows.c.m
-    cdef double curvature = loss.nu * lam_m
     cdef int64_t presentations = state.presentations
     cdef int64_t updates = state.updates
     cdef int64_t nonzeros = state.nonzeros
@@ -77,7 +76,7 @@ def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] u, double[::1] alph
     cdef weight_t nothing = 0
     cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
     cdef weight_t *rest = &u[0] if u.shape[0] else &nothing
-    cdef double y, old, new, gradient, projected, step
+    cdef double y, old, new, gradient, step
     cdef Py_ssize_t i
     if not (w.shape[0] == rows.c.d and alpha.shape[0] == norms2.shape[0] == rows.c.m):
         raise ValueError("w, alpha, norms2 and rows do not belong together")
@@ -94,14 +93,9 @@ def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] u, double[::1] alph
             y = rows.c.labels[i]
             gradient = y * row_dot(&rows.c, i, weights) - 1.0 + loss.nu * old
             nonzeros += row_nonzeros(&rows.c, i)
-            projected = gradient           # on a bound it spares a division that moves nothing
-            if old <= 0.0:
-                projected = min(gradient, 0.0)
-            elif old >= loss.upper:
-                projected = max(gradient, 0.0)
-            if fabs(projected) > 1e-12:
-                new = old - lam_m * gradient / (norms2[i] + curvature)
-                new = max(0.0, min(new, loss.upper))
+            # On a bound this spares a division that would move nothing.
+            if fabs(projected_gradient(loss, old, gradient)) > 1e-12:
+                new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
                 alpha[i] = new
                 if new != old:
                     step = (new - old) * y / lam_m
