@@ -79,33 +79,38 @@ def weighted_gram(CompactRows rows, const double[::1] weights, double[:, ::1] ou
                     line[columns[k]] += scaled * values[k]
 
 
-def dense_rows(CompactRows rows, const double[::1] weights, Py_ssize_t begin, double[:, ::1] out):
-    """Write sqrt(weights_i) x_i for the rows from ``begin`` on, one a line of ``out``.
+def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] chosen,
+               double[:, ::1] out):
+    """Write sqrt(weights_i) x_i for the chosen rows, one a line of ``out``.
 
     Parameters
     ----------
     rows : CompactRows
     weights : ndarray of float64, shape (m,)
         Not negative.
-    begin : int
-        First row.
+    chosen : ndarray of int64, shape (block,)
+        Row numbers.
     out : ndarray of float64, shape (block, d)
-        Overwritten; ``begin + block`` is at most m.
+        Overwritten.
     """
-    if weights.shape[0] != rows.c.m or out.shape[1] != rows.c.d or begin < 0 \
-            or begin + out.shape[0] > rows.c.m:
-        raise ValueError("rows, weights and out do not belong together")
+    if weights.shape[0] != rows.c.m or out.shape[1] != rows.c.d \
+            or out.shape[0] != chosen.shape[0]:
+        raise ValueError("rows, weights, chosen and out do not belong together")
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
     cdef double[::1] values = np.empty(rows.c.d + 1)
-    cdef Py_ssize_t i, k, n
+    cdef Py_ssize_t i, k, n, line
     cdef double root
+    for line in range(chosen.shape[0]):
+        if not 0 <= chosen[line] < rows.c.m:
+            raise ValueError(f"there is no row {chosen[line]}")
     out[:, :] = 0.0
     with nogil:
-        for i in range(out.shape[0]):
-            root = sqrt(weights[begin + i])
-            n = unpack_row(&rows.c, begin + i, &columns[0], &values[0])
+        for line in range(out.shape[0]):
+            i = chosen[line]
+            root = sqrt(weights[i])
+            n = unpack_row(&rows.c, i, &columns[0], &values[0])
             for k in range(n):
-                out[i, columns[k]] = root * values[k]
+                out[line, columns[k]] = root * values[k]
 
 
 cdef inline uint64_t mix(uint64_t state, uint64_t word) noexcept nogil:

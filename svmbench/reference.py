@@ -32,6 +32,9 @@ FEW_FEATURES = 2000
 #: Seconds that coordinate descent has before the interior-point method is tried.
 HEAD_START = 2.0
 
+#: Share of the time limit by which it must be there.
+INTERIOR_SHARE = 0.8
+
 
 @dataclass(frozen=True, eq=False)
 class Reference:
@@ -106,7 +109,7 @@ def _search(
     few = data.n_features <= FEW_FEATURES
     turns = [(descent, min(HEAD_START, time_limit) if few else time_limit)]
     if few:
-        turns += [(interior, (HEAD_START + time_limit) / 2.0), (descent, time_limit)]
+        turns += [(interior, INTERIOR_SHARE * time_limit), (descent, time_limit)]
     for pairs, until in turns:
         while best.gap > gap and time.monotonic() - begun < until:
             pair = next(pairs, None)

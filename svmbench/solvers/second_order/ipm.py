@@ -50,6 +50,9 @@ WORTH_MERGING = 0.2
 #: Shares of the second-order correction that are tried, the full one first.
 CORRECTION_WEIGHTS = (1.0, 0.5, 0.2, 0.05, 0.0)
 
+#: Change of the system, in units of lambda, that leaving rows out of it may make.
+DROPPED = 1e-3
+
 #: Corrections of outlying products that are tried in one iteration.
 CENTRALITY_CORRECTIONS = 3
 
@@ -134,6 +137,8 @@ class Ipm(Solver):
         self._on_path = problem.loss.name == "hinge"
         self._primal = 1.0
         self._through_blas = _through_blas(data)
+        largest = float(data.rows.norms2().max())
+        self._droppable = DROPPED * problem.lam / (m * largest) if largest > 0.0 else 0.0
         self._stalled = False
         self.counters = type(self.counters)()
 
@@ -375,15 +380,23 @@ class Ipm(Solver):
         return None
 
     def _gram(self, weights: FloatArray) -> FloatArray:
+        """Sum of weights_i x_i x_i^T, its upper triangle at least.
+
+        Rows are left out whose part in it is so small that all of them together change the
+        system by less than `DROPPED` lambda: late on, most of them.
+        """
         d = self._data.n_features
         system = np.zeros((d, d))
+        weights = np.where(weights > self._droppable, weights, 0.0)
         if not self._through_blas:
             weighted_gram(self._data.rows, weights, system)
             return system
+        kept = np.flatnonzero(weights)
         block = max(1, BLOCK_BYTES // (8 * max(d, 1)))
-        for begin in range(0, self._data.n_samples, block):
-            dense = np.empty((min(block, self._data.n_samples - begin), d))
-            dense_rows(self._data.rows, weights, begin, dense)
+        for begin in range(0, len(kept), block):
+            chosen = kept[begin : begin + block]
+            dense = np.empty((len(chosen), d))
+            dense_rows(self._data.rows, weights, chosen, dense)
             system += dense.T @ dense
         return system
 
