@@ -28,7 +28,13 @@ from svmbench.errors import ConfigError
 from svmbench.harness.environment import environment, pinned
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
-from svmbench.harness.trace import FAULTS, Trace, close_trace, read_trace
+from svmbench.harness.trace import (
+    CHECKPOINT_RATIO,
+    FAULTS,
+    Trace,
+    close_trace,
+    read_trace,
+)
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
 from svmbench.solvers.registry import find_solver
@@ -315,7 +321,8 @@ def make_run(run: Run, store: Store, time_limit: float, stop: threading.Event) -
     missing = find_solver(run.solver.name).missing()
     if missing is not None:
         return close_trace(path, header, "not_installed", missing)
-    patience = time_limit + run.stop.grace
+    # Between two looks at the clock a run grows by a checkpoint's share.
+    patience = CHECKPOINT_RATIO * time_limit + run.stop.grace
     with tempfile.TemporaryFile() as complaints:
         worker = _start(_job(run, path, header), run.threads, complaints)
         end = _wait(worker, path, patience, stop)
