@@ -105,7 +105,7 @@ class Measurement:
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
-        solver.halts = bool(stop["own"])
+        solver.halts = bool(stop["own"]) or solver.horizon == "accuracy"
         self._horizon = math.inf
         if solver.horizon == "steps":
             self._horizon = self._presentations(

@@ -100,7 +100,7 @@ class Solver(ABC):
     schema: ClassVar[type[Parameters]] = Parameters
 
     #: Whether `advance` returns early, at the moment the method's own rule first holds. Set
-    #: by the harness where that rule is a target, so that it is timed to the point.
+    #: by the harness where that rule is a target or the horizon, so that it is timed to the point.
     halts: bool = False
 
     def __init__(self, parameters: Parameters | None = None) -> None:

@@ -1,0 +1,134 @@
+# SGD on the primal hinge SVM whose steps decay as a power of t: svmsgd, svmasgd and norma.
+#
+#   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i w.x_i)
+#   update    t = 0, 1, ...; the next row i, its margin s at w;
+#                 eta = eta0 / (1 + decay t)^(quarters/4)
+#                 w <- (1 - eta lam) w + [s < rho, or s = rho where ties count] eta y_i x_i
+#                 svmsgd    decay = lam eta0, quarters = 4, ties count
+#                 svmasgd   decay = lam eta0, quarters = 3, ties count
+#                 norma     decay = 1,        quarters = 2
+#             decay = 0 makes the steps constant, as the search for eta0 has them
+#   cost      n_i for the inner product, n_i more at a margin error and again n_i if iterates
+#             are summed: w = scale v, the sum is tau v + u (scaled.pxd)
+#   source    Bottou, sgd-2.0, programs svmsgd and svmasgd (2011);
+#             Kivinen, Smola and Williamson, IEEE Trans. Signal Processing 52 (2004)
+
+from libc.math cimport sqrt
+from libc.stdint cimport int32_t, int64_t
+
+from .loss cimport HINGE, Loss, loss_value, make_loss
+from .provenance cimport build_record
+from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .scaled cimport ScaledState, take_in, too_small
+
+__build__ = build_record()
+
+
+cdef inline double decayed(double z, int quarters) noexcept nogil:
+    """z^(quarters/4): square roots cost a fraction of a general power."""
+    cdef double root
+    if quarters == 4:
+        return z
+    root = sqrt(z)
+    return root if quarters == 2 else root * sqrt(root)
+
+
+def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::1] order,
+            ScaledState state, double lam, double eta0, double decay, int quarters,
+            double rho, bint ties, int64_t target):
+    """Take steps of one row until the order ends or the presentations reach ``target``.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    v : ndarray of float32 or float64, shape (d,)
+        Updated in place, as are ``u`` and ``state``; w = state.scale * v.
+    u : ndarray like v, shape (d,) or (0,)
+        The iterate each step starts from is added to the sum state.tau * v + u; with shape
+        (0,) there is no sum, and state.tau means nothing.
+    order : ndarray of int32
+        Rows to present, from state.position on.
+    state : ScaledState
+    lam : float
+    eta0 : float
+        First step; eta0 * lam < 1.
+    decay : float
+    quarters : {2, 3, 4}
+        Four times the power of t by which steps decay.
+    rho : float
+        Margin below which a row is in error.
+    ties : bool
+        Whether a margin of exactly rho is an error.
+    target : int
+        Number of presentations at which to return.
+    """
+    cdef int64_t t = state.presentations
+    cdef int64_t updates = state.updates
+    cdef int64_t nonzeros = state.nonzeros
+    cdef double scale = state.scale
+    cdef double tau = state.tau
+    cdef Py_ssize_t position = state.position
+    cdef bint averaging = u.shape[0] > 0
+    cdef weight_t nothing = 0
+    cdef weight_t *weights = &v[0] if v.shape[0] else &nothing
+    cdef weight_t *rest = &u[0] if averaging else NULL
+    cdef double s, eta, step
+    cdef Py_ssize_t i
+    if v.shape[0] != rows.c.d or (averaging and u.shape[0] != rows.c.d):
+        raise ValueError("v, u and rows do not belong together")
+    if not 2 <= quarters <= 4:
+        raise ValueError(f"steps decay with 2, 3 or 4 quarters, not {quarters}")
+    with nogil:
+        while t < target and position < order.shape[0]:
+            i = order[position]
+            position += 1
+            eta = eta0 / decayed(1.0 + decay * t, quarters)
+            t += 1
+            s = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
+            nonzeros += row_nonzeros(&rows.c, i)
+            tau += scale
+            scale *= 1.0 - eta * lam
+            if too_small(weights, scale):
+                take_in(weights, rest, rows.c.d, scale, tau)
+                scale = 1.0
+                tau = 0.0
+            if s < rho or (ties and s == rho):
+                step = eta / scale * rows.c.labels[i]
+                row_axpy(&rows.c, i, <weight_t> step, weights)
+                nonzeros += row_nonzeros(&rows.c, i)
+                updates += 1
+                if averaging:
+                    row_axpy(&rows.c, i, <weight_t> (-tau * step), rest)
+                    nonzeros += row_nonzeros(&rows.c, i)
+    state.presentations = state.steps = t
+    state.updates = updates
+    state.nonzeros = nonzeros
+    state.scale = scale
+    state.tau = tau
+    state.position = position
+
+
+def mean_loss(CompactRows rows, weight_t[::1] v, double scale, const int32_t[::1] order):
+    """Mean hinge loss of the rows of ``order`` at w = scale * v; nan where w is.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    v : ndarray of float32 or float64, shape (d,)
+    scale : float
+    order : ndarray of int32
+        At least one row.
+    """
+    cdef Loss loss = make_loss(HINGE, 1.0)
+    cdef weight_t nothing = 0
+    cdef weight_t *weights = &v[0] if v.shape[0] else &nothing
+    cdef double total = 0
+    cdef Py_ssize_t k
+    if v.shape[0] != rows.c.d or order.shape[0] == 0:
+        raise ValueError("v, order and rows do not belong together")
+    with nogil:
+        for k in range(order.shape[0]):
+            total += loss_value(
+                loss, rows.c.labels[order[k]] * scale * row_dot(&rows.c, order[k], weights)
+            )
+    return total / order.shape[0]

@@ -1,0 +1,170 @@
+"""What svmsgd and svmasgd share: passes in one fixed order, and the search for the first step."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.errors import ConfigError
+from svmbench.kernels.decaying import advance, mean_loss
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.scaled import ScaledState
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+
+class DecayingParameters(Parameters):
+    """Parameters of svmsgd and svmasgd."""
+
+    order: Literal["fixed", "stored"] = parameter(
+        "fixed",
+        "Which rows come next. fixed: one random permutation, drawn at the start and the same "
+        "in every epoch; it is the first that sgd-s and sgd-m draw from the seed. stored: the "
+        "rows as they are stored, for data already in random order.",
+        source="sgd-2.0, which shuffles its data once and then reads them from front to back",
+    )
+    eta0: float | None = parameter(
+        None,
+        "First step, below 1/lambda; none: searched for at the start, in the time of training "
+        "but not among the presentations.",
+        source="sgd-2.0, determineEta0",
+        gt=0.0,
+    )
+    search_rows: int = parameter(
+        1001,
+        "Rows on which first steps are tried; all where there are no more.",
+        source="sgd-2.0, which says 1000 and takes one more",
+        unit="rows",
+        ge=1,
+    )
+
+
+def require_contraction(solver: str, eta0: float, lam: float) -> None:
+    """Refuse a first step that would turn w round instead of shrinking it.
+
+    Raises
+    ------
+    ConfigError
+        When eta0 * lam is not below one.
+    """
+    if not eta0 * lam < 1.0:
+        raise ConfigError(
+            f"solver {solver}: eta0 {eta0:g} is not below 1/lambda = {1.0 / lam:g}; lower it"
+        )
+
+
+class FixedOrder(Solver):
+    """Steps eta0/(1 + lambda eta0 t)^p over the rows in the same order every epoch.
+
+    No bias, and rows as they are: sgd-2.0 adds an unregularised bias and scales rows to unit
+    norm on loading, which here is a transform of the data.
+    """
+
+    kernels = ("decaying", "scaled", "rows", "rng")
+    schema = DecayingParameters
+
+    #: Four times the power p.
+    quarters: ClassVar[int]
+
+    #: Presentation after which iterates are averaged; inf where the last one is the output.
+    _begins: float = math.inf
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0 with the order and the first step of the whole run."""
+        self._problem = problem
+        self._order = np.arange(problem.data.n_samples, dtype=np.int32)
+        if self.parameters.order == "fixed":
+            Generator(seed).shuffle(self._order)
+        if self.parameters.eta0 is not None:
+            require_contraction(self.name, self.parameters.eta0, problem.lam)
+        self._eta0: float = self.parameters.eta0 or self._search()
+        self._v = self._zeros()
+        self._u = self._v[:0]
+        self.counters = self._state = ScaledState()
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` presentations."""
+        state = self._state
+        target = state.presentations + steps
+        if state.presentations <= self._begins <= target:
+            self._run(int(self._begins))
+            self._u = self._zeros()
+            state.tau = 0.0
+        self._run(target)
+
+    @property
+    def eta0(self) -> float:
+        """The first step, given or found."""
+        return self._eta0
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate, or the mean of it and of those summed before it."""
+        state = self._state
+        v = self._v.astype(np.float64)
+        last: FloatArray = v * state.scale
+        summed = state.presentations - self._begins
+        if not summed > 0:
+            return last
+        mean: FloatArray = (v * state.tau + self._u + last) / (summed + 1.0)
+        return mean
+
+    def _run(self, target: int) -> None:
+        state, lam = self._state, self._problem.lam
+        while state.presentations < target:
+            if state.position == len(self._order):
+                state.position = 0
+            advance(
+                self._problem.data.rows,
+                self._v,
+                self._u,
+                self._order,
+                state,
+                lam,
+                self._eta0,
+                lam * self._eta0,
+                self.quarters,
+                1.0,
+                True,
+                target,
+            )
+
+    def _zeros(self) -> Array:
+        return np.zeros(self._problem.data.n_features, dtype=self.parameters.precision)
+
+    def _search(self) -> float:
+        """The first step by factors of two from one towards the lower cost.
+
+        The lower step of the last pair compared is taken; equal costs, and costs that are not
+        numbers, end the search.
+        """
+        low = 1.0
+        while low * self._problem.lam >= 1.0:
+            low /= 2.0
+        cost_low, cost_high = self._cost(low), self._cost(2.0 * low)
+        if cost_low < cost_high:
+            while cost_low < cost_high:
+                low, cost_high = low / 2.0, cost_low
+                cost_low = self._cost(low)
+        else:
+            while cost_high < cost_low:
+                low, cost_low = 2.0 * low, cost_high
+                cost_high = self._cost(2.0 * low)
+        return low
+
+    def _cost(self, eta: float) -> float:
+        """P on the first rows, after one pass over them with constant step ``eta``."""
+        problem = self._problem
+        if eta * problem.lam >= 1.0:
+            return math.inf
+        rows, order = problem.data.rows, self._order[: self.parameters.search_rows]
+        v, state = self._zeros(), ScaledState()
+        steps = (problem.lam, eta, 0.0, self.quarters, 1.0, True, len(order))
+        advance(rows, v, v[:0], order, state, *steps)
+        with np.errstate(over="ignore"):  # too long a first step is a result of the search
+            norm2 = float(np.sum(np.square(v * state.scale, dtype=np.float64)))
+        loss: float = mean_loss(rows, v, state.scale, order)
+        return 0.5 * problem.lam * norm2 + loss

@@ -1,0 +1,154 @@
+"""mpu: the margin perceptron with unlearning."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.errors import ConfigError
+from svmbench.kernels.mpu import LatticeState, advance_pass
+from svmbench.kernels.rng import Generator
+from svmbench.problem import Problem, relative_gap
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+#: Largest count that a double and all smaller counts tell apart.
+LARGEST_COUNT = 2.0**53
+
+
+class MpuParameters(Parameters):
+    """Parameters of mpu."""
+
+    precision: Literal["float64"] = parameter(
+        "float64",
+        "Sums of integer multiples of rows leave single precision no digits.",
+        source="ours",
+    )
+    delta: float | None = parameter(
+        None,
+        "Relative gap P/D - 1 that a pass without change guarantees; it sets N, the number of "
+        "values a dual variable may take, beforehand. Where none is given: 0.01.",
+        source="ours; ICML 2010 has the accuracy chosen before running",
+        gt=0.0,
+    )
+    stop: Literal["unchanged", "certificate"] = parameter(
+        "unchanged",
+        "When its own stopping rule holds. unchanged: after a pass without change. certificate: "
+        "already when P/D - 1 <= delta is seen at the end of a pass, which may be much earlier.",
+        source="unchanged reconstructed from ICML 2010; certificate ours",
+    )
+    comparison_coefficient: float = parameter(
+        1.2,
+        "For stop certificate: P and D are computed once the estimate from the losses met along "
+        "a pass comes within this factor of delta.",
+        source="ours, as for sgd-s",
+        gt=0.0,
+    )
+
+
+class Mpu(Solver):
+    """Perceptron updates at margins up to b, undone at margins beyond b + ||x_i||^2.
+
+    With integers 0 <= I_i <= N, a = sum I_i y_i x_i and b = N lambda m, the weights are a/b and
+    alpha_i = I_i/N. After a pass without change every row with I_i < N has no loss and every
+    row with I_i > 0 a margin of at most 1 + g, g = max ||x_i||^2/b, so that P/D - 1 is at most
+    2g/(1 - g). N is the least that makes this delta.
+    """
+
+    name = "mpu"
+    summary = "Margin perceptron with unlearning: integer duals, accuracy fixed beforehand"
+    source = "Panagiotakopoulos and Tsampouka, ICML 2010; its steps and stop are reconstructed"
+    horizon = "accuracy"
+    horizon_parameter = "delta"
+    kernels = ("mpu", "objective", "rows", "rng")
+    colour = "#B8860B"
+    schema = MpuParameters
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from I = 0, a = 0, but for rows without entries."""
+        data = problem.data
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._norms2 = data.rows.norms2()
+        self._delta: float = self.parameters.delta or 0.01
+        self._most = self._largest_count()
+        self._threshold = self._most * problem.lam * data.n_samples
+        self._a = np.zeros(data.n_features)
+        # A zero row always has loss 1: learning would take its count to N and nothing else.
+        self._counts = np.where(self._norms2 == 0.0, self._most, 0.0)
+        self._order = np.flatnonzero(self._norms2).astype(np.int32)
+        self._stopped = False
+        self.counters = self._state = LatticeState()
+        self._rng.shuffle(self._order)
+
+    def advance(self, steps: int) -> None:
+        """Present ``steps`` rows that are not zero."""
+        state = self._state
+        target = state.presentations + steps
+        stopped = self._stopped
+        if not len(self._order):
+            state.presentations, self._stopped = target, True
+        while state.presentations < target and not (self.halts and self._stopped > stopped):
+            advance_pass(
+                self._problem.data.rows,
+                self._a,
+                self._counts,
+                self._order,
+                self._norms2,
+                state,
+                self._most,
+                self._threshold,
+                target,
+            )
+            if state.position == len(self._order):
+                self._stopped = self._stopped or state.changes == 0 or self._certified()
+                self._rng.shuffle(self._order)
+                state.begin_pass()
+
+    @property
+    def w(self) -> FloatArray:
+        """The weights a/b."""
+        w: FloatArray = self._a / self._threshold
+        return w
+
+    @property
+    def alpha(self) -> FloatArray:
+        """The dual variables I_i/N, shape (m,); a new array."""
+        alpha: FloatArray = self._counts / self._most
+        return alpha
+
+    def dual(self) -> float:
+        """D(I/N), with w(I/N) computed anew."""
+        return self._problem.dual(self.alpha)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a pass changed nothing or, with stop certificate, delta was certified."""
+        return self._stopped
+
+    def _largest_count(self) -> float:
+        """N, from which b follows: a b rounded by itself would not belong to it."""
+        problem, delta = self._problem, self._delta
+        longest2 = float(self._norms2.max())
+        most = (2.0 + delta) * longest2 / (delta * problem.lam * problem.data.n_samples)
+        if not most <= LARGEST_COUNT:
+            raise ConfigError(
+                f"solver {self.name}: delta {delta:g} asks for {most:.2g} values a dual variable, "
+                "more than 2^53; raise delta or scale the rows"
+            )
+        return float(max(math.ceil(most), 1))
+
+    def _certified(self) -> bool:
+        """Whether P/D - 1 <= delta, as far as an estimate makes it worth a pass to know."""
+        if self.parameters.stop == "unchanged":
+            return False
+        m, w = len(self._counts), self.w
+        penalty = 0.5 * self._problem.lam * float(w @ w)
+        zero_rows = m - len(self._order)
+        primal = penalty + (self._state.loss_sum + zero_rows) / m
+        dual = float(self._counts.sum()) / self._most / m - penalty
+        if relative_gap(primal, dual) > self.parameters.comparison_coefficient * self._delta:
+            return False
+        return relative_gap(self._problem.primal(w), self.dual()) <= self._delta

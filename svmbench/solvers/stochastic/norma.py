@@ -1,0 +1,119 @@
+"""norma: stochastic gradient descent with steps that decay as 1/sqrt(t)."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.decaying import advance
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sampling import draw_rows
+from svmbench.kernels.scaled import ScaledState
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.stochastic.decaying import require_contraction
+
+
+class NormaParameters(Parameters):
+    """Parameters of norma."""
+
+    eta0: float | None = parameter(
+        None,
+        "First step, below 1/lambda; none: 1/(R sqrt(2 lambda)) with R the largest norm of a row, "
+        "or 1/(2 lambda) if that is less.",
+        source="ours: it minimises the bound D^2 sqrt(T)/(2 eta0) + eta0 R^2 sqrt(T) on the regret "
+        "for D = 1/sqrt(lambda), beyond which the optimum does not lie",
+        gt=0.0,
+    )
+    sampling: Literal["iid", "permuted", "stored"] = parameter(
+        "iid",
+        "Which rows come next. iid: independent draws. permuted: a fresh permutation an epoch. "
+        "stored: the rows as they are stored, epoch after epoch.",
+        source="ours; the paper's rows are a stream",
+    )
+    output: Literal["last", "average"] = parameter(
+        "last",
+        "The iterate after the last step, or the mean of all that the steps start from.",
+        source="IEEE Trans. Signal Processing 52 (2004), whose bound is one on means of iterates",
+    )
+
+
+class Norma(Solver):
+    """Naive online regularised risk minimisation, linear, with the margin fixed at one."""
+
+    name = "norma"
+    summary = "SGD with steps η0/√t on rows drawn with replacement"
+    source = "Kivinen, Smola and Williamson, IEEE Trans. Signal Processing 52 (2004)"
+    kernels = ("decaying", "sampling", "scaled", "rows", "rng")
+    colour = "#999933"
+    schema = NormaParameters
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0."""
+        data = problem.data
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._eta0 = self._first_step()
+        self._v = np.zeros(data.n_features, dtype=self.parameters.precision)
+        self._u = np.zeros_like(self._v if self.parameters.output == "average" else self._v[:0])
+        self._order = np.arange(data.n_samples, dtype=np.int32)
+        self.counters = self._state = ScaledState()
+        self._state.position = data.n_samples  # the first order is yet to be drawn
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` presentations."""
+        state = self._state
+        target = state.presentations + steps
+        while state.presentations < target:
+            if state.position == len(self._order):
+                self._next_order()
+            advance(
+                self._problem.data.rows,
+                self._v,
+                self._u,
+                self._order,
+                state,
+                self._problem.lam,
+                self._eta0,
+                1.0,
+                2,
+                1.0,
+                False,
+                target,
+            )
+
+    @property
+    def eta0(self) -> float:
+        """The first step."""
+        return self._eta0
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate, or the mean of those before it."""
+        state = self._state
+        v = self._v.astype(np.float64)
+        if self.parameters.output == "average" and state.steps:
+            mean: FloatArray = (v * state.tau + self._u) / state.steps
+            return mean
+        last: FloatArray = v * state.scale
+        return last
+
+    def _first_step(self) -> float:
+        given: float | None = self.parameters.eta0
+        lam = self._problem.lam
+        if given is not None:
+            require_contraction(self.name, given, lam)
+            return given
+        longest = math.sqrt(float(self._problem.data.rows.norms2().max()))
+        # Rows of zeros alone move nothing, whatever the step.
+        return 1.0 / max(longest * math.sqrt(2.0 * lam), 2.0 * lam)
+
+    def _next_order(self) -> None:
+        if self.parameters.sampling == "iid":
+            draw_rows(self._rng, self._order, len(self._order))
+        elif self.parameters.sampling == "permuted":
+            self._rng.shuffle(self._order)
+        self._state.position = 0

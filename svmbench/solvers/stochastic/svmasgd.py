@@ -1,0 +1,42 @@
+"""svmasgd: Bottou's averaged stochastic gradient descent."""
+
+from __future__ import annotations
+
+import math
+
+from svmbench.problem import Problem
+from svmbench.solvers.base import parameter
+from svmbench.solvers.stochastic.decaying import DecayingParameters, FixedOrder
+
+
+class SvmAsgdParameters(DecayingParameters):
+    """Parameters of svmasgd."""
+
+    average_after: float = parameter(
+        1.0,
+        "Presentations before the first step whose iterate joins the mean; until then the last "
+        "iterate is the output.",
+        source="sgd-2.0, svmasgd's -avgstart",
+        unit="epochs",
+        ge=0.0,
+    )
+
+
+class SvmAsgd(FixedOrder):
+    """SGD with steps eta0/(1 + lambda eta0 t)^(3/4), output the mean of the later iterates.
+
+    The program's recursion, average += mu_t (w - average) with mu_t = 1/(1 + t - t_start), is
+    the plain mean of the iterates that the steps t_start, t_start + 1, ... lead to.
+    """
+
+    name = "svmasgd"
+    summary = "SGD with steps η0/(1+λη0t)^(3/4), η0 searched for; mean of iterates after an epoch"
+    source = "Bottou, sgd-2.0 (2011), program svmasgd, without its bias; Xu, arXiv 1107.2490 (2011)"
+    colour = "#EE6677"
+    schema = SvmAsgdParameters
+    quarters = 3
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0 with the order and the first step of the whole run."""
+        super().start(problem, seed)
+        self._begins = math.ceil(self.parameters.average_after * problem.data.n_samples) + 1

@@ -1,0 +1,293 @@
+"""mpu against single units of learning, its promise, and its proof that it ends."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+)
+from svmbench.errors import ConfigError
+from svmbench.kernels.mpu import LatticeState, advance_pass
+from svmbench.problem import Problem, relative_gap
+from svmbench.solvers.stochastic.mpu import Mpu
+from twins.mpu import Mpu as Twin
+from twins.optimum import optimum
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_stop = pytest.mark.parametrize("stop", ["unchanged", "certificate"])
+
+
+def started(problem, seed=1, **parameters):
+    run = Mpu(Mpu.schema(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def values_of(problem, delta):
+    """N: the least integer with 2g/(1 - g) <= delta, g = max n / (N lam m)."""
+    longest2 = np.max(np.sum(dense(problem.data) ** 2, axis=1))
+    scale = problem.lam * problem.data.n_samples
+    return max(1, math.ceil((2.0 + delta) * longest2 / (delta * scale)))
+
+
+def twin_of(problem, seed=1, delta=0.01):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, seed, values_of(problem, delta))
+
+
+@pytest.mark.parametrize("delta", [4.0, 0.5, 0.0625])
+@pytest.mark.parametrize("seed", [0, 1, 2**63])
+def test_equals_its_twin_exactly_on_dyadic_data(delta, seed):
+    learnt = unlearnt = 0
+    for lam in (2.0**-3, 2.0**-6):
+        problem = Problem(dataset(*dyadic(seed % 97, 37, 7, largest=8)), lam)
+        run, plain = started(problem, seed, delta=delta), twin_of(problem, seed, delta)
+        assert run.stopped is False
+        while plain.changed:
+            plain.whole_pass()
+            run.advance(len(plain.order))
+            np.testing.assert_array_equal(run.alpha, plain.alpha)
+            np.testing.assert_array_equal(run.w, plain.w)
+            assert run.counters.presentations == plain.presentations
+            assert run.counters.updates == plain.updates
+            assert run.stopped is not plain.changed
+        learnt, unlearnt = learnt + plain.learnt, unlearnt + plain.unlearnt
+    assert learnt > 0
+    assert unlearnt > 0
+
+
+def integer_problem(m, d, seed, lam):
+    """Few small integers: margins of exactly b and b + n abound, where a cycle would start."""
+    rng = np.random.default_rng(seed)
+    return Problem(dataset(rng.integers(-2, 3, size=(m, d)), rng.choice([-1, 1], size=m)), lam)
+
+
+@given(
+    st.integers(1, 6),
+    st.integers(1, 3),
+    st.integers(0, 10**6),
+    st.sampled_from([8.0, 2.0, 0.5, 0.1]),
+    st.integers(-4, 1),
+)
+def test_with_integer_rows_it_ends_and_its_potential_grows(m, d, seed, delta, exponent):
+    problem = integer_problem(m, d, seed, 2.0**exponent)
+    run, plain = started(problem, seed, delta=delta), twin_of(problem, seed, delta)
+    while plain.changed:
+        plain.rng.shuffle(plain.order)
+        before = plain.updates
+        for i in plain.order:
+            updates, potential = plain.updates, plain.potential
+            plain.present(i)
+            run.advance(1)
+            assert plain.potential > potential or plain.updates == updates
+            np.testing.assert_array_equal(run.alpha, plain.alpha)
+        plain.changed = plain.updates > before
+        assert plain.presentations < 10**5
+    if plain.order:
+        assert run.stopped is True
+
+
+def test_integer_rows_meet_every_case():
+    # What the comparison above is worth: ties on both sides, learning and unlearning.
+    met = np.zeros(4, dtype=int)
+    for seed in range(40):
+        problem = integer_problem(6, 2, seed, 0.5)
+        run, plain = started(problem, seed, delta=2.0), twin_of(problem, seed, 2.0)
+        while plain.changed:
+            plain.whole_pass()
+            run.advance(len(plain.order))
+            np.testing.assert_array_equal(run.alpha, plain.alpha)
+        met += [plain.at_b, plain.at_b_plus_n, plain.learnt, plain.unlearnt]
+    assert np.all(met > 0)
+
+
+@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.sampled_from([1.0, 0.1, 1e-3]))
+def test_the_promise_holds_at_a_pass_without_change(problem, seed, delta):
+    run = started(problem, seed, delta=delta)
+    run.halts = True
+    run.advance(10**6)
+    assert run.stopped
+    assert relative_gap(problem.primal(run.w), run.dual()) <= delta * (1.0 + 1e-9)
+    assert problem.primal(run.w) <= (1.0 + delta) * optimum(problem).upper * (1.0 + 1e-9)
+
+
+@every_stop
+@pytest.mark.parametrize("delta", [0.3, 0.03, 1e-3, 1e-6])
+@every_problem
+def test_when_it_stops_the_true_gap_is_within_delta(name, delta, stop):
+    problem = PROBLEMS[name]
+    run = started(problem, 5, delta=delta, stop=stop)
+    run.halts = True
+    run.advance(10**6)
+    assert run.stopped
+    assert problem.gap(run.w, run.alpha) <= delta * run.dual() * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_at_its_stop_the_margins_are_those_of_the_proof(name):
+    problem = PROBLEMS[name]
+    delta = 0.01
+    run = started(problem, delta=delta)
+    run.halts = True
+    run.advance(10**6)
+    X, y = dense(problem.data), labels(problem.data)
+    margins, n = y * (X @ run.w), np.sum(X**2, axis=1)
+    b = values_of(problem, delta) * problem.lam * len(y)
+    alpha = run.alpha
+    assert np.all(margins[alpha < 1.0] >= 1.0 - 1e-12)
+    assert np.all(margins[alpha > 0.0] <= (1.0 + n / b)[alpha > 0.0] + 1e-11)
+    assert 2.0 * np.max(n) / (b - np.max(n)) <= delta * (1.0 + 1e-12)
+
+
+def test_the_promise_is_attained():
+    # One row whose alpha is below 1: p = b + n is where it stops, with a gap of 2g/(1 - g).
+    problem = Problem(dataset([[1.0]], [1]), 2.0**-2)
+    gaps = []
+    for delta in (0.1, 0.01):
+        run = started(problem, delta=delta)
+        run.advance(10)
+        assert run.stopped
+        gaps.append(relative_gap(problem.primal(run.w), run.dual()) / delta)
+    assert min(gaps) > 0.9
+
+
+@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.sampled_from([2.0, 0.1]))
+def test_counts_stay_in_their_box_and_make_the_weights(problem, seed, delta):
+    run = started(problem, seed, delta=delta)
+    values = values_of(problem, delta)
+    for _ in range(40):
+        run.advance(1 + seed % 5)
+        counts = run.alpha * values
+        np.testing.assert_allclose(counts, np.round(counts), rtol=0.0, atol=1e-9 * values)
+        assert np.all(run.alpha >= 0.0)
+        assert np.all(run.alpha <= 1.0)
+        expected = problem.weights(run.alpha)
+        size = 1.0 + np.max(np.abs(expected))
+        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-11 * size)
+        assert run.dual() <= optimum(problem).upper * (1.0 + 1e-9)
+
+
+def test_a_certificate_stops_no_later_and_at_the_first_pass_that_shows_it():
+    problem = PROBLEMS["overlapping"]
+    for coefficient in (1.2, 1e9):
+        run = started(
+            problem, 4, delta=0.01, stop="certificate", comparison_coefficient=coefficient
+        )
+        patient = started(problem, 4, delta=0.01)
+        passes = first = 0
+        while not patient.stopped:
+            patient.advance(50)
+            passes += 1
+            shown = relative_gap(problem.primal(patient.w), patient.dual()) <= 0.01
+            first = first or (passes if shown else 0)
+        run.halts = True
+        run.advance(10**6)
+        assert run.counters.presentations // 50 >= first
+        assert run.counters.presentations // 50 < passes
+        if coefficient > 1e6:
+            assert run.counters.presentations // 50 == first
+
+
+@every_stop
+def test_told_to_halt_it_returns_when_its_rule_first_holds(stop):
+    problem = PROBLEMS["overlapping"]
+    patient, halting = (started(problem, 7, delta=0.1, stop=stop) for _ in range(2))
+    halting.halts = True
+    halting.advance(10**6)
+    assert halting.stopped
+    assert halting.counters.presentations % 50 == 0
+    patient.advance(halting.counters.presentations - 1)
+    assert not patient.stopped
+    patient.advance(1)
+    assert patient.stopped
+    for run in (patient, halting):
+        run.advance(170)
+        assert run.stopped
+    assert patient.w.tobytes() == halting.w.tobytes()
+
+
+def test_zero_rows_have_their_alpha_at_once_and_are_not_presented():
+    run = started(PROBLEMS["zero-rows"])
+    zero = ~np.any(dense(PROBLEMS["zero-rows"].data) != 0.0, axis=1)
+    assert run.alpha[zero].tolist() == [1.0] * np.sum(zero)
+    assert run.alpha[~zero].tolist() == [0.0] * np.sum(~zero)
+    run = started(PROBLEMS["only-zero-rows"])
+    run.advance(4)
+    assert run.stopped
+    assert run.dual() == 1.0
+    assert run.counters.presentations == 4
+    assert run.counters.nonzeros == 0
+
+
+def test_a_presentation_touches_its_row_once_or_twice():
+    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
+    X = dense(problem.data)
+    run, plain = started(problem, 6), twin_of(problem, 6)
+    plain.rng.shuffle(plain.order)
+    expected = 0
+    for i in plain.order:
+        before = plain.updates
+        plain.present(i)
+        run.advance(1)
+        expected += (1 + plain.updates - before) * np.count_nonzero(X[i])
+        assert run.counters.nonzeros == expected
+
+
+def test_without_delta_it_promises_a_hundredth():
+    problem = PROBLEMS["sparse"]
+    bare, told = started(problem), started(problem, delta=0.01)
+    for run in (bare, told):
+        run.advance(500)
+    assert bare.w.tobytes() == told.w.tobytes()
+    assert Mpu.horizon == "accuracy"
+    assert Mpu.schema.model_fields[Mpu.horizon_parameter].default is None
+
+
+def test_seeds_differ():
+    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(70)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+def test_alpha_is_a_fresh_array():
+    run = started(PROBLEMS["overlapping"])
+    run.advance(100)
+    before = run.dual()
+    run.alpha[:] = 0.0
+    assert run.dual() == before
+
+
+def test_a_delta_that_asks_for_too_many_values_is_refused():
+    with pytest.raises(ConfigError, match=r"mpu: delta 1e-17 .* more than 2\^53; raise delta"):
+        started(PROBLEMS["overlapping"], delta=1e-17)
+
+
+@pytest.mark.parametrize(
+    "bad", [{"delta": 0.0}, {"comparison_coefficient": -1.0}, {"precision": "float32"}]
+)
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=r"greater than 0|'float64'"):
+        Mpu.schema(**bad)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    good = [np.zeros(8), np.zeros(50), np.arange(50, dtype=np.int32), rows.norms2()]
+    long = [np.zeros(9), np.zeros(51), np.zeros(51, dtype=np.int32), np.zeros(51)]
+    for k in range(4):
+        arrays = list(good)
+        arrays[k] = long[k]
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance_pass(rows, *arrays, LatticeState(), 10.0, 1.0, 1)

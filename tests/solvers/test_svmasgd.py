@@ -1,0 +1,162 @@
+"""svmasgd against plain steps and the program's own recursion for the mean."""
+
+import math
+from itertools import cycle
+
+import numpy as np
+import pytest
+
+from problems import PRECISIONS, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from svmbench.errors import ConfigError
+from svmbench.problem import Problem
+from svmbench.solvers.stochastic.svmasgd import SvmAsgd
+from svmbench.solvers.stochastic.svmsgd import SvmSgd
+from twins.decaying import Decaying, searched
+from twins.optimum import optimum
+from twins.rng import Generator
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+
+
+def started(problem, seed=1, **parameters):
+    run = SvmAsgd(SvmAsgd.schema(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed, eta0):
+    order = list(range(problem.data.n_samples))
+    Generator(seed).shuffle(order)
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    return Decaying(X, y, lam, eta0, lam * eta0, 0.75, cycle(order))
+
+
+class Averaged:
+    """The program's recursion: a twin's steps, and the average of what they lead to."""
+
+    def __init__(self, plain, t_start):
+        self.plain, self.t_start = plain, t_start
+        self.average = plain.w
+
+    def step(self):
+        t = self.plain.t
+        mu = 1.0 if t <= self.t_start else 1.0 / (1.0 + t - self.t_start)
+        self.plain.step()
+        self.average = self.average + mu * (self.plain.w - self.average)
+
+
+@every_precision
+@pytest.mark.parametrize("after", [0.0, 0.03, 1.0, 2.5])
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
+def test_equals_its_twin_step_by_step(name, after, precision):
+    problem = PROBLEMS[name]
+    run = started(problem, 17, precision=precision, average_after=after)
+    plain = twin_of(problem, 17, run.eta0)
+    averaged = Averaged(plain, math.ceil(after * problem.data.n_samples))
+    size = 1.0 / np.sqrt(problem.lam)
+    for _ in range(500):
+        averaged.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(
+            run.w, averaged.average, rtol=0.0, atol=TOLERANCE[precision] * size
+        )
+
+
+@every_precision
+@pytest.mark.parametrize("after", [0.0, 1.0, 1.7])
+def test_pieces_make_the_whole_across_the_start_of_the_mean(after, precision):
+    problem = PROBLEMS["overlapping"]
+    split = started(problem, 8, precision=precision, average_after=after)
+    for steps in (0, 1, 48, 1, 1, 1, 40, 0, 30, 1, 200):
+        split.advance(steps)
+        split.w  # noqa: B018 - reading changes nothing
+    whole = started(problem, 8, precision=precision, average_after=after)
+    whole.advance(split.counters.presentations)
+    assert whole.w.tobytes() == split.w.tobytes()
+    assert whole.counters.nonzeros == split.counters.nonzeros
+
+
+def test_the_mean_is_that_of_the_last_iterates_of_the_same_run():
+    problem = PROBLEMS["sparse"]
+    last = started(problem, 4, average_after=1e9)
+    iterates = []
+    for _ in range(240):
+        last.advance(1)
+        iterates.append(last.w)
+    run = started(problem, 4)
+    run.advance(60)
+    assert run.w.tobytes() == iterates[59].tobytes()
+    run.advance(1)
+    assert run.w.tobytes() == iterates[60].tobytes()
+    run.advance(179)
+    np.testing.assert_allclose(run.w, np.mean(iterates[60:], axis=0), rtol=0.0, atol=1e-12)
+
+
+def test_the_first_step_is_that_of_svmsgd():
+    # One pass of constant steps does not depend on how steps decay.
+    problem = PROBLEMS["overlapping"]
+    other = SvmSgd()
+    other.start(problem, 9)
+    order = list(range(50))
+    Generator(9).shuffle(order)
+    X, y = dense(problem.data)[order], labels(problem.data)[order]
+    assert started(problem, 9).eta0 == other.eta0 == searched(X, y, problem.lam)
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_the_mean_converges(name):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    for precision in PRECISIONS:
+        run = started(problem, precision=precision)
+        run.advance(2000 * problem.data.n_samples)
+        assert problem.primal(run.w) - best.lower <= 0.005 * best.lower
+
+
+@every_precision
+def test_mean_and_iterates_stay_in_their_ball(precision):
+    for problem in PROBLEMS.values():
+        radius = np.sqrt(problem.data.rows.norms2().max()) / problem.lam
+        run = started(problem, 3, precision=precision, average_after=0.5)
+        for _ in range(100):
+            run.advance(1)
+            assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
+
+
+def test_a_step_of_the_mean_touches_its_row_once_more_at_an_error():
+    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
+    X = dense(problem.data)
+    run = started(problem, 6)
+    plain = twin_of(problem, 6, run.eta0)
+    expected = 0
+    for t in range(90):
+        before = plain.updates
+        plain.step()
+        run.advance(1)
+        vectors = 2 if t > 30 else 1  # the mean begins with the iterate after 31 steps
+        touched = 1 + vectors * (plain.updates - before)
+        expected += touched * np.count_nonzero(X[plain.picked[-1]])
+        assert run.counters.nonzeros == expected
+    assert 0 < plain.updates < 90
+
+
+def test_it_shows_no_dual_and_has_no_rule():
+    run = started(PROBLEMS["overlapping"])
+    run.advance(80)
+    assert run.dual() is None
+    assert run.stopped is None
+    assert run.horizon == "none"
+
+
+def test_a_first_step_of_inverse_lambda_or_more_is_refused():
+    with pytest.raises(ConfigError, match=r"svmasgd: eta0 16 is not below 1/lambda = 16; lower"):
+        started(PROBLEMS["one-row"], eta0=16.0)
+
+
+@pytest.mark.parametrize("bad", [{"eta0": -1.0}, {"average_after": -0.5}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match="greater than"):
+        SvmAsgd.schema(**bad)

@@ -1,0 +1,295 @@
+"""svmsgd against plain steps, its search for the first step, and the bounds of its analysis."""
+
+import math
+from itertools import cycle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+)
+from svmbench.errors import ConfigError
+from svmbench.kernels.decaying import advance, mean_loss
+from svmbench.kernels.scaled import ScaledState
+from svmbench.problem import Problem
+from svmbench.solvers.stochastic.sgd_s import SgdS
+from svmbench.solvers.stochastic.svmsgd import SvmSgd
+from twins.decaying import Decaying, cost, searched
+from twins.optimum import optimum
+from twins.rng import Generator
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = SvmSgd(SvmSgd.schema(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def order_of(problem, seed):
+    order = list(range(problem.data.n_samples))
+    Generator(seed).shuffle(order)
+    return order
+
+
+def twin_of(problem, order, eta0):
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    return Decaying(X, y, lam, eta0, lam * eta0, 1.0, cycle(order))
+
+
+@every_precision
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
+def test_equals_its_twin_step_by_step(name, precision):
+    problem = PROBLEMS[name]
+    run = started(problem, 17, precision=precision)
+    order = order_of(problem, 17)
+    X, y = dense(problem.data)[order], labels(problem.data)[order]
+    eta0 = searched(X, y, problem.lam)
+    assert run.eta0 == eta0
+    plain = twin_of(problem, order, eta0)
+    size = 1.0 / np.sqrt(problem.lam)
+    for _ in range(600):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+
+
+@every_precision
+@pytest.mark.parametrize("seed", [0, 1, 2**63])
+def test_equals_its_twin_exactly_where_no_step_rounds(precision, seed):
+    # The second step, 1/3 of lam = 1 and eta0 = 1/2, would round.
+    problem = Problem(dataset(*dyadic(seed % 97, 40, 7)), 1.0)
+    run = started(problem, seed, precision=precision, eta0=0.5)
+    plain = twin_of(problem, order_of(problem, seed), 0.5)
+    plain.step()
+    run.advance(1)
+    assert run.w.any()
+    np.testing.assert_array_equal(run.w, plain.w)
+    # With a constant step of 1/2 the weights are dyadic as long as their digits last.
+    rows, order = problem.data.rows, np.array(order_of(problem, seed), dtype=np.int32)
+    v, state = np.zeros(7, dtype=precision), ScaledState()
+    X, y = plain.X, plain.y
+    constant = Decaying(X, y, 1.0, 0.5, 0.0, 1.0, order)
+    for t in range(1, 7 if precision == "float32" else 17):
+        advance(rows, v, v[:0], order, state, 1.0, 0.5, 0.0, 4, 1.0, True, t)
+        constant.step()
+        np.testing.assert_array_equal(v.astype(float) * state.scale, constant.w)
+    assert constant.updates > 0
+
+
+def test_a_margin_of_one_is_an_error():
+    # x = 1, lam = 1/2, eta0 = 1: w = 1 after the first step, margin exactly one at the second.
+    run = started(Problem(dataset([[1.0]], [1]), 0.5), eta0=1.0)
+    run.advance(1)
+    assert run.w.tolist() == [1.0]
+    run.advance(1)
+    assert run.counters.updates == 2
+    assert run.w.tolist() == pytest.approx([(1.0 - 1.0 / 3.0) + 2.0 / 3.0])
+
+
+def test_stored_takes_the_rows_as_they_are():
+    problem = PROBLEMS["overlapping"]
+    run = started(problem, 5, order="stored")
+    plain = twin_of(problem, range(50), run.eta0)
+    for _ in range(130):
+        plain.step()
+    run.advance(130)
+    np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12)
+    other = started(problem, 6, order="stored")
+    other.advance(130)
+    assert run.w.tobytes() == other.w.tobytes()
+
+
+def test_the_fixed_order_is_the_first_of_sgd_s():
+    other = SgdS()
+    other.start(PROBLEMS["overlapping"], 5)
+    assert started(PROBLEMS["overlapping"], 5)._order.tolist() == other._order.tolist()
+
+
+def test_a_fixed_order_depends_on_the_seed():
+    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(30)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+@given(dyadic_problems(), st.integers(0, 2**64 - 1))
+def test_the_search_ends_beside_a_lower_cost(problem, seed):
+    run = started(problem, seed)
+    order = order_of(problem, seed)
+    X, y, lam = dense(problem.data)[order], labels(problem.data)[order], problem.lam
+    assert math.log2(run.eta0).is_integer()
+    assert run.eta0 * lam < 1.0
+    first = 1.0 if lam < 1.0 else 0.5 / lam
+    here, above = cost(X, y, lam, run.eta0), cost(X, y, lam, 2.0 * run.eta0)
+    slack = 1e-12
+    if run.eta0 < first:  # downwards, to the lower step of a pair
+        assert here >= above - slack
+    elif run.eta0 > first:  # upwards
+        assert cost(X, y, lam, run.eta0 / 2.0) >= here - slack
+        assert above >= here - slack
+    else:
+        assert here == pytest.approx(above, abs=slack)
+
+
+@pytest.mark.parametrize(("scale", "direction"), [(8.0, -1), (1.0 / 64.0, 1)])
+def test_the_search_goes_both_ways(scale, direction):
+    X, y = dyadic(3, 40, 5)
+    problem = Problem(dataset(X * scale, y), 2.0**-8)
+    eta0 = started(problem, order="stored").eta0
+    assert eta0 == searched(X * scale, y, problem.lam)
+    assert (math.log2(eta0) > 0) - (math.log2(eta0) < 0) == direction
+
+
+def test_the_search_looks_at_its_rows_only():
+    X, y = dyadic(4, 60, 5)
+    problem = Problem(dataset(X, y), 2.0**-6)
+    some = started(problem, order="stored", search_rows=20).eta0
+    assert some == searched(X[:20], y[:20], problem.lam)
+    run = started(problem, order="stored")
+    assert run.eta0 == searched(X, y, problem.lam)
+    assert (run.counters.presentations, run.counters.updates, run.counters.nonzeros) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("lam", [0.5, 1.0, 3.0, 1000.0])
+def test_a_large_lambda_keeps_steps_below_its_inverse(lam):
+    problem = Problem(PROBLEMS["overlapping"].data, lam)
+    best = optimum(problem)
+    run = started(problem)
+    assert run.eta0 * lam < 1.0
+    run.advance(100_000)
+    assert problem.primal(run.w) - best.lower <= 0.01 * best.lower
+
+
+@every_precision
+@every_problem
+def test_weights_stay_in_their_ball(name, precision):
+    # Each step is a convex combination of w and y x / lam.
+    problem = PROBLEMS[name]
+    radius = np.sqrt(problem.data.rows.norms2().max()) / problem.lam
+    run = started(problem, 3, precision=precision)
+    for _ in range(300):
+        run.advance(1)
+        assert np.linalg.norm(run.w) <= radius * (1.0 + TOLERANCE[precision])
+
+
+@pytest.mark.parametrize("eta0", [None, 0.25, 4.0])
+@every_problem
+def test_regret_is_within_its_bound(name, eta0):
+    # lambda-strongly convex f_t, 1/eta_t = lam t + 1/eta0:
+    # sum f_t(w_t) - f_t(u) <= (1/eta0 - lam) ||u||^2/2 + sum eta_t ||g_t||^2/2 for every u.
+    problem = PROBLEMS[name]
+    lam, u = problem.lam, optimum(problem).w
+    run = started(problem, 8, eta0=eta0)
+    order = order_of(problem, 8)
+    X, y = dense(problem.data), labels(problem.data)
+    bound = (1.0 / run.eta0 - lam) * np.sum(u**2) / 2.0
+    regret = 0.0
+    for t in range(400):
+        i, w = order[t % len(order)], run.w
+        losses = [max(0.0, 1.0 - y[i] * (X[i] @ point)) for point in (w, u)]
+        regret += lam / 2.0 * (np.sum(w**2) - np.sum(u**2)) + losses[0] - losses[1]
+        gradient = lam * w - (y[i] * (X[i] @ w) <= 1.0) * y[i] * X[i]
+        bound += run.eta0 / (1.0 + lam * run.eta0 * t) * np.sum(gradient**2) / 2.0
+        run.advance(1)
+        assert regret <= bound + 1e-9
+
+
+@pytest.mark.parametrize("order", ["fixed", "stored"])
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges(name, order):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    for precision in PRECISIONS:
+        run = started(problem, precision=precision, order=order)
+        run.advance(200_000)
+        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
+
+
+@pytest.mark.parametrize("storage", ["uint16+float64", "int32+float64"])
+def test_a_step_touches_its_row_and_nothing_else(storage):
+    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02), storage), 2.0**-4)
+    X = dense(problem.data)
+    run = started(problem, 6)
+    plain = twin_of(problem, order_of(problem, 6), run.eta0)
+    expected = 0
+    for _ in range(90):
+        before = plain.updates
+        plain.step()
+        run.advance(1)
+        expected += (1 + plain.updates - before) * np.count_nonzero(X[plain.picked[-1]])
+        assert run.counters.nonzeros == expected
+    assert 0 < plain.updates < 90
+
+
+@every_precision
+def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
+    problem = PROBLEMS["overlapping"]
+    rows, d = problem.data.rows, problem.data.n_features
+    X, y = dense(problem.data), labels(problem.data)
+    order = np.arange(50, dtype=np.int32)
+    state, scales = ScaledState(), []
+    v, u = np.zeros(d, dtype=precision), np.zeros(d, dtype=precision)
+    eta = 0.2 / problem.lam
+    plain = Decaying(X, y, problem.lam, eta, 0.0, 1.0, cycle(order))
+    size = 1.0 / problem.lam
+    for t in range(1, 151):
+        state.position = (t - 1) % 50
+        advance(rows, v, u, order, state, problem.lam, eta, 0.0, 4, 1.0, True, t)
+        plain.step()
+        scales.append(state.scale)
+        close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision] * size}
+        np.testing.assert_allclose(state.scale * v.astype(float), plain.w, **close)
+        mean = (state.tau * v.astype(float) + u) / t
+        np.testing.assert_allclose(mean, np.mean(plain.iterates, axis=0), **close)
+    smallest = 1e-5 if precision == "float64" else 1e-2
+    assert smallest <= min(scales) < 10 * smallest
+    assert 1.0 in scales  # it was taken in on the way
+
+
+def test_it_shows_no_dual_and_has_no_rule():
+    run = started(PROBLEMS["overlapping"])
+    run.advance(30)
+    assert run.dual() is None
+    assert run.stopped is None
+
+
+@pytest.mark.parametrize("eta0", [16.0, 1e300])
+def test_a_first_step_of_inverse_lambda_or_more_is_refused(eta0):
+    with pytest.raises(ConfigError, match=r"svmsgd: eta0 .* is not below 1/lambda = 16; lower"):
+        started(PROBLEMS["one-row"], eta0=eta0)
+
+
+@pytest.mark.parametrize("bad", [{"eta0": 0.0}, {"search_rows": 0}, {"order": "random"}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=r"greater than|'fixed' or 'stored'"):
+        SvmSgd.schema(**bad)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    order, empty = np.zeros(1, dtype=np.int32), np.empty(0)
+    steps = (1.0, 0.5, 1.0, 4, 1.0, True, 1)
+    for v, u in ((np.zeros(3), empty), (np.zeros(8), np.zeros(3))):
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance(rows, v, u, order, ScaledState(), *steps)
+    with pytest.raises(ValueError, match="2, 3 or 4 quarters, not 1"):
+        advance(rows, np.zeros(8), empty, order, ScaledState(), 1.0, 0.5, 1.0, 1, 1.0, True, 1)
+    for v, some in ((np.zeros(3), order), (np.zeros(8), order[:0])):
+        with pytest.raises(ValueError, match="do not belong together"):
+            mean_loss(rows, v, 1.0, some)
