@@ -1,0 +1,90 @@
+"""olbfgs: SGD through the inverse Hessian of online limited-memory BFGS."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmbench.data.dataset import Array
+from svmbench.kernels.olbfgs import PairState, advance
+from svmbench.solvers.base import parameter
+from svmbench.solvers.stochastic.scheduled import Scheduled, ScheduledParameters
+
+
+class OlbfgsParameters(ScheduledParameters):
+    """Parameters of olbfgs."""
+
+    t0: float | None = parameter(
+        None,
+        "Steps by which the gain's schedule is ahead, and the curvature added to every pair; "
+        "none: the best of 1, 10, ..., 1e10 by the primal after one pass over the first tenth "
+        "of the shuffled rows.",
+        source="reconstructed: JMLR 10 (2009), section 6, names a package for the schedule",
+        unit="steps",
+        ge=1.0,
+    )
+    rank: int = parameter(
+        10, "Pairs of differences kept.", source="JMLR 10 (2009), section 6", unit="pairs", ge=1
+    )
+    gain: float = parameter(
+        0.1,
+        "Factor of every step. With 1 the late steps are those of SGD, and as long as its theory "
+        "has them; 0.1 settles more slowly.",
+        source="AISTATS 2007, section 3.2, as in the code released with JMLR 10 (2009)",
+        gt=0.0,
+    )
+
+
+class Olbfgs(Scheduled):
+    """SGD with H/t steps, H from differences of one row's gradient before and after a step.
+
+    For the squared hinge alone, as in its paper's figures. On the hinge a step however short
+    may change the slope by one: such a pair claims any curvature at all, and the later steps,
+    being shorter, the more of it. With its default gain it is slow on the smoothed hinge, too.
+    """
+
+    name = "olbfgs"
+    summary = "SGD with an inverse Hessian of rank 10 by online limited-memory BFGS"
+    source = (
+        "Schraudolph, Yu and Günter, AISTATS 2007; as a rival in Bordes, Bottou and Gallinari, "
+        "JMLR 10 (2009), section 6"
+    )
+    losses = ("squared-hinge",)
+    kernels = ("olbfgs", "sgd_qn", "rows", "rng")
+    colour = "#3C6E8F"
+    schema = OlbfgsParameters
+
+    def _begin(self, t0: float) -> None:
+        rank, d = self.parameters.rank, self._problem.data.n_features
+        self.counters = self._state = PairState()
+        self._q = self._zeros()
+        self._sigmas, self._psis = (np.zeros((rank, d), dtype=self._q.dtype) for _ in range(2))
+        self._scalars = np.zeros((3, rank))
+
+    def _run(self, target: int) -> None:
+        self._pass(self._order, self._t0, target)
+
+    def _trial(self, t0: float, order: Array) -> Array:
+        """The weights after one pass of this method over ``order``."""
+        self._w = self._zeros()
+        self._begin(t0)
+        self._pass(order, t0, len(order))
+        return self._w
+
+    def _pass(self, order: Array, t0: float, target: int) -> None:
+        problem = self._problem
+        advance(
+            problem.data.rows,
+            self._w,
+            self._q,
+            self._sigmas,
+            self._psis,
+            self._scalars,
+            order,
+            self._state,
+            problem.lam,
+            t0,
+            self.parameters.gain,
+            problem.loss.code,
+            problem.loss.gamma,
+            target,
+        )

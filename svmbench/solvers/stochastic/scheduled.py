@@ -1,0 +1,155 @@
+"""What svmsgd2, sgd-qn and their relatives share: passes over shuffled rows, t0 and skip.
+
+Their steps are about 1/(lambda (t + t0)), and t0 keeps the first ones from being far too
+long. It is searched for as the paper has it, inside the clock: one pass over the first tenth
+of the shuffled rows for each power of ten, and the one of least primal there is kept. The
+counters begin with the first step after it.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn, mean_loss
+from svmbench.problem import LOSSES, Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+_CANDIDATES = tuple(10.0**k for k in range(11))
+
+
+class ScheduledParameters(Parameters):
+    """Parameters of a method with steps 1/(lambda (t + t0)) over shuffled rows."""
+
+    t0: float | None = parameter(
+        None,
+        "Steps by which the step length's schedule is ahead; none: the best of 1, 10, ..., 1e10 "
+        "by the primal after one pass over the first tenth of the shuffled rows.",
+        source="JMLR 10 (2009), section 6; the candidates are reconstructed",
+        unit="steps",
+        ge=1.0,
+    )
+    sampling: Literal["fixed", "permuted"] = parameter(
+        "fixed",
+        "Whether the rows are shuffled once, for all passes, or before every pass.",
+        source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set",
+    )
+
+
+class SkipParameters(ScheduledParameters):
+    """Parameters of a method that shrinks the weights in some steps only."""
+
+    skip: int | None = parameter(
+        None,
+        "Steps from one shrinking of the weights to the next; none: 16 over the share of "
+        "nonzeros, so that shrinking costs a sixteenth of what the rows' own steps do.",
+        source="JMLR 10 (2009), section 3 and table 4",
+        unit="steps",
+        ge=1,
+    )
+
+
+class Scheduled(Solver):
+    """Passes over shuffled rows with a searched t0."""
+
+    losses: ClassVar[tuple[str, ...]] = LOSSES
+    kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "rows", "rng")
+    schema = ScheduledParameters
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Shuffle the rows, find t0, and start from w = 0."""
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._order = np.arange(problem.data.n_samples, dtype=np.int32)
+        self._rng.shuffle(self._order)
+        self._skip = self._steps_to_skip()
+        given: float | None = self.parameters.t0
+        self._t0 = self._search() if given is None else given
+        self._w = self._zeros()
+        self._begin(self._t0)
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` presentations."""
+        target = self.counters.presentations + steps
+        while self.counters.presentations < target:
+            if self.counters.position == len(self._order):
+                if self.parameters.sampling == "permuted":
+                    self._rng.shuffle(self._order)
+                self.counters.position = 0
+            self._run(target)
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate."""
+        return self._w.astype(np.float64)
+
+    @property
+    def t0(self) -> float:
+        """The t0 in use: given or found."""
+        return self._t0
+
+    @property
+    def skip(self) -> int:
+        """Steps from one shrinking to the next; the search's, for a method without its own."""
+        return self._skip
+
+    @abstractmethod
+    def _begin(self, t0: float) -> None:
+        """Set the counters and whatever else a run from w = 0 needs, but for w."""
+
+    @abstractmethod
+    def _run(self, target: int) -> None:
+        """Take steps until the order ends or the presentations reach ``target``."""
+
+    def _trial(self, t0: float, order: Array) -> Array:
+        """The weights after one pass over ``order``: of sgd-qn, whatever the method itself."""
+        w, b, kept = self._zeros(), self._zeros(), self._zeros()
+        b[:] = 1.0
+        problem, skip = self._problem, self._skip
+        loss, state = problem.loss, ScheduleState(skip)
+        advance_sgd_qn(
+            problem.data.rows,
+            w,
+            b,
+            kept,
+            order,
+            state,
+            problem.lam,
+            t0,
+            skip,
+            loss.code,
+            loss.gamma,
+            len(order),
+        )
+        return w
+
+    def _search(self) -> float:
+        """The candidate of least primal on the first tenth; the largest if none is finite."""
+        problem = self._problem
+        loss = problem.loss
+        order = self._order[: math.ceil(0.1 * len(self._order))]
+        found, least = _CANDIDATES[-1], math.inf
+        for t0 in _CANDIDATES:
+            w = self._trial(t0, order)
+            losses = mean_loss(problem.data.rows, w, order, loss.code, loss.gamma)
+            with np.errstate(over="ignore", invalid="ignore"):  # a t0 too small is a result
+                primal = 0.5 * problem.lam * float(w @ w) + losses
+            if primal < least:  # false for nan
+                found, least = t0, primal
+        return found
+
+    def _zeros(self) -> Array:
+        return np.zeros(self._problem.data.n_features, dtype=self.parameters.precision)
+
+    def _steps_to_skip(self) -> int:
+        if isinstance(self.parameters, SkipParameters) and self.parameters.skip is not None:
+            return self.parameters.skip
+        data = self._problem.data
+        # Rows without any entry leave nothing to shrink.
+        share = max(data.nnz, 1) / (data.n_samples * max(data.n_features, 1))
+        return max(1, round(16.0 / share))

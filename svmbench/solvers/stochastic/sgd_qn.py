@@ -1,0 +1,51 @@
+"""sgd-qn: SGD with a diagonal estimate of the inverse Hessian, as published in 2009."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn
+from svmbench.solvers.stochastic.scheduled import Scheduled, SkipParameters
+
+
+class SgdQn(Scheduled):
+    """SGD with steps B/(t + t0), where the diagonal B averages ratios of secants.
+
+    B never exceeds 1/lambda, its initial value: it can only slow features down. The
+    authors' correction of 2010 is sgd-qn-corrected.
+    """
+
+    name = "sgd-qn"
+    summary = "SGD with a diagonal quasi-Newton scaling, as published in 2009"
+    source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 5 and figure 2"
+    colour = "#332288"
+    schema = SkipParameters
+
+    @property
+    def scaling(self) -> FloatArray:
+        """The diagonal of B, shape (d,); a new array."""
+        scaled: FloatArray = self._b.astype(np.float64)
+        return scaled / self._problem.lam
+
+    def _begin(self, t0: float) -> None:
+        self.counters = self._state = ScheduleState(self._skip)
+        self._b, self._kept = self._zeros(), self._zeros()
+        self._b[:] = 1.0
+
+    def _run(self, target: int) -> None:
+        problem = self._problem
+        advance_sgd_qn(
+            problem.data.rows,
+            self._w,
+            self._b,
+            self._kept,
+            self._order,
+            self._state,
+            problem.lam,
+            self._t0,
+            self._skip,
+            problem.loss.code,
+            problem.loss.gamma,
+            target,
+        )

@@ -1,0 +1,34 @@
+"""svmsgd2: SGD that shrinks the weights in some steps only."""
+
+from __future__ import annotations
+
+from svmbench.kernels.sgd_qn import ScheduleState, advance_svmsgd2
+from svmbench.solvers.stochastic.scheduled import Scheduled, SkipParameters
+
+
+class Svmsgd2(Scheduled):
+    """SGD with steps 1/(lambda (t + t0)), the regularisation of ``skip`` steps done at once."""
+
+    name = "svmsgd2"
+    summary = "SGD with steps 1/(λ(t+t0)), the weights shrunk every so many steps only"
+    source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 3 and figure 2"
+    colour = "#882255"
+    schema = SkipParameters
+
+    def _begin(self, t0: float) -> None:
+        self.counters = self._state = ScheduleState(self._skip)
+
+    def _run(self, target: int) -> None:
+        problem = self._problem
+        advance_svmsgd2(
+            problem.data.rows,
+            self._w,
+            self._order,
+            self._state,
+            problem.lam,
+            self._t0,
+            self._skip,
+            problem.loss.code,
+            problem.loss.gamma,
+            target,
+        )

@@ -1,0 +1,256 @@
+"""asdca against its twin, its certificate, and what theta decides."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    dataset,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.errors import ConfigError
+from svmbench.kernels.asdca import BatchState, advance
+from svmbench.problem import Loss, Problem
+from svmbench.solvers.dual.asdca import Asdca, AsdcaParameters
+from twins.asdca import Asdca as Twin
+from twins.optimum import optimum
+
+PROBLEMS = {
+    name: with_loss(problem, "smoothed-hinge")
+    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = Asdca(AsdcaParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(run, problem, seed=1):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, problem.loss.gamma, seed, run.theta, run.batch)
+
+
+@pytest.mark.parametrize("theta", [None, 0.25, 1.0])
+@pytest.mark.parametrize("batch", [None, 1, 4, 1000])
+@every_problem
+def test_equals_its_twin_batch_by_batch(name, batch, theta):
+    problem = PROBLEMS[name]
+    run = started(problem, 31, batch=batch, theta=theta)
+    plain = twin_of(run, problem, 31)
+    size = 1.0 + np.max(np.abs(plain.X)) / problem.lam
+    # A theta far above its bound makes rounding grow from step to step.
+    for step in range(1, 60 if theta is None else 20):
+        run.advance(run.batch)
+        plain.step()
+        assert run.counters.presentations == step * run.batch
+        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(run.w, plain.x, rtol=0.0, atol=1e-12 * size)
+
+
+@every_precision
+def test_equals_its_twin_exactly_where_arithmetic_is_exact(precision):
+    # Rows of one entry 1 or -1, lam m = 4, gamma = 1, theta = 1/2: after four batches all
+    # numbers are multiples of 2**-20 or so.
+    rng = np.random.default_rng(4)
+    X = np.eye(4)[rng.integers(4, size=16)] * rng.choice([-1.0, 1.0], size=(16, 1))
+    y = rng.choice([-1, 1], size=16)
+    problem = Problem(dataset(X, y), 0.25, Loss("smoothed-hinge", 1.0))
+    run = started(problem, 7, theta=0.5, batch=2, precision=precision)
+    plain = twin_of(run, problem, 7)
+    for _ in range(4):
+        run.advance(2)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        np.testing.assert_array_equal(run.w, plain.x)
+        np.testing.assert_array_equal(run.alpha, plain.alpha)
+    assert run.w.any()
+
+
+@every_precision
+@every_problem
+def test_a_batch_left_half_way_is_taken_up_again(name, precision):
+    problem = PROBLEMS[name]
+    whole = started(problem, 3, batch=4, precision=precision)
+    split = started(problem, 3, batch=4, precision=precision)
+    before = split.w
+    for row in range(1, split.batch):
+        split.advance(1)
+        assert split.counters.presentations == row
+        assert split.w.tobytes() == before.tobytes()  # x moves at the end of a batch
+    split.advance(1)
+    whole.advance(whole.batch)
+    assert split.w.tobytes() == whole.w.tobytes()
+    for steps in (1, 5, 11, 3):
+        split.advance(steps)
+    whole.advance(20)
+    assert split.w.tobytes() == whole.w.tobytes()
+    assert split.alpha.tobytes() == whole.alpha.tobytes()
+
+
+@every_precision
+@given(
+    problem=dyadic_problems(),
+    gamma=st.sampled_from([2.0**-20, 0.125, 1.0, 7.5]),
+    seed=st.integers(0, 2**64 - 1),
+    theta=st.one_of(st.none(), st.floats(1e-6, 1.0)),
+    batch=st.integers(1, 9),
+)
+def test_the_dual_variables_stay_in_their_box_and_certify(
+    precision, problem, gamma, seed, theta, batch
+):
+    problem = Problem(problem.data, problem.lam, Loss("smoothed-hinge", gamma))
+    best = optimum(problem)
+    run = started(problem, seed, theta=theta, batch=batch, precision=precision)
+    for _ in range(30):
+        run.advance(1 + seed % 5)
+        alpha = run.alpha
+        assert np.all(alpha >= 0.0)
+        assert np.all(alpha <= 1.0)
+        assert run.dual() == problem.dual(alpha)
+        assert run.dual() <= best.upper * (1.0 + 1e-9)
+
+
+def test_batches_hold_distinct_rows():
+    problem = PROBLEMS["overlapping"]
+    run = started(problem, 5, batch=7)
+    plain = twin_of(run, problem, 5)
+    for _ in range(21):
+        plain.step()
+    run.advance(7 * 21)
+    for rows in plain.picked:
+        assert len(set(rows)) == 7
+    assert len({tuple(sorted(rows)) for rows in plain.picked}) == 21
+    np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("caution", [0.25, 0.5, 1.0])
+@pytest.mark.parametrize("batch", [1, 8])
+def test_theta_is_the_bounds_share(batch, caution):
+    for name in ("sparse", "overlapping", "one-class"):
+        problem = PROBLEMS[name]
+        run = started(problem, batch=batch, caution=caution)
+        largest = np.max(np.sum(dense(problem.data) ** 2, axis=1))
+        c = 0.5 / largest * problem.lam * problem.data.n_samples
+        bounds = (1.0, math.sqrt(c / batch), c, np.cbrt(c**2 / batch))
+        assert run.theta == pytest.approx(caution * min(bounds), rel=1e-12)
+        assert started(problem, theta=0.15).theta == 0.15
+    assert started(PROBLEMS["only-zero-rows"], caution=0.25).theta == 0.25
+
+
+def test_the_batch_is_8_or_an_eighth_of_the_rows():
+    expected = {"sparse": 7, "zero-rows": 3, "one-row": 1, "more-features-than-rows": 1}
+    assert {name: started(PROBLEMS[name]).batch for name in expected} == expected
+    assert started(PROBLEMS["one-row"], batch=8).batch == 1
+    X = np.ones((100, 1))
+    assert started(Problem(dataset(X, np.ones(100)), 1.0, Loss("smoothed-hinge"))).batch == 8
+
+
+@every_precision
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_reaches_its_stated_accuracy(name, precision):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    allowed = {"float64": 1e-6, "float32": 1e-4}[precision] * best.lower
+    for caution in (0.25, 0.5):
+        run = started(problem, precision=precision, caution=caution)
+        run.advance(2000 * problem.data.n_samples)
+        assert problem.primal(run.w) - best.lower <= allowed
+        assert best.upper - run.dual() <= allowed
+
+
+@pytest.mark.parametrize("batch", [1, 6])
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_the_gap_falls_at_the_proofs_rate_with_the_proofs_theta(name, batch):
+    # Theorem 1: the expected gap after n batches is at most (1 - theta k/m)^n of the first.
+    problem = PROBLEMS[name]
+    m = problem.data.n_samples
+    runs = [started(problem, seed, batch=batch, caution=0.25) for seed in range(20)]
+    first = problem.primal(np.zeros(problem.data.n_features))
+    for batches in (m, 4 * m, 16 * m):
+        for run in runs:
+            run.advance(batches * batch - run.counters.presentations)
+        gap = np.mean([problem.gap(run.w, run.alpha) for run in runs])
+        assert gap <= first * (1.0 - runs[0].theta * batch / m) ** batches
+
+
+def test_a_large_theta_stalls_on_rows_of_large_norm():
+    # A hundred Gaussian features, gamma lambda m / max ||x||^2 of about 0.004: 0.15 is forty
+    # times the bound, and the gap stays where it was; the bound's own share closes it.
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(670, 100))
+    y = np.where(X @ rng.normal(size=100) + 3.0 * rng.normal(size=670) > 0.0, 1, -1)
+    problem = Problem(dataset(X, y, "dense float64"), 1e-3, Loss("smoothed-hinge", 1.0))
+    gaps = {}
+    for theta in (None, 0.15):
+        run = started(problem, theta=theta)
+        run.advance(2000 * 670)
+        gaps[theta] = (problem.primal(run.w) - run.dual()) / run.dual()
+    assert gaps[None] < 0.01
+    assert gaps[0.15] < 0.0 or gaps[0.15] > 0.5  # D of no use, or far from P
+
+
+@every_precision
+@pytest.mark.parametrize("epochs", [0.5, 3.0, 7.3])
+def test_the_average_is_of_the_second_halfs_iterates(epochs, precision):
+    problem = PROBLEMS["sparse"]
+    m = problem.data.n_samples
+    run = started(problem, 9, output="average", epochs=epochs, precision=precision)
+    plain = twin_of(run, problem, 9)
+    steps = math.ceil(math.ceil(epochs * m) / run.batch)
+    for _ in range(steps):
+        plain.step()
+    run.advance(steps * run.batch)
+    expected = np.mean(plain.iterates[steps // 2 :], axis=0)
+    tolerance = {"float64": 1e-12, "float32": 1e-5}[precision]
+    np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=tolerance)
+    split = started(problem, 9, output="average", epochs=epochs, precision=precision)
+    while split.counters.presentations < steps * run.batch:
+        split.advance(1)
+    assert split.w.tobytes() == run.w.tobytes()
+
+
+def test_the_horizon_follows_from_the_output():
+    assert Asdca().horizon == "none"
+    run = Asdca(AsdcaParameters(output="average"))
+    assert run.horizon == "steps"
+    with pytest.raises(ConfigError, match=r"asdca: output average .*set 'epochs'"):
+        run.start(PROBLEMS["sparse"], 0)
+
+
+def test_seeds_differ():
+    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(30)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+@pytest.mark.parametrize("bad", [{"theta": 0.0}, {"theta": 1.5}, {"batch": 0}, {"caution": 2.0}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        AsdcaParameters(**bad)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.arange(50, dtype=np.int32)
+    good = [np.zeros(8), np.zeros(8), np.zeros(8), np.empty(0), np.zeros(50)]
+    for bad in range(5):
+        vectors = list(good)
+        vectors[bad] = np.zeros(7)
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance(rows, *vectors, order, BatchState(), 1.0, 1.0, 0.5, 5, 1)
+    for batch in (0, 7):
+        with pytest.raises(ValueError, match="does not hold batches"):
+            advance(rows, *good, order, BatchState(), 1.0, 1.0, 0.5, batch, 1)

@@ -1,0 +1,185 @@
+"""olbfgs against a twin with H as a matrix, and what its damping promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.kernels.olbfgs import PairState, advance
+from svmbench.problem import Loss, Problem
+from svmbench.solvers.stochastic.olbfgs import Olbfgs, OlbfgsParameters
+from twins.olbfgs import Olbfgs as Twin
+from twins.optimum import optimum
+
+PROBLEMS = {
+    name: with_loss(problem, "squared-hinge")
+    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = Olbfgs(OlbfgsParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed=1, rank=10, gain=0.1, **parameters):
+    kind = type("Twin", (Twin,), {"rank": rank, "gain": gain})
+    X, y = dense(problem.data), labels(problem.data)
+    return kind(X, y, problem.lam, problem.loss, seed, **parameters)
+
+
+def pairs_of(run):
+    """The pairs (sigma, psi) at hand, oldest first, as float64."""
+    state, rank = run.counters, run.parameters.rank
+    slots = [(state.head - state.pairs + k) % rank for k in range(state.pairs)]
+    return [(run._sigmas[k].astype(float), run._psis[k].astype(float)) for k in slots]
+
+
+@pytest.mark.parametrize("parameters", [{}, {"rank": 1}, {"rank": 3, "gain": 1.0}])
+@pytest.mark.parametrize("sampling", ["fixed", "permuted"])
+@every_problem
+def test_equals_its_twin_step_by_step(name, sampling, parameters):
+    problem = PROBLEMS[name]
+    run = started(problem, 31, sampling=sampling, t0=200.0, **parameters)
+    plain = twin_of(problem, 31, sampling=sampling, t0=200.0, **parameters)
+    for _ in range(2 * problem.data.n_samples + 3):
+        run.advance(1)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        assert run.counters.pairs == len(plain.pairs)
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-9 * size)
+    for ours, theirs in zip(pairs_of(run), plain.pairs, strict=True):
+        for one, other in zip(ours, theirs, strict=True):
+            size = np.max(np.abs(other))
+            np.testing.assert_allclose(one, other, rtol=0.0, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_finds_the_t0_its_twin_finds(name):
+    assert started(PROBLEMS[name], 3).t0 == twin_of(PROBLEMS[name], 3).t0
+    assert started(PROBLEMS[name], 3, t0=7.0).t0 == 7.0
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@every_precision
+def test_every_storage_follows_the_twin(storage, precision):
+    X, y = dyadic(5, 20, 9)
+    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    run = started(problem, 3, precision=precision, t0=1000.0)
+    plain = twin_of(problem, 3, t0=1000.0)
+    tolerance = {"float64": 1e-10, "float32": 3e-4}[precision]
+    for _ in range(60):
+        run.advance(1)
+        plain.step()
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+
+
+def test_the_first_step_is_a_short_one_along_the_gradient():
+    # x = 2, y = 1, lam = 1/2: the gradient is -2, H is 1e-4, the gain 0.1/lam.
+    run = started(Problem(dataset([[2.0]], [1]), 0.5, Loss("squared-hinge")), t0=8.0)
+    run.advance(1)
+    sigma = 0.1 / 0.5 * 1e-4 * 2.0
+    assert run.w[0] == pytest.approx(sigma, rel=1e-14)
+    (pair,) = pairs_of(run)
+    # The slope -(1 - 2w) 2 + w/2 rose by 4.5 sigma; the damping adds 8 sigma.
+    assert pair[1][0] == pytest.approx(12.5 * sigma, rel=1e-12)
+
+
+@given(
+    problem=dyadic_problems(),
+    t0=st.floats(1.0, 1e6),
+    rank=st.integers(1, 12),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_damping_keeps_every_pairs_curvature_at_least_t0(problem, t0, rank, seed):
+    problem = Problem(problem.data, problem.lam, Loss("squared-hinge"))
+    run = started(problem, seed, t0=t0, rank=rank)
+    for step in range(1, 25):
+        run.advance(1)
+        if not np.isfinite(run.w).all():
+            return
+        assert run.counters.pairs <= min(step, rank)
+        for sigma, psi in pairs_of(run):
+            length2 = sigma @ sigma
+            if 1e-200 < length2 < 1e200:
+                assert sigma @ psi >= (problem.lam + t0) * length2 * (1.0 - 1e-9)
+
+
+def test_without_any_move_there_is_no_pair():
+    run = started(PROBLEMS["only-zero-rows"])
+    run.advance(20)
+    assert run.counters.pairs == 0
+    assert run.w.tolist() == [0.0] * 3
+    assert run.counters.presentations == 20
+
+
+@every_precision
+def test_a_ring_of_pairs_survives_products_that_vanish(precision):
+    # After a step of denormal size, sigma.psi is 0: the pair is not kept, and no slot with
+    # half of it is read.
+    problem = Problem(dataset([[1.0]], [1]), 0.5, Loss("squared-hinge"))
+    gain = {"float64": 1e-300, "float32": 1e-40}[precision]
+    run = started(problem, t0=10.0, rank=2, gain=gain, precision=precision)
+    run._w[:] = 0.5
+    run.advance(1)
+    assert run._sigmas.any()
+    run.advance(50)
+    assert run.w.tolist() == [0.5]
+    assert run.counters.pairs == 0
+    # A full ring loses its oldest pair to a pair that is not kept.
+    run = started(problem, t0=10.0, rank=2, precision=precision)
+    run.advance(10)
+    before = pairs_of(run)
+    run.parameters = OlbfgsParameters(t0=10.0, rank=2, gain=gain, precision=precision)
+    run.advance(1)
+    assert [pair[0].tolist() for pair in pairs_of(run)] == [before[1][0].tolist()]
+
+
+@every_precision
+@pytest.mark.parametrize("gain", [0.1, 1.0])
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges(name, gain, precision):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    run = started(problem, precision=precision, gain=gain)
+    run.advance(2000 * problem.data.n_samples)
+    allowed = {0.1: 0.05, 1.0: 1e-3}[gain]
+    assert problem.primal(run.w) - best.lower <= allowed * best.lower
+
+
+def test_it_does_not_train_the_hinge():
+    assert Olbfgs.losses == ("squared-hinge",)
+
+
+@pytest.mark.parametrize("bad", [{"rank": 0}, {"gain": 0.0}, {"t0": 0.0}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        OlbfgsParameters(**bad)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    good = [np.zeros(8), np.zeros(8), np.zeros((4, 8)), np.zeros((4, 8)), np.zeros((3, 4))]
+    wrong = [np.zeros(7), np.zeros(7), np.zeros((4, 7)), np.zeros((3, 8)), np.zeros((2, 4))]
+    for bad in range(5):
+        arrays = list(good)
+        arrays[bad] = wrong[bad]
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance(rows, *arrays, order, PairState(), 1.0, 1.0, 0.1, 1, 1.0, 1)

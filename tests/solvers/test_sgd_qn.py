@@ -1,0 +1,207 @@
+"""sgd-qn as published against its twin, svmsgd2, and the bound on its scaling."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn, advance_svmsgd2
+from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.solvers.stochastic.scheduled import SkipParameters
+from svmbench.solvers.stochastic.sgd_qn import SgdQn
+from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
+from twins.optimum import optimum
+from twins.sgd_qn import SgdQn as Twin
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = SgdQn(SkipParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed=1, **parameters):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "permuted"])
+@pytest.mark.parametrize("skip", [None, 1, 4])
+@every_loss
+@every_problem
+def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem, 31, skip=skip, sampling=sampling)
+    plain = twin_of(problem, 31, skip=skip, sampling=sampling)
+    assert (run.t0, run.skip) == (plain.t0, plain.skip)
+    for _ in range(4 * problem.data.n_samples + 3):
+        run.advance(1)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        size = 1.0 + np.max(np.abs(plain.w))
+        # The twin's ratios are of differences that cancel; the kernel's have a closed form.
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-10 * size)
+        np.testing.assert_allclose(run.scaling, plain.B, rtol=1e-9)
+
+
+@given(
+    problem=dyadic_problems(),
+    loss=st.sampled_from([Loss("hinge"), Loss("squared-hinge"), Loss("smoothed-hinge", 0.5)]),
+    skip=st.integers(1, 3),
+    k=st.integers(0, 8),
+)
+def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(problem, loss, skip, k):
+    problem = Problem(problem.data, problem.lam, loss)
+    m, d = problem.data.n_samples, problem.data.n_features
+    X = np.array([[Fraction(v) for v in row] for row in dense(problem.data)], dtype=object)
+    y = [int(v) for v in labels(problem.data)]
+    plain = Twin(X, y, Fraction(problem.lam), loss, t0=Fraction(2**k), skip=skip)
+    w, b, kept, state = np.zeros(d), np.ones(d), np.zeros(d), ScheduleState(skip)
+    order = np.arange(m, dtype=np.int32)
+    for t in range(1, m + 1):
+        before = [plain.y[t - 1] * (plain.X[t - 1] @ plain.w), plain.updates]
+        plain.step()
+        margins = [before[0], plain.y[t - 1] * (plain.X[t - 1] @ plain.w)]
+        if any(0 < abs(s - kink) < 1e-9 for s in margins for kink in (1, 1 - loss.gamma)):
+            return  # rounding would put the row on the other side
+        if any(s in (1, 1 - loss.gamma) for s in margins):
+            return  # a tie, which rounded arithmetic may miss
+        arguments = (problem.lam, 2.0**k, skip, loss.code, loss.gamma, t)
+        advance_sgd_qn(problem.data.rows, w, b, kept, order, state, *arguments)
+        assert state.updates == plain.updates
+        size = 1.0 + float(max(abs(v) for v in plain.w))
+        np.testing.assert_allclose(w, plain.w.astype(float), rtol=0.0, atol=1e-12 * size)
+        np.testing.assert_allclose(b, (plain.B * plain.lam).astype(float), rtol=1e-11)
+
+
+@every_precision
+@given(
+    problem=dyadic_problems(),
+    loss=losses,
+    skip=st.integers(1, 3),
+    t0=st.floats(1.0, 1e6),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_the_scaling_never_exceeds_one_over_lambda(precision, problem, loss, skip, t0, seed):
+    problem = Problem(problem.data, problem.lam, loss)
+    run = started(problem, seed, precision=precision, skip=skip, t0=t0)
+    for _ in range(30):
+        run.advance(1 + seed % 3)
+        assert np.all(run.scaling <= 1.0 / problem.lam)
+        floor = 0.01 * (1.0 - 1e-6)
+        assert np.all(run.scaling >= floor / problem.lam)
+
+
+@every_loss
+def test_on_dense_rows_the_published_scaling_is_the_same_for_all_features(loss):
+    # x_j drops out of the ratio, so that only zeros tell features apart: the published form
+    # rescales dense data as a whole, and what the erratum corrects shows here.
+    run = started(with_loss(PROBLEMS["overlapping"], loss))
+    assert (run.scaling == 32.0).all()
+    run.advance(200)
+    assert (run.scaling < 32.0).all()
+    assert len(set(run.scaling)) == 1
+    run = started(with_loss(PROBLEMS["sparse"], loss), skip=4)
+    run.advance(200)
+    assert len(set(run.scaling)) > 10
+
+
+def test_the_scaling_has_a_floor():
+    # t0 = 1e6 and a hinge that is passed in one step: the ratio is next to nothing, and with
+    # r = 2 it replaces B at once.
+    problem = Problem(dataset([[1e5, 1.0], [1e5, 1.0]], [1, 1]), 0.5)
+    run = started(problem, t0=1e6, skip=1)
+    run.advance(1)
+    run._w[:] = 0.0
+    run.advance(1)
+    assert run.scaling.tolist() == [0.02, 0.02]
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@every_precision
+@every_loss
+def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
+    loss, precision, storage
+):
+    X, y = dyadic(6, 40, 7)
+    problem = with_loss(Problem(dataset(X, y, storage), 2.0**-5), loss)
+    ours, theirs, kept = (np.zeros(7, dtype=precision) for _ in range(3))
+    b = np.ones(7, dtype=precision)
+    first, second = ScheduleState(3), ScheduleState(3)
+    first.r = np.inf  # the weight of a ratio is 2/r
+    order = np.arange(40, dtype=np.int32)
+    for t in range(1, 41):
+        arguments = (problem.lam, 11.0, 3, problem.loss.code, problem.loss.gamma, t)
+        advance_sgd_qn(problem.data.rows, ours, b, kept, order, first, *arguments)
+        advance_svmsgd2(problem.data.rows, theirs, order, second, *arguments)
+        assert ours.tobytes() == theirs.tobytes()
+        assert first.updates == second.updates
+    assert (b == 1.0).all()
+    assert theirs.any()
+
+
+@every_loss
+@every_precision
+def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
+    problem = with_loss(PROBLEMS["overlapping"], loss)
+    options = SkipParameters(skip=20, t0=100.0, precision=precision)
+    ours, theirs = SgdQn(options), Svmsgd2(options)
+    for run in (ours, theirs):
+        run.start(problem, 8)
+        run.advance(21)  # the row after the first shrinking still steps by the old scaling
+    assert ours.w.tobytes() == theirs.w.tobytes()
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@every_precision
+def test_every_storage_follows_the_twin(storage, precision):
+    X, y = dyadic(5, 20, 9)
+    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    run = started(problem, 3, precision=precision)
+    plain = twin_of(problem, 3, skip=run.skip)
+    tolerance = {"float64": 1e-10, "float32": 3e-4}[precision]
+    assert run.t0 == plain.t0
+    for _ in range(60):
+        run.advance(1)
+        plain.step()
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+
+
+@every_precision
+@every_loss
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges(name, loss, precision):
+    problem = with_loss(PROBLEMS[name], loss)
+    best = optimum(problem)
+    run = started(problem, precision=precision)
+    run.advance(2000 * problem.data.n_samples)
+    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    for bad in range(3):
+        vectors = [np.zeros(8 - (k == bad)) for k in range(3)]
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance_sgd_qn(rows, *vectors, order, ScheduleState(1), 1.0, 1.0, 1, 0, 1.0, 1)

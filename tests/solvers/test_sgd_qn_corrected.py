@@ -1,0 +1,171 @@
+"""sgd-qn-corrected against its twin, the limits of its scaling, and an ill-conditioned set."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.kernels.sgd_qn import ScheduleState, advance_corrected
+from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.solvers.stochastic.scheduled import SkipParameters
+from svmbench.solvers.stochastic.sgd_qn import SgdQn
+from svmbench.solvers.stochastic.sgd_qn_corrected import SgdQnCorrected
+from twins.optimum import optimum
+from twins.sgd_qn import Corrected as Twin
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = SgdQnCorrected(SkipParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed=1, **parameters):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "permuted"])
+@pytest.mark.parametrize("skip", [None, 1, 4])
+@every_loss
+@every_problem
+def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem, 31, skip=skip, sampling=sampling)
+    plain = twin_of(problem, 31, skip=skip, sampling=sampling)
+    assert (run.t0, run.skip) == (plain.t0, plain.skip)
+    for _ in range(4 * problem.data.n_samples + 3):
+        run.advance(1)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-10 * size)
+        np.testing.assert_allclose(run.scaling, 1.0 / plain.inverse, rtol=1e-9)
+
+
+def test_the_twins_meet_every_case():
+    # What the comparison above is worth: ratios inside their limits, at both of them, and
+    # features that a row has but that did not move.
+    problem = with_loss(PROBLEMS["zero-rows"], "squared-hinge")
+    plain = twin_of(problem, 31, skip=1)
+    gains = set()
+    for _ in range(99):
+        before, moved = plain.inverse.copy(), plain.moved
+        plain.step()
+        if plain.moved != moved:
+            gains.update((plain.inverse - before) / problem.lam / (plain.moved - moved))
+    gains = np.array(sorted(gains))
+    for expected in (0.1, 1.0, 100.0):
+        assert np.isclose(gains, expected, rtol=1e-9).any()
+    assert ((gains > 2.0) & (gains < 99.0)).any()
+    assert gains.max() < 100.5 or np.isclose(gains.max(), 101.0)
+
+
+def test_a_feature_that_did_not_move_gains_101_times_lambda():
+    # Two rows without common features and a shrinking at w = 0: the second row's own feature
+    # has not moved, but its margin has not either, so its pull is what it was: nothing gained.
+    # With the first feature shared and moved, the second one is new to both.
+    problem = Problem(dataset([[1.0, 0.0], [1.0, 2.0]], [1, 1]), 0.5, Loss("squared-hinge"))
+    w, b, kept, saved = np.zeros(2), np.full(2, 0.125), np.zeros(2), np.zeros(2)
+    order = np.arange(2, dtype=np.int32)
+    state = ScheduleState(1)
+    advance_corrected(problem.data.rows, w, b, kept, saved, order, state, 0.5, 1, 1, 1.0, 1)
+    assert w.tolist() == [0.25, 0.0]  # 1/(lam t0) times the loss's slope
+    advance_corrected(problem.data.rows, w, b, kept, saved, order, state, 0.5, 1, 1, 1.0, 2)
+    # The row's slope fell by 0.25 over a change of 0.25: curvature 1 + lam for the first.
+    np.testing.assert_allclose(1.0 / b, [8.0 + 2.0 * 3.0, 8.0 + 2.0 * 101.0], rtol=1e-14)
+
+
+@every_precision
+@given(
+    problem=dyadic_problems(),
+    loss=losses,
+    skip=st.integers(1, 3),
+    t0=st.integers(0, 20).map(lambda k: 2.0**k),
+    seed=st.integers(0, 2**64 - 1),
+)
+def test_its_inverse_grows_within_limits(precision, problem, loss, skip, t0, seed):
+    problem = Problem(problem.data, problem.lam, loss)
+    run = started(problem, seed, precision=precision, skip=skip, t0=t0)
+    start = problem.lam * t0
+    last = 1.0 / run.scaling
+    np.testing.assert_array_equal(last, start)
+    rounding = {"float64": 1e-12, "float32": 1e-5}[precision]
+    for _ in range(30):
+        run.advance(1)
+        inverse = 1.0 / run.scaling
+        assert np.all(inverse >= last)
+        t, moved = run.counters.presentations, run.counters.moved
+        assert moved <= t
+        assert np.all(inverse >= (start + 0.1 * problem.lam * moved) * (1.0 - rounding))
+        assert np.all(inverse <= (start + 101.0 * problem.lam * moved) * (1.0 + rounding))
+        last = inverse
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@every_precision
+def test_every_storage_follows_the_twin(storage, precision):
+    X, y = dyadic(5, 20, 9)
+    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    run = started(problem, 3, precision=precision, t0=1000.0)
+    plain = twin_of(problem, 3, skip=run.skip, t0=1000.0)
+    tolerance = {"float64": 1e-10, "float32": 3e-4}[precision]
+    for _ in range(60):
+        run.advance(1)
+        plain.step()
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+
+
+def test_it_tells_features_apart_where_the_published_form_cannot():
+    # Dense rows whose features' sizes span a factor of 100, and labels that all depend on.
+    rng = np.random.default_rng(8)
+    Z = rng.normal(size=(2000, 10))
+    y = np.where(Z.sum(axis=1) + 0.5 * rng.normal(size=2000) > 0.0, 1, -1)
+    rows = dataset(Z * np.logspace(0.0, -2.0, 10), y, "dense float64")
+    problem = Problem(rows, 2.0**-7, Loss("squared-hinge"))
+    for seed in range(3):
+        published, corrected = SgdQn(), SgdQnCorrected()
+        for run in (published, corrected):
+            run.start(problem, seed)
+            run.advance(10_000)
+        assert len(set(published.scaling)) == 1
+        # The steps are shortest along the feature of most curvature.
+        assert corrected.scaling[-1] > 2.0 * corrected.scaling[0]
+
+
+@every_precision
+@every_loss
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges(name, loss, precision):
+    problem = with_loss(PROBLEMS[name], loss)
+    best = optimum(problem)
+    run = started(problem, precision=precision)
+    run.advance(2000 * problem.data.n_samples)
+    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    for bad in range(4):
+        vectors = [np.zeros(8 - (k == bad)) for k in range(4)]
+        with pytest.raises(ValueError, match="do not belong together"):
+            advance_corrected(rows, *vectors, order, ScheduleState(1), 1.0, 1, 0, 1.0, 1)

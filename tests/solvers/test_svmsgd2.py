@@ -1,0 +1,225 @@
+"""svmsgd2 against its twin, its search for t0, and what its schedule promises."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.kernels.sgd_qn import ScheduleState, advance_svmsgd2, mean_loss
+from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.solvers.stochastic.scheduled import SkipParameters
+from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
+from twins.objective import loss_values
+from twins.optimum import optimum
+from twins.sgd_qn import Svmsgd2 as Twin
+from twins.sgd_qn import minus_slope
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+def started(problem, seed=1, **parameters):
+    run = Svmsgd2(SkipParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed=1, **parameters):
+    X, y = dense(problem.data), labels(problem.data)
+    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+
+
+def one_step(problem, w, t, t0, skip=1, precision="float64"):
+    """The kernel's step from w at t on the first row, shrinking if skip is 1."""
+    state = ScheduleState(skip)
+    state.presentations = t
+    moved = np.array(w, dtype=precision)
+    loss = problem.loss
+    arguments = (problem.lam, t0, skip, loss.code, loss.gamma, t + 1)
+    advance_svmsgd2(problem.data.rows, moved, np.zeros(1, np.int32), state, *arguments)
+    return moved
+
+
+@pytest.mark.parametrize("sampling", ["fixed", "permuted"])
+@pytest.mark.parametrize("skip", [None, 1, 5])
+@every_loss
+@every_problem
+def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem, 31, skip=skip, sampling=sampling)
+    plain = twin_of(problem, 31, skip=skip, sampling=sampling)
+    assert (run.t0, run.skip) == (plain.t0, plain.skip)
+    for _ in range(4 * problem.data.n_samples + 3):
+        run.advance(1)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+@every_precision
+def test_every_storage_follows_the_twin(storage, precision):
+    X, y = dyadic(5, 20, 9)
+    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    run = started(problem, 3, precision=precision)
+    plain = twin_of(problem, 3, skip=run.skip)  # dense rows store their zeros: another skip
+    tolerance = {"float64": 1e-12, "float32": 1e-4}[precision]
+    assert run.t0 == plain.t0
+    for _ in range(60):
+        run.advance(1)
+        plain.step()
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+
+
+@every_precision
+@given(problem=dyadic_problems(max_rows=1), k=st.integers(10, 13), loss=losses)
+def test_a_step_is_exact_where_arithmetic_is(problem, k, loss, precision):
+    loss = loss if loss.name != "smoothed-hinge" else Loss("smoothed-hinge", 0.5)
+    problem = Problem(problem.data, problem.lam, loss)
+    x, y = dense(problem.data)[0], labels(problem.data)[0]
+    w = np.round(4.0 * np.cos(np.arange(len(x)))) / 4.0
+    t0 = 2.0**k - 5.0
+    pull = minus_slope(loss, y * (x @ w))
+    # lam (t + t0) is a power of two, and so are 1 - 1/(t + t0)'s multiples of 1/2^k.
+    stepped = w + pull * y * x / (problem.lam * 2.0**k)
+    assert one_step(problem, w, 5, t0, 2, "float64").tolist() == stepped.tolist()
+    shrunk = one_step(problem, w, 5, t0, 1, precision)
+    expected = stepped * (1.0 - 2.0**-k)
+    tolerance = 0.0 if precision == "float64" else 1e-6
+    np.testing.assert_allclose(shrunk, expected, rtol=tolerance, atol=tolerance)
+
+
+@given(problem=dyadic_problems(max_rows=1), t=st.integers(0, 99), loss=losses)
+def test_with_skip_1_a_step_is_dense_sgds_with_the_rows_part_shrunk_as_well(problem, t, loss):
+    # From the same w, with eta = 1/(lam (t+t0)): SGD goes to (1 - lam eta) w + eta g y x, this
+    # to (1 - lam eta)(w + eta g y x). They differ by lam eta^2 g y x and by nothing else.
+    problem = Problem(problem.data, problem.lam, loss)
+    x, y = dense(problem.data)[0], labels(problem.data)[0]
+    w = np.cos(np.arange(len(x)))
+    eta = 1.0 / (problem.lam * (t + 8.0))
+    pull = minus_slope(loss, y * (x @ w))
+    sgd = w - eta * (problem.lam * w - pull * y * x)
+    difference = problem.lam * eta**2 * pull * y * x
+    found = one_step(problem, w, t, 8.0)
+    size = 1.0 + np.max(np.abs(sgd))
+    np.testing.assert_allclose(sgd - found, difference, rtol=0.0, atol=1e-14 * size)
+
+
+@pytest.mark.parametrize("t", [0, 3, 63, 64, 500])
+def test_shrinking_never_turns_a_weight_round(t):
+    # A zero row leaves the shrinking alone: 1 - 16/(t+t0), or its power below 0.8.
+    problem = Problem(dataset(np.zeros((1, 2)), [1]), 0.5)
+    state = ScheduleState(1)
+    state.presentations = t
+    w = np.array([1.0, -2.0])
+    order = np.zeros(1, np.int32)
+    advance_svmsgd2(problem.data.rows, w, order, state, 0.5, 1.0, 16, 0, 1.0, t + 1)
+    printed = 1.0 - 16.0 / (t + 1.0)
+    factor = printed if printed >= 0.8 else (1.0 - 1.0 / (t + 1.0)) ** 16
+    assert 0.0 <= factor < 1.0
+    np.testing.assert_allclose(w, [factor, -2.0 * factor], rtol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["sparse", "zero-rows", "more-features-than-rows"])
+def test_skip_comes_from_the_share_of_nonzeros(name):
+    data = PROBLEMS[name].data
+    share = np.mean(dense(data) != 0.0)
+    assert started(PROBLEMS[name]).skip == round(16.0 / share)
+    assert started(PROBLEMS[name], skip=3).skip == 3
+
+
+@every_loss
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_the_search_keeps_the_steps_from_exploding(name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem)
+    run.advance(problem.data.n_samples)
+    found = problem.primal(run.w)
+    assert found < problem.primal(np.zeros(problem.data.n_features))
+    assert run.t0 in [10.0**k for k in range(11)]
+    assert started(problem, t0=7.5).t0 == 7.5
+
+
+def test_a_t0_far_too_small_shows_in_the_weights_and_crashes_nothing():
+    X, y = dyadic(5, 400, 9, largest=4000)
+    problem = Problem(dataset(X, y), 1e-4, Loss("squared-hinge"))
+    for precision in PRECISIONS:
+        run = started(problem, t0=1.0, precision=precision)
+        run.advance(400)
+        primal = problem.primal(run.w)
+        assert not primal < 1e20
+        assert started(problem, precision=precision).t0 >= 1e4
+
+
+def test_the_search_is_not_in_the_counters_and_does_not_touch_the_rows_order():
+    problem = PROBLEMS["overlapping"]
+    searched = started(problem, 4)
+    given = started(problem, 4, t0=searched.t0)
+    for run in (searched, given):
+        run.advance(120)
+    assert searched.w.tobytes() == given.w.tobytes()
+    assert searched.counters.presentations == given.counters.presentations == 120
+
+
+def test_fixed_is_one_permutation_and_permuted_many():
+    for sampling in ("fixed", "permuted"):
+        run = started(PROBLEMS["overlapping"], sampling=sampling)
+        first = run._order.tolist()
+        run.advance(51)
+        second = run._order.tolist()
+        assert sorted(first) == sorted(second) == list(range(50))
+        assert (first == second) == (sampling == "fixed")
+    assert first != list(range(50))
+
+
+@every_precision
+@every_loss
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges(name, loss, precision):
+    problem = with_loss(PROBLEMS[name], loss)
+    best = optimum(problem)
+    run = started(problem, precision=precision)
+    run.advance(2000 * problem.data.n_samples)
+    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+
+
+@every_precision
+@every_loss
+def test_mean_loss_is_that_of_the_rows_named(loss, precision):
+    problem = with_loss(PROBLEMS["overlapping"], loss)
+    X, y = dense(problem.data), labels(problem.data)
+    w, order = np.cos(np.arange(8)), np.array([4, 0, 4, 9], dtype=np.int32)
+    expected = np.mean(loss_values(problem.loss, (y * (X @ w))[order]))
+    found = mean_loss(problem.data.rows, w.astype(precision), order, problem.loss.code, 0.5)
+    assert found == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("bad", [{"t0": 0.5}, {"skip": 0}, {"sampling": "cyclic"}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        SkipParameters(**bad)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match="do not belong together"):
+        advance_svmsgd2(rows, np.zeros(7), order, ScheduleState(1), 1.0, 1.0, 1, 0, 1.0, 1)
+    with pytest.raises(ValueError, match="do not belong together"):
+        mean_loss(rows, np.zeros(7), order, 0, 1.0)
