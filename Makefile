@@ -26,7 +26,7 @@ tables: $(VENV)/.installed ## Run the Adult sweep (or the tiny sets, without dat
 run: $(VENV)/.installed ## Run the sweep CONFIG=... and write its tables and plots
 	$(SVMBENCH) run $(CONFIG)
 
-smoke: $(VENV)/.installed ## Run every solver on the tiny sets, in about a minute
+smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in about a minute
 	$(SVMBENCH) run configs/smoke.yaml
 
 test: $(VENV)/.developing ## Run the tests

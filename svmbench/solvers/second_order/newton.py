@@ -142,8 +142,7 @@ class Newton(Solver):
         if length > 0.0:
             self._w += length * step
             self._margins = ahead if length == 1.0 else self._between(ahead, length)
-        exact = solved and length == 1.0 and unchanged
-        self._stopped = exact or last - self._primal <= ROUNDING * last
+        self._stopped = (solved and unchanged) or last - self._primal <= ROUNDING * last
 
     def _line_search(self, step: FloatArray, ahead: FloatArray) -> float:
         """The first of 1, 1/2, 1/4, ... at which P is no larger; 0 where there is none."""

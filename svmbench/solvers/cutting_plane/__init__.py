@@ -1,0 +1,1 @@
+"""Methods that bound the objective from below by cutting planes."""

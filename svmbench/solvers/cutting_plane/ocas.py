@@ -1,0 +1,78 @@
+"""ocas: cutting planes with an exact line search and a best point."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.cutting_plane import line_search, move
+from svmbench.problem import Problem
+from svmbench.solvers.base import parameter
+from svmbench.solvers.cutting_plane.reduced import CuttingPlane, CuttingPlaneParameters
+
+#: Most multiples of the way to the reduced problem's point that a step goes. Between points
+#: that only rounding tells apart the line search would go without bounds.
+LONGEST_STEP = 1000.0
+
+
+class OcasParameters(CuttingPlaneParameters):
+    """Parameters of ocas."""
+
+    tolerance: float = parameter(
+        0.01,
+        "Gap between P at the best point and the reduced problem's dual value, as a share of "
+        "that P, at which its own stopping rule holds; the reduced problem is solved to half of "
+        "it. A run that goes on past it tightens its tolerance tenfold each time.",
+        source="JMLR 10 (2009); the default that of libocas's relative tolerance",
+        gt=0.0,
+        lt=1.0,
+    )
+    beyond: float = parameter(
+        0.1,
+        "Share of the way from the best point to the reduced problem's at which a cut is taken.",
+        source="JMLR 10 (2009), section 3",
+        gt=0.0,
+        le=1.0,
+    )
+
+
+class Ocas(CuttingPlane):
+    """Each reduced problem's solution gives a direction; the best point on it is kept."""
+
+    name = "ocas"
+    summary = "Optimised cutting planes: exact line search from the best point"
+    source = "Franc and Sonnenburg, JMLR 10 (2009), algorithm 3"
+    colour = "#8C2D73"
+    schema = OcasParameters
+    ties = True
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0; the first cut holds all rows."""
+        super().start(problem, seed)
+        m = problem.data.n_samples
+        self._best: FloatArray = np.zeros(problem.data.n_features)
+        self._margins = np.zeros(m)
+        self._room = np.empty(m), np.empty(m)
+        self._tolerance = self.parameters.tolerance
+
+    @property
+    def w(self) -> FloatArray:
+        """The best point found."""
+        return self._best.copy()
+
+    def _tolerance_of_solution(self) -> float:
+        return float(0.5 * self._tolerance * self._primal)
+
+    def _judge(self, loss: float) -> bool:
+        lam = self._problem.lam
+        step = self._reduced.w - self._best
+        slope, curvature = lam * float(self._best @ step), lam * float(step @ step)
+        search: float = line_search(self._margins, self._at, slope, curvature, *self._room)
+        k = min(search, LONGEST_STEP)
+        self._best += k * step
+        loss = move(self._margins, self._at, k, self.parameters.beyond) / len(self._margins)
+        self._primal = 0.5 * lam * float(self._best @ self._best) + loss
+        if self._primal - self._dual <= self._tolerance * self._primal:
+            self._stopped = True
+            self._tolerance *= 0.1
+        return k > 0.0

@@ -1,0 +1,196 @@
+"""The parts of the cutting-plane methods: passes, line search, reduced problem."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
+
+from problems import STORAGES, dataset, dense, dyadic, labels
+from svmbench.kernels.cutting_plane import add_rows, line_search, margins, maximise, move
+from twins import cutting_plane as twin
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_passes_are_exact_on_dyadic_rows(storage):
+    X, y = dyadic(5, 30, 9)
+    data = dataset(X, y, storage)
+    Z = dense(data) * labels(data)[:, None]
+    w = np.random.default_rng(6).integers(-8, 9, size=9) / 8.0
+    s = np.empty(30)
+    loss = margins(data.rows, w, s)
+    assert np.array_equal(s, Z @ w)
+    assert loss == np.sum(np.maximum(0.0, 1.0 - Z @ w))
+    s[:6] = 1.0
+    for ties, chosen in ((True, s <= 1.0), (False, s < 1.0)):
+        cut = np.ones(9)
+        count, nonzeros = add_rows(data.rows, s, ties, cut)
+        assert count == np.sum(chosen)
+        stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
+        assert nonzeros == np.sum(stored[chosen])
+        assert np.array_equal(cut, 1.0 + Z[chosen].sum(axis=0))
+
+
+def test_no_features_leave_nothing_to_add():
+    data = dataset(np.zeros((3, 0)), [1, -1, 1])
+    s = np.full(3, 7.0)
+    assert margins(data.rows, np.zeros(0), s) == 3.0
+    assert s.tolist() == [0.0, 0.0, 0.0]
+    assert add_rows(data.rows, s, True, np.zeros(0)) == (3, 0)
+
+
+def ray(seed, m=40, d=6, lam=0.05, scale=1.0):
+    """A point, a step and the margins at the point and at its end."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(m, d)) * (rng.random((m, d)) < 0.7)
+    w, step = scale * rng.normal(size=d), rng.normal(size=d)
+    return lam, Z, w, step, Z @ w, Z @ (w + step)
+
+
+def searched(lam, w, step, old, new):
+    room = np.empty(len(old)), np.empty(len(old))
+    return line_search(old, new, lam * (w @ step), lam * (step @ step), *room)
+
+
+def along(lam, Z, w, step, k):
+    s = Z @ (w + k * step)
+    return lam / 2.0 * np.sum((w + k * step) ** 2) + np.mean(np.maximum(0.0, 1.0 - s))
+
+
+@pytest.mark.parametrize("scale", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize("seed", range(20))
+def test_line_search_against_a_grid_and_a_library(seed, scale):
+    lam, Z, w, step, old, new = ray(seed, scale=scale)
+    k = searched(lam, w, step, old, new)
+    value = along(lam, Z, w, step, k)
+    grid = np.append(np.linspace(0.0, 3.0 * k + 1.0, 2001), k * np.linspace(0.99, 1.01, 101))
+    assert value <= min(along(lam, Z, w, step, point) for point in grid) + 1e-14
+    found = minimize_scalar(
+        lambda point: along(lam, Z, w, step, point),
+        bounds=(0.0, 3.0 * k + 1.0),
+        method="bounded",
+        options={"xatol": 1e-10},
+    )
+    assert value <= found.fun + 1e-14
+    assert k == pytest.approx(found.x, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_line_search_equals_the_walk_along_sorted_kinks(seed):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 300))
+    # Multiples of 1/8: rows on the kink, kinks that coincide, and margins that do not move.
+    old, new = rng.integers(-16, 17, size=(2, m)) / 8.0
+    w, step = rng.integers(-8, 9, size=(2, 4)) / 8.0
+    lam = 2.0 ** rng.integers(-8, 3)
+    expected = twin.line_search(lam, w, step, old, new)
+    assert searched(lam, w, step, old, new) == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+def test_line_search_ends_on_a_kink_past_all_kinks_or_where_it_began():
+    old, new, room = np.array([0.0]), np.array([1.0]), (np.empty(1), np.empty(1))
+    assert line_search(old, new, 0.0, 0.5, *room) == 1.0  # slope -1 + k/2 up to the kink at 1
+    assert line_search(old, new, -2.0, 0.5, *room) == 4.0  # and -2 + k/2 beyond it
+    assert line_search(old, new, 1.0, 0.5, *room) == 0.0
+    assert line_search(old, new, -2.0, 0.0, *room) == 0.0  # no step at all
+
+
+def test_kinks_in_hostile_orders_are_selected_right():
+    m = 2000
+    for kinks in (np.arange(1.0, m + 1.0), np.arange(m, 0.0, -1.0), np.full(m, 7.0)):
+        new = 1.0 / kinks  # from 0, so that row i reaches 1 at its kink
+        w, step = np.zeros(1), np.full(1, 1e-2)
+        expected = twin.line_search(1.0, w, step, np.zeros(m), new)
+        assert searched(1.0, w, step, np.zeros(m), new) == pytest.approx(expected, rel=1e-12)
+
+
+def test_move_goes_on_and_looks_beyond():
+    old, new = np.array([0.0, 4.0]), np.array([2.0, 0.0])
+    assert move(old, new, 0.25, 0.5) == 0.5
+    assert old.tolist() == [0.5, 3.0]
+    assert new.tolist() == [1.25, 1.5]
+
+
+def enumerated(H, offsets):
+    """The greatest value on the simplex: that of the best stationary point of a face."""
+    n = len(offsets)
+    best = -np.inf
+    for size in range(1, n + 1):
+        for face in combinations(range(n), size):
+            f = list(face)
+            system = np.block([[H[np.ix_(f, f)], np.ones((size, 1))], [np.ones(size), 0.0]])
+            solution = np.linalg.lstsq(system, np.append(offsets[f], 1.0), rcond=None)[0][:size]
+            if np.all(solution >= -1e-12) and abs(solution.sum() - 1.0) < 1e-9:
+                best = max(
+                    best, offsets[f] @ solution - 0.5 * solution @ H[np.ix_(f, f)] @ solution
+                )
+    return best
+
+
+vectors = st.lists(st.lists(st.integers(-8, 8), min_size=2, max_size=2), min_size=1, max_size=3)
+
+
+@given(vectors, st.lists(st.integers(0, 8), min_size=3, max_size=3), st.integers(-4, 4))
+def test_the_reduced_problem_against_all_faces_of_the_simplex(cuts, counts, log_lam):
+    G = np.vstack([np.zeros(2), np.array(cuts) / 8.0])
+    offsets = np.append(0.0, np.array(counts[: len(cuts)]) / 8.0)
+    H = G @ G.T * 2.0**log_lam
+    beta = np.zeros(len(G))
+    beta[0] = 1.0
+    maximise(H, offsets, beta, 1e-12, 100_000)
+    assert np.all(beta >= 0.0)
+    assert beta.sum() == pytest.approx(1.0, abs=1e-12)
+    value = offsets @ beta - 0.5 * beta @ H @ beta
+    assert value == pytest.approx(enumerated(H, offsets), abs=1e-11)
+    grid = np.linspace(0.0, 1.0, 21)
+    for share in grid:  # no point on the way to a corner is better
+        for corner in np.eye(len(G)):
+            other = (1.0 - share) * beta + share * corner
+            assert offsets @ other - 0.5 * other @ H @ other <= value + 1e-11
+
+
+def test_the_solution_keeps_its_tolerance_and_its_limit_of_steps():
+    rng = np.random.default_rng(3)
+    G = rng.normal(size=(30, 12))
+    H, offsets = G @ G.T, rng.random(30)
+    H[0] = H[:, 0] = offsets[0] = 0.0
+    value = {}
+    for tolerance in (1e-2, 1e-8):
+        beta = np.eye(30)[0]
+        maximise(H, offsets, beta, tolerance, 10**6)
+        gradient = offsets - H @ beta
+        assert gradient.max() - gradient @ beta <= tolerance * (1.0 + 1e-6)
+        value[tolerance] = offsets @ beta - 0.5 * beta @ H @ beta
+    assert value[1e-8] - 1e-2 <= value[1e-2] < value[1e-8]
+    # A step leaves two gradients equal, so that rounding soon decides which one is the largest.
+    for most in (0, 1, 5, 11):
+        beta = np.eye(30)[0]
+        assert maximise(H, offsets, beta, 0.0, most) == most
+        expected = twin.maximise(H, offsets, np.eye(30)[0], 0.0, most)
+        np.testing.assert_allclose(beta, expected, rtol=0.0, atol=1e-14)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = dataset(*dyadic(5, 30, 9)).rows
+    s, w = np.zeros(30), np.zeros(9)
+    with pytest.raises(ValueError, match="do not belong together"):
+        margins(rows, np.zeros(8), s)
+    with pytest.raises(ValueError, match="do not belong together"):
+        margins(rows, w, np.zeros(29))
+    with pytest.raises(ValueError, match="do not belong together"):
+        add_rows(rows, np.zeros(29), True, w)
+    with pytest.raises(ValueError, match="do not belong together"):
+        add_rows(rows, s, True, np.zeros(8))
+    for k in range(3):
+        arrays = [s, s.copy(), s.copy()]
+        arrays[k] = np.zeros(29)
+        with pytest.raises(ValueError, match="differ in length"):
+            line_search(np.zeros(30), arrays[0], 0.0, 1.0, arrays[1], arrays[2])
+    with pytest.raises(ValueError, match="differ in length"):
+        move(np.zeros(30), np.zeros(29), 1.0, 0.1)
+    with pytest.raises(ValueError, match="do not belong together"):
+        maximise(np.zeros((3, 3)), np.zeros(3), np.zeros(2), 0.1, 10)
+    with pytest.raises(ValueError, match="not contiguous"):
+        maximise(np.zeros((4, 8))[:, ::2], np.zeros(4), np.zeros(4), 0.1, 10)

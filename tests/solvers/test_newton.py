@@ -1,0 +1,232 @@
+"""newton against its twin, and the optimum that it reaches exactly."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.data.load import load
+from svmbench.errors import DataError
+from svmbench.kernels.newton import product
+from svmbench.problem import Loss, Problem
+from svmbench.reference import certified_optimum
+from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.second_order import newton
+from svmbench.solvers.second_order.ipm import Ipm
+from svmbench.solvers.second_order.newton import Newton, NewtonParameters
+from twins.newton import Newton as Twin
+from twins.optimum import optimum
+
+PROBLEMS = {
+    name: with_loss(problem, "squared-hinge")
+    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+}
+SOLUTIONS = ("cholesky", "cg")
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_solution = pytest.mark.parametrize("solution", SOLUTIONS)
+
+
+def started(problem, **parameters):
+    run = Newton(NewtonParameters(**parameters))
+    run.start(problem, 0)
+    return run
+
+
+def ended(problem, **parameters):
+    run = started(problem, **parameters)
+    iterations = 0
+    while not run.stopped and iterations < 500:
+        run.advance(1)
+        iterations += 1
+    assert run.stopped
+    return run, iterations
+
+
+def hard():
+    """A problem whose full steps overshoot: few rows, far apart, next to no regularisation."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 20)) * 10.0 ** rng.uniform(-1, 1, size=(60, 1))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=60) > 0, 1, -1)
+    return Problem(dataset(X, y, "dense float64"), 1e-6, Loss("squared-hinge"))
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_product_is_exact_on_dyadic_rows(storage):
+    data = dataset(*dyadic(5, 30, 9), storage)
+    X = dense(data)
+    p = np.random.default_rng(6).integers(-8, 9, size=9) / 8.0
+    support = np.array([3, 4, 9, 20, 29])
+    out = np.ones(9)
+    nonzeros = product(data.rows, support, p, out)
+    assert np.array_equal(out, 1.0 + X[support].T @ (X[support] @ p))
+    stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
+    assert nonzeros == 2 * np.sum(stored[support])
+
+
+def test_arrays_that_do_not_belong_together_are_refused():
+    rows = dataset(*dyadic(5, 30, 9)).rows
+    support = np.array([1, 2])
+    with pytest.raises(ValueError, match="do not belong together"):
+        product(rows, support, np.zeros(8), np.zeros(9))
+    with pytest.raises(ValueError, match="do not belong together"):
+        product(rows, support, np.zeros(9), np.zeros(10))
+    for stranger in (-1, 30):
+        with pytest.raises(ValueError, match="not there"):
+            product(rows, np.array([0, stranger]), np.zeros(9), np.zeros(9))
+
+
+@every_solution
+@every_problem
+def test_equals_its_twin(name, solution):
+    problem = PROBLEMS[name]
+    X, y = dense(problem.data), labels(problem.data)
+    run, plain = started(problem, solution=solution), Twin(X, y, problem.lam, solution)
+    for _ in range(20):
+        run.advance(1)
+        plain.iterate()
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-9)
+        assert run.counters.updates == plain.updates
+        if plain.stopped or problem.gap(plain.w, run.alpha) < 1e-13:
+            break  # whether rounding hides the fall of P is not the same for both
+    else:
+        pytest.fail("twenty iterations did not end it")
+    assert run.stopped == plain.stopped or solution == "cg"
+
+
+def test_halved_steps_equal_the_twins():
+    problem = hard()
+    X, y = dense(problem.data), labels(problem.data)
+    run, plain = started(problem), Twin(X, y, problem.lam)
+    while not plain.stopped and len(plain.lengths) < 60:
+        before = plain.w
+        run.advance(1)
+        plain.iterate()
+        scale = max(1.0, np.max(np.abs(plain.w)))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-7 * scale)
+        assert problem.primal(plain.w) <= problem.primal(before)
+    assert min(plain.lengths) < 1.0
+    assert run.stopped
+    assert problem.gap(run.w, run.alpha) <= 1e-9 * problem.primal(run.w)
+
+
+@every_solution
+@every_problem
+def test_ends_at_the_certified_optimum(name, solution):
+    problem = PROBLEMS[name]
+    run, iterations = ended(problem, solution=solution)
+    assert iterations <= 20
+    assert problem.gap(run.w, run.alpha) <= 1e-12 * optimum(problem).upper
+    assert problem.primal(run.w) - run.dual() <= 1e-12 * optimum(problem).upper
+
+
+@every_solution
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_its_end_is_that_of_other_methods(name, solution):
+    problem = PROBLEMS[name]
+    run, _ = ended(problem, solution=solution)
+    interior, descent = Ipm(), Dcd()
+    interior.start(problem, 0)
+    interior.advance(60)
+    descent.start(problem, 0)
+    descent.advance(5000 * problem.data.n_samples)
+    np.testing.assert_allclose(run.w, interior.w, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(run.w, descent.w, rtol=0.0, atol=1e-9)
+    np.testing.assert_allclose(run.alpha, descent.alpha, rtol=0.0, atol=1e-9)
+
+
+@given(dyadic_problems(), st.sampled_from(SOLUTIONS))
+def test_invariants(problem, solution):
+    problem = Problem(problem.data, problem.lam, Loss("squared-hinge"))
+    best = optimum(problem)
+    run = started(problem, solution=solution)
+    last = problem.primal(run.w)
+    for _ in range(12):
+        run.advance(1)
+        now = problem.primal(run.w)
+        assert now <= last * (1.0 + 1e-14)
+        assert run.dual() <= best.upper * (1.0 + 1e-12)
+        last = now
+    assert last <= best.upper * (1.0 + 1e-8) + 1e-14
+
+
+def test_after_the_stop_it_rests_and_counts_its_epochs():
+    run, iterations = ended(PROBLEMS["overlapping"])
+    w, presentations, m = run.w, run.counters.presentations, PROBLEMS["overlapping"].data.n_samples
+    run.advance(4)
+    assert np.array_equal(run.w, w)
+    assert run.counters.presentations == presentations + 4 * m
+    halting = started(PROBLEMS["overlapping"])
+    halting.halts = True
+    halting.advance(100)
+    assert halting.stopped
+    assert halting.counters.presentations == presentations
+    assert iterations < 100
+
+
+def test_auto_takes_the_factor_where_features_are_few():
+    problem = PROBLEMS["sparse"]  # 40 features
+    ends = {}
+    for few in (39, 40):
+        run = started(problem, few_features=few)
+        run.advance(1)
+        ends[few] = run.w
+    for solution, few in (("cg", 39), ("cholesky", 40)):
+        run = started(problem, solution=solution)
+        run.advance(1)
+        assert np.array_equal(run.w, ends[few])
+    assert not np.array_equal(ends[39], ends[40])
+
+
+@every_problem
+def test_both_ways_to_the_system_agree(name, monkeypatch):
+    problem = PROBLEMS[name]
+    ends = []
+    for advantage in (0.0, np.inf):
+        monkeypatch.setattr(newton, "BLAS_ADVANTAGE", advantage)
+        monkeypatch.setattr(newton, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
+        ends.append(ended(problem, solution="cholesky")[0].w)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-10)
+
+
+def test_a_system_that_cannot_be_factored_is_left_to_conjugate_gradients(monkeypatch):
+    def refuse(*arguments, **options):
+        raise newton.LinAlgError
+
+    problem = PROBLEMS["overlapping"]
+    monkeypatch.setattr(newton, "cho_factor", refuse)
+    run, iterations = ended(problem, solution="cholesky")
+    assert problem.gap(run.w, run.alpha) <= 1e-12 * optimum(problem).upper
+    assert iterations > 2  # a full step of theirs is no proof of the optimum
+
+
+@pytest.mark.parametrize("bad", [{"solution": "lu"}, {"few_features": -1}, {"forcing": 1.0}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match="should be"):
+        NewtonParameters(**bad)
+
+
+@every_solution
+@pytest.mark.parametrize("lam", [1e-3, 1e-5])
+def test_reaches_the_certified_optimum_of_adult(lam, solution, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+    try:
+        data = load("adult", offline=True).train
+    except DataError as error:
+        pytest.skip(f"needs the Adult data: {error}")
+    problem = Problem(data, lam, Loss("squared-hinge"))
+    best = certified_optimum(problem, 1e-8, 60.0)
+    run, iterations = ended(problem, solution=solution)
+    assert iterations < 20
+    assert problem.gap(run.w, run.alpha) <= 1e-12 * best.dual
+    assert best.dual * (1.0 - 1e-12) <= problem.primal(run.w) <= best.primal * (1.0 + 1e-12)

@@ -1,0 +1,209 @@
+"""svmperf against its twin, the certified optimum, and its epsilon."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from problems import dense, dyadic_problems, edge_problems, labels, ordinary_problems
+from svmbench.data.load import load
+from svmbench.errors import DataError
+from svmbench.problem import Problem
+from svmbench.reference import certified_optimum
+from svmbench.solvers.cutting_plane.reduced import ReducedProblem
+from svmbench.solvers.cutting_plane.svmperf import Svmperf, SvmperfParameters
+from twins.cutting_plane import Svmperf as Twin
+from twins.optimum import optimum
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+UNITS = ("accuracy", "objective")
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_unit = pytest.mark.parametrize("unit", UNITS)
+
+
+def started(problem, **parameters):
+    run = Svmperf(SvmperfParameters(**parameters))
+    run.start(problem, 0)
+    return run
+
+
+def twin_of(problem, **parameters):
+    return Twin(dense(problem.data), labels(problem.data), problem.lam, **parameters)
+
+
+@pytest.mark.parametrize("keep", [1, 50])
+@every_problem
+def test_equals_its_twin(name, keep):
+    # Solved this tightly a reduced problem has one solution, whatever rounding does on the way.
+    problem = PROBLEMS[name]
+    run = started(problem, epsilon=1e-12, unit="objective", keep=keep)
+    plain = twin_of(problem, epsilon=1e-12, unit="objective", keep=keep)
+    scale = 1.0 + np.max(np.abs(plain.Z)) / problem.lam
+    for iteration in range(14):
+        run.advance(1)
+        plain.iterate()
+        assert run.dual() == pytest.approx(plain.dual, abs=1e-10)
+        np.testing.assert_allclose(run.w, plain.output, rtol=0.0, atol=1e-7 * scale)
+        assert run.counters.updates == plain.updates
+        assert run.counters.presentations == (iteration + 1) * problem.data.n_samples
+        if np.min(np.abs(plain.at - 1.0)) < 1e-9 or plain.primal - plain.dual < 1e-9:
+            break  # rounding decides whether that row is in the next cut
+    assert iteration >= 5 or name not in ordinary_problems()
+
+
+@every_unit
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_equals_its_twin_from_its_defaults_while_the_solutions_are_short(name, unit):
+    run, plain = started(PROBLEMS[name], unit=unit), twin_of(PROBLEMS[name], unit=unit)
+    for _ in range(2):
+        run.advance(1)
+        plain.iterate()
+        np.testing.assert_allclose(run.w, plain.output, rtol=0.0, atol=1e-11)
+        assert run.dual() == pytest.approx(plain.dual, abs=1e-13)
+        assert (run.counters.updates, run.stopped) == (plain.updates, plain.stopped)
+
+
+@every_problem
+def test_ends_at_the_certified_optimum_and_then_rests(name):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    run = started(problem)
+    run.advance(300)
+    assert problem.primal(run.w) - best.lower <= 1e-9 * best.lower + 1e-14
+    assert best.upper - run.dual() <= 1e-9 * best.upper + 1e-14
+    assert run._reduced.cuts < 100
+    before = run.w, run.dual(), run.counters.updates
+    run.advance(5)
+    assert np.array_equal(run.w, before[0])
+    assert (run.dual(), run.counters.updates) == before[1:]
+    assert run.counters.presentations == 305 * problem.data.n_samples
+
+
+@given(dyadic_problems())
+def test_the_bound_rises_and_never_passes_the_optimum(problem):
+    best = optimum(problem)
+    run = started(problem)
+    dual = 0.0
+    for _ in range(25):
+        run.advance(1)
+        assert dual <= run.dual() <= best.upper * (1.0 + 1e-12)
+        assert run._primal == pytest.approx(problem.primal(run.w), abs=1e-11)
+        dual = run.dual()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1e-2, 1e-5])
+@every_unit
+@every_problem
+def test_epsilon_is_what_it_promises(name, unit, epsilon):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    run = started(problem, epsilon=epsilon, unit=unit)
+    assert run.stopped is False
+    run.halts = True
+    run.advance(1000)
+    assert run.stopped
+    assert run.counters.presentations < 1000 * problem.data.n_samples
+    primal = problem.primal(run.w)
+    proved = epsilon * run.dual() if unit == "accuracy" else 1.5 * epsilon
+    assert primal - run.dual() <= proved * (1.0 + 1e-9)
+    assert primal - best.upper <= (epsilon * best.upper if unit == "accuracy" else 1.5 * epsilon)
+    patient = started(problem, epsilon=epsilon, unit=unit)
+    patient.advance(run.counters.presentations // problem.data.n_samples)
+    assert np.array_equal(patient.w, run.w)
+
+
+def test_a_sweep_runs_a_ladder_of_epsilons():
+    run = Svmperf()
+    assert (run.horizon, run.parameters.epsilon) == ("accuracy", None)
+    assert run.horizons((0.5, 0.25, 0.01), 100.0) == (0.9, 0.5, 0.25, 0.04, 0.02, 0.01)
+    run = Svmperf(SvmperfParameters(unit="objective"))
+    assert run.horizons((0.5, 0.25), None) == tuple(2.0**-k for k in range(1, 9))
+
+
+def test_rows_of_margin_one_do_not_belong_to_a_cut():
+    run = started(PROBLEMS["overlapping"])
+    run.advance(1)
+    before = run.counters.updates
+    run._at[:] = 1.0
+    run.advance(1)
+    assert run.counters.updates == before
+
+
+def test_a_run_past_its_stop_goes_on():
+    run = started(PROBLEMS["overlapping"])
+    run.advance(200)
+    assert run.stopped
+    assert run._epsilon < 1e-10
+
+
+def test_a_solution_that_left_the_simplex_returns_to_it():
+    reduced = ReducedProblem(0.5, 2)
+    reduced.add(np.array([1.0, 0.0]), 1.0)
+    reduced.solve(1e-12)
+    reduced._beta[1] = 2.0
+    reduced.solve(1e12)
+    assert reduced._beta[:2].sum() == 1.0
+
+
+def test_a_looser_epsilon_stops_earlier():
+    problem = PROBLEMS["overlapping"]
+    ends = []
+    for epsilon in (0.1, 1e-3, 1e-6):
+        run = started(problem, epsilon=epsilon)
+        run.halts = True
+        run.advance(1000)
+        ends.append(run.counters.presentations)
+    assert ends[0] < ends[1] < ends[2]
+
+
+def test_dropping_cuts_keeps_the_end():
+    problem = PROBLEMS["sparse"]
+    ends = []
+    for keep in (1, 1000):
+        run = started(problem, keep=keep)
+        run.advance(300)
+        ends.append(run)
+    assert ends[0]._reduced.cuts < ends[1]._reduced.cuts
+    np.testing.assert_allclose(ends[0].w, ends[1].w, rtol=0.0, atol=1e-7)
+
+
+def test_what_is_dropped_is_what_had_no_part():
+    rng = np.random.default_rng(8)
+    reduced, cuts = ReducedProblem(0.5, 5), []
+    for _ in range(40):
+        cuts.append((rng.normal(size=5), rng.random()))
+        reduced.add(*cuts[-1])
+        reduced.solve(1e-10)
+    w, dual, slack = reduced.w, reduced.dual, reduced.slack
+    assert slack == pytest.approx(max(0.0, *(offset - g @ w for g, offset in cuts)), abs=1e-14)
+    active = int(np.sum(reduced._beta[1 : reduced.cuts + 1] > 0.0))
+    reduced.drop(1)
+    assert reduced.cuts == active < 40
+    reduced.solve(1e-10)
+    np.testing.assert_allclose(reduced.w, w, rtol=0.0, atol=1e-12)
+    assert reduced.dual == pytest.approx(dual, abs=1e-14)
+    kept = [reduced._vectors[j] for j in range(active)]
+    expected = np.array(kept) @ np.array(kept).T / 0.5
+    np.testing.assert_allclose(reduced._gram[1 : active + 1, 1 : active + 1], expected, rtol=1e-13)
+
+
+@pytest.mark.parametrize("bad", [{"epsilon": 0.0}, {"epsilon": 1.0}, {"keep": 0}, {"unit": "%"}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match="should be"):
+        SvmperfParameters(**bad)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-4])
+def test_reaches_the_certified_optimum_of_adult(lam, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+    try:
+        data = load("adult", offline=True).train
+    except DataError as error:
+        pytest.skip(f"needs the Adult data: {error}")
+    problem = Problem(data, lam)
+    best = certified_optimum(problem, 1e-8, 60.0)
+    run = started(problem, epsilon=1e-3)
+    run.halts = True
+    run.advance(2000)
+    assert run.stopped
+    assert best.dual <= problem.primal(run.w) <= best.primal * (1.0 + 1e-3)
+    assert run.dual() <= best.primal
