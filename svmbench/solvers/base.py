@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import sys
 from abc import ABC, abstractmethod
 from functools import cache
 from importlib import import_module
@@ -184,9 +185,8 @@ class Solver(ABC):
         """What this solver was made from: a hash of its sources, the flags, the compiler."""
         records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
         digest = hashlib.sha256()
-        for ancestor in cls.__mro__:
-            if ancestor is not Solver and issubclass(ancestor, Solver):
-                digest.update(Path(inspect.getfile(ancestor)).read_bytes())
+        for path in cls._source_files():
+            digest.update(path.name.encode() + b"\0" + path.read_bytes())
         for record in records:
             digest.update(record["source_sha256"].encode())
         return {
@@ -194,3 +194,16 @@ class Solver(ABC):
             "flags": sorted({record["flags"] for record in records}),
             "compiler": sorted({record["compiler"] for record in records}),
         }
+
+    @classmethod
+    def _source_files(cls) -> list[Path]:
+        """Python files of the solver, its ancestors and the classes beside them that they use."""
+        ancestors = [c for c in cls.__mro__ if issubclass(c, Solver) and c is not Solver]
+        used = [
+            member
+            for ancestor in ancestors
+            for member in vars(sys.modules[ancestor.__module__]).values()
+            if inspect.isclass(member) and member.__module__.startswith("svmbench.solvers.")
+        ]
+        files = {Path(inspect.getfile(member)) for member in [*ancestors, *used]}
+        return sorted(files - {Path(__file__)})

@@ -5,7 +5,7 @@ import pytest
 
 from problems import STORAGES, dataset, dense, edge_problems, ordinary_problems, with_loss
 from svmbench.problem import LOSSES, Problem
-from svmbench.solvers.second_order import ipm
+from svmbench.solvers.second_order import ipm, normal_equations
 from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged, take_rows
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
@@ -88,8 +88,8 @@ def test_both_ways_to_the_system_agree(loss, monkeypatch):
     problem = with_loss(PROBLEMS["overlapping"], loss)
     ends = []
     for advantage in (0.0, np.inf):
-        monkeypatch.setattr(ipm, "BLAS_ADVANTAGE", advantage)
-        monkeypatch.setattr(ipm, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
+        monkeypatch.setattr(normal_equations, "BLAS_ADVANTAGE", advantage)
+        monkeypatch.setattr(normal_equations, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
         run = Ipm()
         run.start(problem, 0)
         run.advance(6)

@@ -22,7 +22,7 @@ from svmbench.kernels.newton import product
 from svmbench.problem import Loss, Problem
 from svmbench.reference import certified_optimum
 from svmbench.solvers.dual.dcd import Dcd
-from svmbench.solvers.second_order import newton
+from svmbench.solvers.second_order import newton, normal_equations
 from svmbench.solvers.second_order.ipm import Ipm
 from svmbench.solvers.second_order.newton import Newton, NewtonParameters
 from twins.newton import Newton as Twin
@@ -193,8 +193,8 @@ def test_both_ways_to_the_system_agree(name, monkeypatch):
     problem = PROBLEMS[name]
     ends = []
     for advantage in (0.0, np.inf):
-        monkeypatch.setattr(newton, "BLAS_ADVANTAGE", advantage)
-        monkeypatch.setattr(newton, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
+        monkeypatch.setattr(normal_equations, "BLAS_ADVANTAGE", advantage)
+        monkeypatch.setattr(normal_equations, "BLOCK_BYTES", 7 * 8 * problem.data.n_features)
         ends.append(ended(problem, solution="cholesky")[0].w)
     np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-10)
 

@@ -72,3 +72,12 @@ def test_a_name_claimed_twice_is_refused_with_both_places(monkeypatch):
 def test_a_plug_in_may_name_a_solver_of_ours(plug_in):
     # A package that re-exports one of ours claims no name anew.
     assert plug_in("svmbench.solvers.dual.dcd:Dcd")()["dcd"] is Dcd
+
+
+def test_a_build_covers_the_modules_a_solver_shares_with_others():
+    def names(solver):
+        return {path.name for path in registry.find_solver(solver)._source_files()}
+
+    assert names("sgd-s") == {"sgd_s.py", "perceptron.py"}
+    assert names("ipm") == {"ipm.py", "normal_equations.py"}
+    assert names("pegasos") == {"pegasos.py", "output.py"}

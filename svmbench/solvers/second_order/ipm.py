@@ -33,16 +33,11 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.kernels.normal import dense_rows, row_hashes, weighted_gram
+from svmbench.kernels.normal import row_hashes
 from svmbench.kernels.objective import combination
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-
-#: Multiply-adds BLAS does in the time of one that scatters into the triangle.
-BLAS_ADVANTAGE = 8.0
-
-#: Bytes of a block of rows made dense for BLAS.
-BLOCK_BYTES = 1 << 24
+from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Share of the rows that merging equal ones must save to be worth the copy.
 WORTH_MERGING = 0.2
@@ -136,7 +131,7 @@ class Ipm(Solver):
         self._mu, self._tries = 1.0, 0
         self._on_path = problem.loss.name == "hinge"
         self._primal = 1.0
-        self._through_blas = _through_blas(data)
+        self._equations = NormalEquations(data)
         largest = float(data.rows.norms2().max())
         self._droppable = DROPPED * problem.lam / (m * largest) if largest > 0.0 else 0.0
         self._stalled = False
@@ -366,8 +361,13 @@ class Ipm(Solver):
         return total / self._total
 
     def _factor(self, weights: FloatArray) -> Factor | None:
-        """Cholesky factor of the system, its diagonal raised as little as rounding demands."""
-        system = self._gram(weights / self._total)
+        """Cholesky factor of the system, its diagonal raised as little as rounding demands.
+
+        Rows are left out whose part in it is so small that all of them together change the
+        system by less than `DROPPED` lambda: late on, most of them.
+        """
+        weights = weights / self._total
+        system = self._equations.gram(np.where(weights > self._droppable, weights, 0.0))
         diagonal = np.einsum("ii->i", system)
         diagonal += self._problem.lam
         original = diagonal.copy()
@@ -378,27 +378,6 @@ class Ipm(Solver):
             except (LinAlgError, ValueError):
                 continue
         return None
-
-    def _gram(self, weights: FloatArray) -> FloatArray:
-        """Sum of weights_i x_i x_i^T, its upper triangle at least.
-
-        Rows are left out whose part in it is so small that all of them together change the
-        system by less than `DROPPED` lambda: late on, most of them.
-        """
-        d = self._data.n_features
-        system = np.zeros((d, d))
-        weights = np.where(weights > self._droppable, weights, 0.0)
-        if not self._through_blas:
-            weighted_gram(self._data.rows, weights, system)
-            return system
-        kept = np.flatnonzero(weights)
-        block = max(1, BLOCK_BYTES // (8 * max(d, 1)))
-        for begin in range(0, len(kept), block):
-            chosen = kept[begin : begin + block]
-            dense = np.empty((len(chosen), d))
-            dense_rows(self._data.rows, weights, chosen, dense)
-            system += dense.T @ dense
-        return system
 
 
 def centred(excess: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
@@ -448,13 +427,6 @@ def take_rows(data: Dataset, chosen: Array) -> Dataset:
     places = np.repeat(data.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
     values = None if data.values is None else data.values[places]
     return Dataset(data.name, data.n_features, indptr, data.indices[places], values, labels)
-
-
-def _through_blas(data: Dataset) -> bool:
-    if data.indptr is None:
-        return True
-    pairs = float(np.square(np.diff(data.indptr).astype(np.float64)).sum()) / 2.0
-    return pairs * BLAS_ADVANTAGE > data.n_samples * float(data.n_features) ** 2
 
 
 def _outlying(products: FloatArray, target: float) -> FloatArray:

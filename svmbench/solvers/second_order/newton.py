@@ -17,16 +17,10 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[impo
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.newton import product
-from svmbench.kernels.normal import dense_rows, weighted_gram
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
-
-#: Multiply-adds BLAS does in the time of one that scatters into the triangle.
-BLAS_ADVANTAGE = 8.0
-
-#: Bytes of a block of rows made dense for BLAS.
-BLOCK_BYTES = 1 << 24
+from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Fall of P, as a share of it, that rounding hides.
 ROUNDING = 1e-15
@@ -89,8 +83,7 @@ class Newton(Solver):
             if data.indptr is None
             else np.diff(data.indptr)
         )
-        pairs = float(np.square(self._lengths.astype(np.float64)).sum()) / 2.0
-        self._through_blas = pairs * BLAS_ADVANTAGE > data.n_samples * data.n_features**2
+        self._equations = NormalEquations(data)
         self._stopped = False
         self.counters = type(self.counters)()
 
@@ -196,20 +189,10 @@ class Newton(Solver):
 
     def _factor(self, support: Array) -> tuple[Array, bool] | None:
         """Cholesky factor of lam I + 1/m X_s'X_s; None where rounding has made it indefinite."""
-        data = self._problem.data
-        m, d = data.n_samples, data.n_features
+        m = self._problem.data.n_samples
         weights = np.zeros(m)
         weights[support] = 1.0 / m
-        system = np.zeros((d, d))
-        if self._through_blas:
-            block = max(1, BLOCK_BYTES // (8 * max(d, 1)))
-            for begin in range(0, len(support), block):
-                chosen = support[begin : begin + block]
-                dense = np.empty((len(chosen), d))
-                dense_rows(data.rows, weights, chosen, dense)
-                system += dense.T @ dense
-        else:
-            weighted_gram(data.rows, weights, system)
+        system = self._equations.gram(weights)
         np.einsum("ii->i", system)[:] += self._problem.lam
         try:
             return cho_factor(system, lower=False, check_finite=False)  # type: ignore[no-any-return]

@@ -1,0 +1,56 @@
+"""Sums of weighted outer products of rows, by whichever way is cheaper."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.kernels.normal import dense_rows, weighted_gram
+
+#: Multiply-adds BLAS does in the time of one that scatters into the triangle.
+BLAS_ADVANTAGE = 8.0
+
+#: Bytes of a block of rows made dense for BLAS.
+BLOCK_BYTES = 1 << 24
+
+
+class NormalEquations:
+    """Forms sum_i c_i x_i x_i^T of a data set's rows.
+
+    Sparse rows are scattered into the triangle, n_i^2/2 multiply-adds a row; where rows are so
+    full that BLAS on dense blocks does m d^2/2 of them sooner, it does.
+
+    Parameters
+    ----------
+    data : Dataset
+    """
+
+    def __init__(self, data: Dataset) -> None:
+        self._data = data
+        self._through_blas = data.indptr is None
+        if data.indptr is not None:
+            pairs = float(np.square(np.diff(data.indptr).astype(np.float64)).sum())
+            whole = data.n_samples * float(data.n_features) ** 2
+            self._through_blas = pairs * BLAS_ADVANTAGE > 2.0 * whole
+
+    def gram(self, weights: FloatArray) -> FloatArray:
+        """The sum for these weights, shape (d, d): its upper triangle at least.
+
+        Parameters
+        ----------
+        weights : ndarray of float64, shape (m,)
+            Not negative; rows of weight zero cost nothing.
+        """
+        rows, d = self._data.rows, self._data.n_features
+        system = np.zeros((d, d))
+        if not self._through_blas:
+            weighted_gram(rows, weights, system)
+            return system
+        kept = np.flatnonzero(weights)
+        block = max(1, BLOCK_BYTES // (8 * max(d, 1)))
+        for begin in range(0, len(kept), block):
+            chosen = kept[begin : begin + block]
+            dense = np.empty((len(chosen), d))
+            dense_rows(rows, weights, chosen, dense)
+            system += dense.T @ dense
+        return system
