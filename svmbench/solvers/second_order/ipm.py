@@ -21,7 +21,8 @@ kink at once, steps on all variables together are cut short by one row after ano
 is not, since nothing is ever on its way to a bound. Once mu is small beside the objective,
 Mehrotra's predictor and corrector on all variables ends it in a few iterations, because only
 these keep w and w(alpha) together closely enough for the dual value. The smooth losses need
-the second phase alone. On the sets tried a relative gap of 1e-10 took 10 to 150 systems, whatever lambda.
+the second phase alone. On the sets tried a relative gap of 1e-10 took 10 to 150 systems,
+whatever lambda.
 """
 
 from __future__ import annotations
