@@ -1,6 +1,6 @@
 # Objective values: the suite's one definition of P, D and the error count.
 #
-#   P(w)     = lam/2 ||w||^2 + 1/m sum_i loss(y_i w.x_i)
+#   P(w, b)  = lam/2 ||w||^2 + 1/m sum_i loss(y_i (w.x_i + b))     b = 0 where there is no bias
 #   w(alpha) = 1/(lam m) sum_i alpha_i y_i x_i
 #   D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||w(alpha)||^2        D(alpha) <= P* <= P(w)
 #
@@ -43,8 +43,9 @@ cdef int _check(CompactRows rows, const double[::1] w) except -1:
     return 0
 
 
-def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamma=1.0):
-    """Sum of the losses and number of errors at w, in one pass.
+def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamma=1.0,
+                    double bias=0.0):
+    """Sum of the losses and number of errors at (w, bias), in one pass.
 
     Parameters
     ----------
@@ -54,13 +55,15 @@ def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamm
         0 hinge, 1 squared hinge, 2 smoothed hinge.
     gamma : float
         Width of the smoothed hinge's curved piece.
+    bias : float
+        Added to every score.
 
     Returns
     -------
     loss : float
         Sum over the rows, not their mean; nan or inf when w is not finite.
     errors : int
-        Rows with y w.x <= 0: a margin of exactly zero is an error.
+        Rows with y (w.x + bias) <= 0: a margin of exactly zero is an error.
     """
     _check(rows, w)
     cdef Loss loss = make_loss(kind, gamma)
@@ -72,7 +75,7 @@ def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamm
     cdef const double *weights = &w[0] if rows.c.d else &nothing
     with nogil:
         for i in range(rows.c.m):
-            s = rows.c.labels[i] * row_dot(&rows.c, i, weights)
+            s = rows.c.labels[i] * (row_dot(&rows.c, i, weights) + bias)
             add(&total, loss_value(loss, s))
             errors += not s > 0.0
     return value(total), errors
@@ -123,8 +126,27 @@ def conjugate_sum(const double[::1] alpha, int kind, double gamma=1.0):
     return value(total) if feasible else -INFINITY
 
 
+def balance(CompactRows rows, const double[::1] alpha):
+    """Sums of alpha_i over the rows of label +1 and over those of label -1.
+
+    With a free bias a feasible alpha has equal sums.
+    """
+    if alpha.shape[0] != rows.c.m:
+        raise ValueError(f"alpha has {alpha.shape[0]} entries for {rows.c.m} rows")
+    cdef Sum positive, negative
+    cdef Py_ssize_t i
+    positive.total = positive.lost = negative.total = negative.lost = 0.0
+    with nogil:
+        for i in range(rows.c.m):
+            if rows.c.labels[i] > 0:
+                add(&positive, alpha[i])
+            else:
+                add(&negative, alpha[i])
+    return value(positive), value(negative)
+
+
 def gap_sum(CompactRows rows, const double[::1] w, const double[::1] alpha, int kind,
-            double gamma=1.0):
+            double gamma=1.0, double bias=0.0):
     """Sum over the rows of loss(s_i) - q(alpha_i) + alpha_i s_i, each term >= 0.
 
     Parameters
@@ -133,8 +155,8 @@ def gap_sum(CompactRows rows, const double[::1] w, const double[::1] alpha, int 
     w : ndarray of float64, shape (d,)
     alpha : ndarray of float64, shape (m,)
         Inside the box; `conjugate_sum` tells.
-    kind, gamma
-        The loss, as in `loss_and_errors`.
+    kind, gamma, bias
+        As in `loss_and_errors`.
     """
     _check(rows, w)
     if alpha.shape[0] != rows.c.m:
@@ -148,6 +170,6 @@ def gap_sum(CompactRows rows, const double[::1] w, const double[::1] alpha, int 
     cdef const double *weights = &w[0] if rows.c.d else &nothing
     with nogil:
         for i in range(rows.c.m):
-            s = rows.c.labels[i] * row_dot(&rows.c, i, weights)
+            s = rows.c.labels[i] * (row_dot(&rows.c, i, weights) + bias)
             add(&total, gap_term(loss, s, alpha[i]))
     return value(total)

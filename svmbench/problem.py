@@ -1,11 +1,17 @@
 """The optimisation problem: the one definition of P, D and errors.
 
-    P(w) = lam/2 ||w||^2 + 1/m sum_i loss(y_i w.x_i)
+    P(w, b) = lam/2 ||w||^2 + 1/m sum_i loss(y_i (w.x_i + b))
     D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||w(alpha)||^2
     w(alpha) = 1/(lam m) sum_i alpha_i y_i x_i
 
-D(alpha) <= P* <= P(w) for every feasible alpha and every w, so that P(w) - D(alpha)
-certifies both. The losses and their conjugates are defined in kernels/loss.pxd.
+b is 0, or free and not regularised: then alpha must satisfy sum_i alpha_i y_i = 0 besides its
+box. Where w is confined to the ball ||w||_1 <= z, with Pi the projection on it,
+
+    D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||u||^2 + lam/2 ||u - Pi(u)||^2,   u = w(alpha).
+
+D(alpha) <= P* <= P(w, b) for every feasible alpha, w and b, so that P - D certifies both. The
+losses and their conjugates are defined in kernels/loss.pxd, the projection in
+kernels/projection.pyx.
 """
 
 from __future__ import annotations
@@ -18,8 +24,17 @@ import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels import objective
+from svmbench.kernels.projection import project_l1
 
 LOSSES = ("hinge", "squared-hinge", "smoothed-hinge")
+BIASES = ("none", "free")
+CONSTRAINTS = ("none", "l1")
+
+#: Share by which a w may leave its ball: the rounding of one kept in single precision.
+OUTSIDE = 1e-5
+
+#: Difference of the two classes' sums of alpha, as a share of them, that is rounding.
+UNBALANCED = 1e-12
 
 
 @dataclass(frozen=True)
@@ -63,18 +78,19 @@ class Evaluation:
     Parameters
     ----------
     primal : float
-        P(w); inf where it overflows, nan for a w that is not a number.
+        P(w, b); inf where it overflows or w lies outside its ball, nan for a w that is not a
+        number.
     errors : int
-        Rows with y w.x <= 0.
+        Rows with y (w.x + b) <= 0.
     """
 
     primal: float
     errors: int
 
 
-def count_errors(data: Dataset, w: Array) -> int:
-    """Rows of ``data`` with y w.x <= 0; a score of exactly zero decides nothing, so it errs."""
-    _, errors = objective.loss_and_errors(data.rows, _double(w), HINGE.code)
+def count_errors(data: Dataset, w: Array, bias: float = 0.0) -> int:
+    """Rows with y (w.x + bias) <= 0; a score of exactly zero decides nothing, so it errs."""
+    _, errors = objective.loss_and_errors(data.rows, _double(w), HINGE.code, bias=bias)
     return int(errors)
 
 
@@ -85,7 +101,7 @@ def relative_gap(primal: float, dual: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A data set with a regularisation constant and a loss; no bias, no constraint.
+    """A data set with a regularisation constant, a loss, and what else w and b must satisfy.
 
     Parameters
     ----------
@@ -94,67 +110,147 @@ class Problem:
     lam : float
         lambda, positive.
     loss : Loss
+    bias : {'none', 'free'}
+        Whether b is 0 or free and unregularised. Free, it needs rows of both classes: with one
+        class alone P* = 0, whatever the rows are.
+    l1_radius : float
+        Radius z of the ball ||w||_1 <= z; inf for no such constraint.
 
     Raises
     ------
     ValueError
-        When there is no row or lambda is not positive.
+        When there is no row, a constant is not positive, or a free bias has one class only.
     """
 
     data: Dataset
     lam: float
     loss: Loss = HINGE
+    bias: str = "none"
+    l1_radius: float = math.inf
 
     def __post_init__(self) -> None:
         if self.data.n_samples == 0:
             raise ValueError("a problem needs at least one row")
         if not 0.0 < self.lam < math.inf:
             raise ValueError(f"lambda must be positive and finite, not {self.lam}")
+        if not self.l1_radius > 0.0:
+            raise ValueError(f"the l1 ball's radius must be positive, not {self.l1_radius}")
+        if self.bias not in BIASES:
+            raise ValueError(f"unknown bias {self.bias!r}; known: {', '.join(BIASES)}")
+        if self.bias == "free" and (self.data.labels == self.data.labels[0]).all():
+            raise ValueError(
+                f"{self.data.name} has one class only: with a free bias there is nothing to train"
+            )
 
-    def evaluate(self, w: Array) -> Evaluation:
-        """P(w) and the training errors, in one pass over the rows."""
-        weights = _double(w)
+    @property
+    def constraint(self) -> str:
+        """The constraint's name, one of `CONSTRAINTS`."""
+        return "none" if self.l1_radius == math.inf else "l1"
+
+    def admits(self, w: Array) -> bool:
+        """Whether w satisfies the constraint, up to the rounding of single precision."""
+        return self._size(w) <= (1.0 + OUTSIDE) * self.l1_radius
+
+    def evaluate(self, w: Array, bias: float = 0.0) -> Evaluation:
+        """P(w, b) and the training errors, in one pass over the rows.
+
+        A w that rounding has put outside its ball counts as the nearest multiple inside.
+        """
+        weights, size = _double(w), self._size(w)
+        if size > self.l1_radius and self.admits(w):
+            weights = weights * (self.l1_radius / size)
         loss, errors = objective.loss_and_errors(
-            self.data.rows, weights, self.loss.code, self.loss.gamma
+            self.data.rows, weights, self.loss.code, self.loss.gamma, bias
         )
         primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
-        return Evaluation(primal, int(errors))
+        return Evaluation(primal if self.admits(w) else primal + math.inf, int(errors))
 
-    def primal(self, w: Array) -> float:
-        """P(w)."""
-        return self.evaluate(w).primal
+    def primal(self, w: Array, bias: float = 0.0) -> float:
+        """P(w, b)."""
+        return self.evaluate(w, bias).primal
 
     def weights(self, alpha: FloatArray) -> FloatArray:
-        """w(alpha), shape (d,)."""
-        scale = self.lam * self.data.n_samples
-        return np.asarray(objective.combination(self.data.rows, alpha)) / scale
+        """w(alpha), shape (d,); with a constraint, its nearest point inside."""
+        return self.project(self._combination(alpha))
+
+    def project(self, w: FloatArray) -> FloatArray:
+        """The point nearest to w that satisfies the constraint; a new array."""
+        nearest = np.array(w, dtype=np.float64)
+        if self.l1_radius < math.inf:
+            project_l1(nearest, self.l1_radius)
+        return nearest
+
+    def repaired(self, alpha: FloatArray) -> FloatArray:
+        """A feasible alpha near the given one, shape (m,).
+
+        Clipped to its box and, with a free bias, the entries of the class that has the larger
+        sum scaled down until the sums agree.
+        """
+        upper = math.inf if self.loss.name == "squared-hinge" else 1.0
+        feasible: FloatArray = np.clip(alpha, 0.0, upper)
+        if self.bias == "none":
+            return feasible
+        positive, negative = objective.balance(self.data.rows, feasible)
+        smaller = min(positive, negative)
+        for label, total in ((1, positive), (-1, negative)):
+            if total > smaller:
+                feasible[self.data.labels == label] *= smaller / total
+        return feasible
 
     def dual(self, alpha: FloatArray) -> float:
-        """D(alpha), from alpha alone; -inf when alpha leaves its box.
+        """D(alpha), from alpha alone; -inf when alpha is not feasible.
 
         w(alpha) is computed anew: a w kept in step with alpha drifts away from it.
         """
+        if not self._feasible(alpha):
+            return -math.inf
         total: float = objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma)
-        if total == -math.inf:
-            return total
-        w = self.weights(alpha)
-        return total / self.data.n_samples - 0.5 * self.lam * _squared_norm(w)
+        u = self._combination(alpha)
+        regular = _squared_norm(u)
+        if self.l1_radius < math.inf:
+            regular -= _squared_norm(u - self.project(u))
+        return total / self.data.n_samples - 0.5 * self.lam * regular
 
-    def gap(self, w: Array, alpha: FloatArray) -> float:
-        """P(w) - D(alpha) as a sum of non-negative terms; inf when alpha leaves its box.
+    def gap(self, w: Array, alpha: FloatArray, bias: float = 0.0) -> float:
+        """P(w, b) - D(alpha) as a sum of non-negative terms; inf when either is not feasible.
 
-            lam/2 ||w - w(alpha)||^2 + 1/m sum_i (loss(s_i) - q(alpha_i) + alpha_i s_i)
+            lam/2 ||w - Pi(u)||^2 + lam (w - Pi(u)).(Pi(u) - u)
+                + 1/m sum_i (loss(s_i) - q(alpha_i) + alpha_i s_i),   u = w(alpha)
 
         Subtracting P and D loses all digits below about 1e-16 P; this form does not.
         """
-        if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
+        if not (self._feasible(alpha) and self.admits(w)):
             return math.inf
-        weights = _double(w)
-        apart = _squared_norm(weights - self.weights(alpha))
+        weights, u = _double(w), self._combination(alpha)
+        nearest = self.project(u)
+        apart = weights - nearest
         terms: float = objective.gap_sum(
-            self.data.rows, weights, alpha, self.loss.code, self.loss.gamma
+            self.data.rows, weights, alpha, self.loss.code, self.loss.gamma, bias
         )
-        return 0.5 * self.lam * apart + terms / self.data.n_samples
+        regular = 0.5 * _squared_norm(apart)
+        if self.l1_radius < math.inf:
+            regular += float(apart @ (nearest - u))
+        return self.lam * regular + terms / self.data.n_samples
+
+    def _combination(self, alpha: FloatArray) -> FloatArray:
+        """1/(lam m) sum_i alpha_i y_i x_i, shape (d,)."""
+        scale = self.lam * self.data.n_samples
+        return np.asarray(objective.combination(self.data.rows, alpha)) / scale
+
+    def _feasible(self, alpha: FloatArray) -> bool:
+        if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
+            return False
+        if self.bias == "none":
+            return True
+        positive, negative = objective.balance(self.data.rows, alpha)
+        return bool(abs(positive - negative) <= UNBALANCED * (positive + negative))
+
+    def _size(self, w: Array) -> float:
+        """||w||_1 where it is bounded, else 0; nan for a w that is not a number."""
+        if self.l1_radius == math.inf:
+            return 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            return float(np.sum(np.abs(w), dtype=np.float64))
 
     def facts(self) -> dict[str, Any]:
         """What tells this problem from others, for identities and records."""
@@ -163,6 +259,8 @@ class Problem:
             "lambda": self.lam,
             "loss": self.loss.name,
             "gamma": self.loss.gamma if self.loss.name == "smoothed-hinge" else None,
+            "bias": self.bias,
+            "l1_radius": self.l1_radius if self.l1_radius < math.inf else None,
         }
 
 

@@ -297,6 +297,12 @@ class LossSpec(_Model):
         return Loss(self.name) if self.gamma is None else Loss(self.name, self.gamma)
 
 
+class Constraint(_Model):
+    """What w is confined to."""
+
+    l1: Positive = Field(description="Radius z of the ball ||w||_1 <= z.")
+
+
 class SolverSpec(_Model):
     """A solver with its parameters: one row of every table."""
 
@@ -434,6 +440,14 @@ class Sweep(_Model):
     loss: Annotated[
         LossSpec, BeforeValidator(_as_named, json_schema_input_type=LossName | LossSpec)
     ] = Field(default=LossSpec(), description="Loss of the margin.")
+    bias: Literal["none", "free"] = Field(
+        default="none",
+        description="none, or free: an unregularised b is added to every score. For a "
+        "regularised one, append a constant feature to the data.",
+    )
+    constraint: Constraint | None = Field(
+        default=None, description="What w is confined to, as {l1: RADIUS}; nothing unless set."
+    )
     lambdas: Weights | None = Field(
         default=None,
         alias="lambda",
@@ -497,15 +511,20 @@ class Sweep(_Model):
         if self.lambdas is None and self.C is None:
             _refuse("missing key 'lambda'; add it, or 'C'")
         for i, spec in enumerate(self.solvers):
-            losses = find_solver(spec.name).losses
-            if self.loss.name not in losses:
-                _refuse(
-                    f"{spec.name} cannot train the loss {self.loss.name}, only "
-                    f"{', '.join(losses)}; drop the solver or change the loss",
-                    "solvers",
-                    i,
-                    "name",
-                )
+            solver = find_solver(spec.name)
+            for what, asked, offered in (
+                ("loss", self.loss.name, solver.losses),
+                ("bias", self.bias, solver.biases),
+                ("constraint", "none" if self.constraint is None else "l1", solver.constraints),
+            ):
+                if asked not in offered:
+                    _refuse(
+                        f"{spec.name} cannot train the {what} {asked}, only "
+                        f"{', '.join(offered)}; drop the solver or change the {what}",
+                        "solvers",
+                        i,
+                        "name",
+                    )
         return self
 
     def lambdas_for(self, m: int) -> tuple[float, ...]:
@@ -529,6 +548,7 @@ _MODELS: dict[tuple[str, ...], type[BaseModel]] = {
     ("datasets", ""): DatasetSpec,
     **{("datasets", "", "transforms", "", *place): model for place, model in STEP_MODELS.items()},
     ("loss",): LossSpec,
+    ("constraint",): Constraint,
     ("lambda",): Grid,
     ("lambda", "logspace"): Logspace,
     ("C",): Grid,

@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import environment, pinned
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
@@ -106,7 +107,7 @@ def prepare(
         reporter.stage(f"data {dataset.label}")
         loaded = load(dataset.source, offline=options.offline, stand_in=options.stand_in)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
-            problem = Problem(loaded.train, lam, sweep.loss.loss)
+            problem = _problem(sweep, loaded.train, lam)
             reference = None
             if certify:
                 what = f"reference {dataset.label}, λ = {lam:g}"
@@ -123,6 +124,14 @@ def prepare(
                 Instance(problem, loaded.test, loaded.train_path, loaded.test_path, reference)
             )
     return instances
+
+
+def _problem(sweep: Sweep, data: Dataset, lam: float) -> Problem:
+    radius = math.inf if sweep.constraint is None else sweep.constraint.l1
+    try:
+        return Problem(data, lam, sweep.loss.loss, sweep.bias, radius)
+    except ValueError as error:
+        raise DataError(f"data set {data.name}: {error}") from error
 
 
 def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
@@ -367,6 +376,8 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "test": str(instance.test_path) if instance.test_path else None,
         "lambda": problem.lam,
         "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
+        "bias": problem.bias,
+        "l1_radius": problem.facts()["l1_radius"],
         "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -64,6 +64,15 @@ class Clock:
             self.wall += time.perf_counter_ns() - wall
             self.cpu += time.process_time_ns() - cpu
             self.switches += getrusage(RUSAGE_SELF).ru_nivcsw - switches
+
+
+class Certificate(NamedTuple):
+    """What a solver shows at one moment: weights and bias, their value, its lower bound."""
+
+    w: FloatArray
+    bias: float
+    training: Evaluation
+    dual: float | None
 
 
 class Measurement:
@@ -120,7 +129,7 @@ class Measurement:
         with self.clock.running():
             self.solver.start(self.problem, seed)
         setup = {"setup_wall": self.clock.wall / 1e9, "conversion_wall": conversion.wall / 1e9}
-        point = self._evaluate(*self._certify())
+        point = self._evaluate(self._certify())
         trace.append(point | setup)
         state = self._verdict(point)
         for target in checkpoints(self.problem.data.n_samples):
@@ -131,7 +140,7 @@ class Measurement:
             certificate = self._advance(int(min(target, self._most, self._horizon)))
             if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
                 continue  # what it shows on the way is not what it was run for
-            point = self._evaluate(*(certificate or self._certify()))
+            point = self._evaluate(certificate or self._certify())
             trace.append(point)
             state = self._verdict(point)
         assert state is not None  # checkpoints never end
@@ -140,21 +149,24 @@ class Measurement:
     def _presentations(self, epochs: float | None) -> float:
         return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
 
-    def _advance(self, target: int) -> tuple[FloatArray, Evaluation, float | None] | None:
+    def _advance(self, target: int) -> Certificate | None:
         """Train up to ``target`` presentations, and find the own gap if the run stops by it."""
         steps = target - self.solver.counters.presentations
         with self.clock.running():
             self.solver.advance(steps if self.solver.step == "presentation" else 1)
             return None if self.stop["gap"] is None else self._certify()
 
-    def _certify(self) -> tuple[FloatArray, Evaluation, float | None]:
-        w = self.solver.w
-        return w, self.problem.evaluate(w), self.solver.dual()
+    def _certify(self) -> Certificate:
+        w, bias = self.solver.w, self.solver.bias
+        return Certificate(w, bias, self.problem.evaluate(w, bias), self.solver.dual())
 
-    def _evaluate(self, w: FloatArray, training: Evaluation, dual: float | None) -> dict[str, Any]:
+    def _evaluate(self, shown: Certificate) -> dict[str, Any]:
+        w, bias, training, dual = shown
+        if not self.problem.admits(w) and np.isfinite(w).all():
+            self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
         counters = self.solver.counters
         primal = training.primal if np.isfinite(w).all() else math.nan
-        m = self.problem.data.n_samples
+        m, test = self.problem.data.n_samples, self.test
         return {
             "kind": "point",
             "presentations": counters.presentations,
@@ -168,12 +180,16 @@ class Measurement:
             "dual": dual,
             "gap": None if dual is None else relative_gap(primal, dual),
             "train_error": training.errors / m,
-            "test_error": count_errors(self.test, w) / self.test.n_samples if self.test else None,
+            "test_error": count_errors(self.test, w, bias) / self.test.n_samples
+            if self.test
+            else None,
             "stopped": self.solver.stopped,
         }
 
     def _verdict(self, point: dict[str, Any]) -> str | None:
         """The state the run ends in at this point, if it does."""
+        if self.reason:
+            return "failed"
         if not math.isfinite(point["primal"]):
             return "diverged"
         if self._overclaims(point["dual"]):
@@ -240,7 +256,8 @@ def _measurement(job: dict[str, Any]) -> Measurement:
     test = _open(job["test"]) if job["test"] else None
     for rows in filter(None, (data, test)):
         rows.touch()
-    problem = Problem(data, job["lambda"], Loss(**job["loss"]))
+    radius = math.inf if job["l1_radius"] is None else job["l1_radius"]
+    problem = Problem(data, job["lambda"], Loss(**job["loss"]), job["bias"], radius)
     bounds = job["reference_dual"], job["reference_primal"]
     return Measurement(solver, problem, test, job["stop"], *bounds)
 

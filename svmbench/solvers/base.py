@@ -71,6 +71,16 @@ class Solver(ABC):
         Paper and section, or program, that defines it.
     losses : tuple of str
         Losses it can train, names as in `svmbench.problem.LOSSES`.
+    biases : tuple of str
+        Biases it can train, names as in `svmbench.problem.BIASES`.
+    constraints : tuple of str
+        Constraints on w it can keep to, names as in `svmbench.problem.CONSTRAINTS`.
+    mathematics : str
+        Problem, update and output in a few lines of plain text.
+    reconstructed : tuple of str
+        Details that no source states and that are our reading; a sentence each.
+    unstated : tuple of str
+        What the sources leave open and a parameter or a choice of ours settles; a sentence each.
     step : {'presentation', 'iteration'}
         What the method's own text calls a step: one row, or one pass and more.
     horizon : {'none', 'steps', 'accuracy'}
@@ -93,6 +103,11 @@ class Solver(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    biases: ClassVar[tuple[str, ...]] = ("none",)
+    constraints: ClassVar[tuple[str, ...]] = ("none",)
+    mathematics: ClassVar[str] = ""
+    reconstructed: ClassVar[tuple[str, ...]] = ()
+    unstated: ClassVar[tuple[str, ...]] = ()
     step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
     horizon: Literal["none", "steps", "accuracy"] = "none"
     horizon_parameter: ClassVar[str] = ""
@@ -146,7 +161,8 @@ class Solver(ABC):
         Parameters
         ----------
         problem : Problem
-            Its loss is one of ``losses``.
+            Its loss is one of ``losses``, its bias of ``biases``, its constraint of
+            ``constraints``.
         seed : int
             From 0 to 2**64 - 1; with the same build, the same seed gives the same bits.
         """
@@ -163,6 +179,11 @@ class Solver(ABC):
     @abstractmethod
     def w(self) -> FloatArray:
         """The current weights, shape (d,), float64; a new array."""
+
+    @property
+    def bias(self) -> float:
+        """The current bias b; 0 where the problem has none."""
+        return 0.0
 
     def dual(self) -> float | None:
         """A lower bound D on P* the solver can show, or None.
