@@ -180,9 +180,7 @@ class Measurement:
             "dual": dual,
             "gap": None if dual is None else relative_gap(primal, dual),
             "train_error": training.errors / m,
-            "test_error": count_errors(self.test, w, bias) / self.test.n_samples
-            if self.test
-            else None,
+            "test_error": count_errors(test, w, bias) / test.n_samples if test else None,
             "stopped": self.solver.stopped,
         }
 
