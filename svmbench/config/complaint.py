@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
 
 from pydantic_core import ErrorDetails
 
@@ -12,11 +13,21 @@ from svmbench.config.sweep import keys_at
 from svmbench.errors import ConfigError, nearest
 
 
-def complaint(document: Document, errors: list[ErrorDetails]) -> ConfigError:
-    """One line for many errors: that of the first, and how many more there are."""
+def complaint(
+    document: Document, errors: list[ErrorDetails], keys: Callable[[Loc], list[str]] = keys_at
+) -> ConfigError:
+    """One line for many errors: that of the first, and how many more there are.
+
+    Parameters
+    ----------
+    document : Document
+    errors : list of ErrorDetails
+    keys : callable
+        The keys that the mapping at a location may have.
+    """
     unknown = {error["loc"] for error in errors if error["type"] == "extra_forbidden"}
     # A key that is missing because it was misspelt is one error, not two.
-    meant = {(*loc[:-1], _near_key(loc)) for loc in unknown}
+    meant = {(*loc[:-1], _near_key(loc, keys)) for loc in unknown}
     left = [
         error
         for error in errors
@@ -27,16 +38,16 @@ def complaint(document: Document, errors: list[ErrorDetails]) -> ConfigError:
     left.sort(key=lambda error: (error["type"] == "missing", document.mark(error["loc"]).index))
     loc = document.shown(left[0]["loc"])
     more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
-    what = " ".join(_explain(left[0], loc).split())
+    what = " ".join(_explain(left[0], loc, keys).split())
     return ConfigError(f"{document.path}:{colon(document.mark(loc))}: {what}{more}")
 
 
-def _explain(error: ErrorDetails, place: Loc) -> str:
+def _explain(error: ErrorDetails, place: Loc, keys: Callable[[Loc], list[str]]) -> str:
     """What is wrong and what to do; ``place`` is the part of its location the file shows."""
     kind, loc, value = error["type"], error["loc"], error["input"]
     name = _dotted(place)
     if kind == "extra_forbidden":
-        return f"unknown key {loc[-1]!r}; {nearest(str(loc[-1]), keys_at(loc[:-1]))}"
+        return f"unknown key {loc[-1]!r}; {nearest(str(loc[-1]), keys(loc[:-1]))}"
     if kind == "missing":
         return f"missing key {loc[-1]!r}; add it"
     if kind == "too_short":
@@ -94,8 +105,8 @@ def _advice(error: ErrorDetails) -> str:
     return ""
 
 
-def _near_key(loc: Loc) -> str | None:
-    near = difflib.get_close_matches(str(loc[-1]), keys_at(loc[:-1]), n=1)
+def _near_key(loc: Loc, keys: Callable[[Loc], list[str]]) -> str | None:
+    near = difflib.get_close_matches(str(loc[-1]), keys(loc[:-1]), n=1)
     return near[0] if near else None
 
 

@@ -465,6 +465,11 @@ class Sweep(_Model):
     reference: Reference = Field(
         default=Reference(), validate_default=True, description="Certified optimum of each problem."
     )
+    regret: Flag = Field(
+        default=False,
+        description="Whether to find, after each run of a solver that takes one row a step, its "
+        "regret against the best weights for the rows it drew.",
+    )
     tables: Annotated[tuple[Table, ...], AfterValidator(_distinct)] = Field(
         default=("time", "epochs", "objective"), description="Tables of the report."
     )

@@ -1,0 +1,1 @@
+"""The papers: their tables and figures as sweeps, published numbers and claims, from YAML."""

@@ -1,0 +1,392 @@
+"""What a paper's file says: sweeps, the shapes of tables and figures, published numbers, claims.
+
+``configs/papers/KEY/paper.yaml`` names the paper; each other file of that folder is one table or
+figure of it, an `Item`. Nothing else lists them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+import yaml
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    model_validator,
+)
+
+from svmbench.bundled import bundled
+from svmbench.config.complaint import complaint
+from svmbench.config.document import Loader, Loc, parse_document
+from svmbench.config.files import dump_sweep
+from svmbench.config.refusal import refuse
+from svmbench.config.sweep import Sweep, keys_at
+from svmbench.errors import ConfigError, nearest
+
+Kind = TypeVar("Kind", bound=BaseModel)
+Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+
+#: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
+AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
+
+#: Measures that are taken at an accuracy; the others are those of the end of a run.
+TO_ACCURACY = ("seconds", "epochs")
+
+#: Measures of the end of a run, with what they are in words (unit in brackets).
+AT_END = {
+    "train_seconds": "training time [s]",
+    "train_epochs": "epochs run",
+    "seconds_a_pass": "time a pass [s]",
+    "seconds_with_evaluation": "time with the cost evaluated at every step [s]",
+    "primal": "P",
+    "J": "J = P/λ",
+    "sum_objective": "m P",
+    "accuracy": "(P − P*)/P*",
+    "suboptimality": "P − P*",
+    "gap": "own gap P/D − 1",
+    "test_error": "test error",
+    "test_accuracy": "test accuracy",
+    "train_error": "training error",
+}
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Measure(_Model):
+    """One number of a row: what, and at which accuracy for time and epochs."""
+
+    what: str
+    at: float | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _written(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return {"what": value}
+        if isinstance(value, dict) and len(value) == 1 and "what" not in value:
+            ((what, at),) = value.items()
+            return {"what": what, "at": at}
+        return value
+
+    @model_validator(mode="after")
+    def _known(self) -> Measure:
+        if self.what in TO_ACCURACY:
+            if self.at is None:
+                refuse(f"{self.what} to which accuracy? write {{{self.what}: 1e-2}}")
+        elif self.what not in AT_END:
+            refuse(f"unknown measure {self.what!r}; {nearest(self.what, [*TO_ACCURACY, *AT_END])}")
+        elif self.at is not None:
+            refuse(f"{self.what} is one of the end of a run; leave the accuracy out")
+        return self
+
+    @property
+    def words(self) -> str:
+        """What it is, with its unit."""
+        if self.at is None:
+            return AT_END[self.what]
+        return f"{'time [s]' if self.what == 'seconds' else 'epochs'} to {self.at:g}"
+
+    @property
+    def column(self) -> str:
+        """The measure as the name of a CSV column."""
+        return self.what if self.at is None else f"{self.what}_to_{self.at!r}"
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple | None) else [value]
+
+
+Several = Annotated[tuple[str | float, ...], BeforeValidator(_as_list)]
+
+
+class Place(_Model):
+    """Some rows: those whose columns have one of the values given."""
+
+    sweep: Several | None = None
+    dataset: Several | None = None
+    lambda_: Several | None = Field(default=None, alias="lambda")
+    C: Several | None = None
+    solver: Several | None = Field(default=None, description="Labels.")
+
+    @property
+    def given(self) -> dict[str, tuple[str | float, ...]]:
+        """The columns that are restricted, by name."""
+        values = self.model_dump(by_alias=True)
+        return {name: tuple(value) for name, value in values.items() if value is not None}
+
+
+class TableShape(_Model):
+    """The paper's layout of a table."""
+
+    title: str = Field(default="", description="Below the item's own; what is special to it.")
+    of: Place = Field(default=Place(), description="Rows of the runs it is about; all unless set.")
+    rows: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
+        min_length=1, description="What tells its rows apart."
+    )
+    columns: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
+        default=(), description="What tells its columns apart, besides the measures."
+    )
+    measures: tuple[Measure, ...] = Field(min_length=1)
+    against: str | None = Field(
+        default=None,
+        description="Label of the solver to which each is also shown as a ratio, on both sides.",
+    )
+
+
+class FigureShape(_Model):
+    """One figure."""
+
+    title: str = ""
+    of: Place = Place()
+    kind: Literal["curve", "across", "lines", "regret"] = Field(
+        default="curve",
+        description="curve: along the runs. across: one point a row of the results. lines: the "
+        "separating line of two-dimensional data. regret: against its bound.",
+    )
+    x: str = Field(
+        default="seconds",
+        description="curve: seconds, epochs, presentations. across: lambda, C, m, or a measure.",
+    )
+    y: str = Field(
+        default="suboptimality",
+        description="curve: primal, suboptimality, accuracy, test_error, train_error, gap. "
+        "across: a measure.",
+    )
+    at: float | None = Field(default=None, description="Accuracy of a measure that needs one.")
+    panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
+    log_x: bool = True
+    log_y: bool = True
+
+
+class PublishedValue(_Model):
+    """One published number, by the row it belongs to."""
+
+    sweep: str | None = None
+    dataset: str | None = None
+    lambda_: float | None = Field(default=None, alias="lambda")
+    C: float | None = None
+    solver: str | None = Field(default=None, description="Label; or a program that is not run.")
+    measure: Measure
+    value: float | str = Field(description="A number; or text such as '> 18,000'.")
+
+
+class Published(_Model):
+    """What the source prints."""
+
+    source: str = Field(description="Publication and place in it.")
+    mark: Literal["seed", "read"] = Field(
+        description="seed: in the text of the paper the suite is built from; read: in the named "
+        "publication or its released code."
+    )
+    values: tuple[PublishedValue, ...] = ()
+    ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
+    not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
+
+
+class Claim(_Model):
+    """A sentence of the paper, and how it is held against the runs."""
+
+    text: str = Field(description="What the paper says, in our words.")
+    where: Place = Place()
+    kind: Literal["faster", "order", "reaches", "fails", "ratio", "untestable"] = Field(
+        description="faster: solver over another, by a factor. order: solvers by a measure. "
+        "reaches, fails: an accuracy or a value. ratio: of two measures, with the published one."
+    )
+    solver: str | None = Field(default=None, description="Label; the one that is faster.")
+    over: str | None = Field(default=None, description="Label; the slower, the denominator.")
+    solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
+    measure: Measure | None = None
+    by: float = Field(default=1.0, gt=0.0, description="faster: by at least this factor.")
+    at_most: float | None = Field(default=None, description="reaches: the measure's bound.")
+    at_least: float | None = Field(default=None, description="reaches: the measure's bound.")
+    published: float | None = Field(default=None, description="ratio: the published one.")
+    within: float = Field(
+        default=2.0, gt=1.0, description="ratio: factor from the published one that still holds."
+    )
+    tie: float = Field(
+        default=1.0,
+        ge=1.0,
+        description="order: neighbours out of order by up to this factor are a tie.",
+    )
+    why: str | None = Field(default=None, description="untestable: why.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Claim:
+        needed = {
+            "faster": ("solver", "over", "measure"),
+            "order": ("solvers", "measure"),
+            "reaches": ("solvers", "measure"),
+            "fails": ("solver", "measure"),
+            "ratio": ("solver", "over", "measure", "published"),
+            "untestable": ("why",),
+        }[self.kind]
+        for key in needed:
+            if not getattr(self, key):
+                refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
+        bounded = (self.at_most, self.at_least) != (None, None)
+        if self.kind == "reaches" and self.measure and self.measure.at is None and not bounded:
+            refuse("reaches which value? add 'at_most' or 'at_least'", "measure")
+        return self
+
+
+class SweepSource(_Model):
+    """The runs of another item of the same paper."""
+
+    same_as: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$", description="ITEM/SWEEP.")
+
+
+def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
+    if isinstance(value, dict) and "same_as" in value:
+        return SweepSource.model_validate(value)
+    if isinstance(value, dict):
+        # Its name is that of its folder of results, which only who runs it knows.
+        value = {"version": 1, "name": "sweep", **value}
+    return Sweep.model_validate(value, context=info.context)
+
+
+class Item(_Model):
+    """One table, figure or passage of a paper."""
+
+    version: Literal[1]
+    number: str = Field(description="What the paper calls it: Table 3, Figure 8, Section 4.")
+    order: float = Field(description="Its place among the paper's items.")
+    title: str
+    question: str = Field(description="What it is to show, in a sentence or two.")
+    sweeps: dict[Name, Annotated[SweepSource | Sweep, PlainValidator(_as_sweep)]] = Field(
+        default={}, description="Runs it needs."
+    )
+    full: dict[Name, dict[str, Any]] = Field(
+        default={}, description="Keys of these sweeps that differ at full published size."
+    )
+    tables: tuple[TableShape, ...] = ()
+    figures: tuple[FigureShape, ...] = ()
+    published: tuple[Published, ...] = ()
+    claims: tuple[Claim, ...] = ()
+    notes: tuple[str, ...] = Field(
+        default=(), description="Footnotes: what is reconstructed, what differs from the paper."
+    )
+
+    def sweep_at(self, key: str, full: bool) -> Sweep:
+        """The sweep of that key, at its quick or its full published size."""
+        sweep = self.sweeps[key]
+        assert isinstance(sweep, Sweep)
+        changes = self.full.get(key)
+        if not full or not changes:
+            return sweep
+        plain = _plain(sweep)
+        for name, value in changes.items():
+            both = isinstance(value, dict) and isinstance(plain.get(name), dict)
+            plain[name] = {**plain[name], **value} if both else value
+        return Sweep.model_validate(plain)
+
+
+class Paper(_Model):
+    """A publication, and the items of it that are reproduced."""
+
+    version: Literal[1]
+    order: float = Field(description="Its place among the papers.")
+    title: str
+    authors: str
+    published_in: str
+    url: str
+    about: str = Field(description="What it shows, in a paragraph.")
+    key: str = Field(default="", description="Name of its folder; set when it is read.")
+    items: dict[str, Item] = Field(default={}, description="By file name; set when it is read.")
+
+
+def papers(folder: Path | None = None) -> dict[str, Paper]:
+    """All papers by key, in their order; each with its items in theirs.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Instead of the configurations that come with svmbench.
+
+    Raises
+    ------
+    ConfigError
+        ``path:line:column: what; what to do``.
+    """
+    root = bundled("configs") / "papers" if folder is None else folder
+    found = [read_paper(path.parent) for path in sorted(root.glob("*/paper.yaml"))]
+    return {paper.key: paper for paper in sorted(found, key=lambda paper: paper.order)}
+
+
+def read_paper(folder: Path) -> Paper:
+    """The paper of a folder.
+
+    Raises
+    ------
+    ConfigError
+        ``path:line:column: what; what to do``.
+    """
+    items = {
+        path.stem: _read(path, Item)
+        for path in sorted(folder.glob("*.yaml"))
+        if path.name != "paper.yaml"
+    }
+    ordered = dict(sorted(items.items(), key=lambda entry: entry[1].order))
+    for name, item in ordered.items():
+        _check_sources(folder / f"{name}.yaml", item, ordered)
+    paper = _read(folder / "paper.yaml", Paper)
+    return paper.model_copy(update={"key": folder.name, "items": ordered})
+
+
+def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
+    for key, sweep in item.sweeps.items():
+        if isinstance(sweep, SweepSource):
+            other, _, name = sweep.same_as.partition("/")
+            if other not in items or not isinstance(items[other].sweeps.get(name), Sweep):
+                raise ConfigError(
+                    f"{path}: sweep {key!r} is the same as {sweep.same_as!r}, which is no sweep of "
+                    "this paper; write ITEM/SWEEP"
+                )
+    for key in item.full:
+        if not isinstance(item.sweeps.get(key), Sweep):
+            raise ConfigError(f"{path}: 'full' names {key!r}, which is no sweep of it; drop it")
+
+
+def _read(path: Path, kind: type[Kind]) -> Kind:
+    document = parse_document(path)
+    try:
+        return kind.model_validate(document.value, context={"folder": path.parent})
+    except ValidationError as error:
+        raise complaint(document, error.errors(include_url=False), _keys_at) from None
+
+
+def _keys_at(loc: Loc) -> list[str]:
+    """Keys of the mapping at ``loc``; below a sweep's name, those of a sweep."""
+    if loc[:1] == ("sweeps",) and len(loc) > 1:
+        return keys_at(loc[2:])
+    model = _MODELS.get(tuple("" if isinstance(part, int) else part for part in loc))
+    if model is None:
+        return []
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+_MODELS: dict[tuple[str | int, ...], type[BaseModel]] = {
+    (): Item,
+    ("tables", ""): TableShape,
+    ("tables", "", "of"): Place,
+    ("figures", ""): FigureShape,
+    ("figures", "", "of"): Place,
+    ("published", ""): Published,
+    ("published", "", "values", ""): PublishedValue,
+    ("claims", ""): Claim,
+    ("claims", "", "where"): Place,
+}
+
+
+def _plain(sweep: Sweep) -> dict[str, Any]:
+    """The mapping a sweep was made from, defaults written out."""
+    plain: dict[str, Any] = yaml.load(dump_sweep(sweep), Loader=Loader)
+    return plain
