@@ -1,9 +1,12 @@
 # svmbench: `make tables` and `make test` do all the set-up they need in .venv.
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
-# SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`).
+# SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`)
+# and PAPERS (for both `make tables`: KEY or KEY/ITEM, all unless set).
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
+BUDGET ?= 30m
+PAPERS ?=
 export SVMBENCH_NATIVE ?= 1
 
 VENV := .venv
@@ -12,16 +15,16 @@ SVMBENCH := $(BIN)/svmbench
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
 .DEFAULT_GOAL := help
-.PHONY: help tables run smoke test lint format dist clean
+.PHONY: help tables tables-full run smoke test lint format dist clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-tables: $(VENV)/.installed ## Run the Adult sweep (or the tiny sets, without data) and write its tables and plots
-	@$(SVMBENCH) run configs/adult.yaml || { \
-	    code=$$?; [ $$code -eq 3 ] || exit $$code; \
-	    echo "make tables: Adult cannot be had here; the sets that come with svmbench instead" >&2; \
-	    $(SVMBENCH) run configs/smoke.yaml; }
+tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
+	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)
+
+tables-full: $(VENV)/.installed ## The same at full published size: hours, and it can be interrupted
+	$(SVMBENCH) papers --full $(PAPERS)
 
 run: $(VENV)/.installed ## Run the sweep CONFIG=... and write its tables and plots
 	$(SVMBENCH) run $(CONFIG)

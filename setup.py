@@ -110,7 +110,7 @@ setup(
         "svmbench": ["py.typed"],
         "svmbench.report": ["templates/*"],
         "svmbench.kernels": ["*.pxd"],
-        "svmbench.configs": ["*.yaml"],
+        "svmbench.configs": ["*.yaml", "papers/*/*.yaml"],
         "svmbench.datasets": ["*.yaml"],
         "svmbench.datasets.tiny": ["*.libsvm"],
     },

@@ -1,9 +1,10 @@
 # SGD on the primal hinge SVM whose steps decay as a power of t: svmsgd, svmasgd and norma.
 #
-#   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i w.x_i)
-#   update    t = 0, 1, ...; the next row i, its margin s at w;
+#   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i (w.x_i + b)), b = 0 or free
+#   update    t = 0, 1, ...; the next row i, its margin s at w and b;
 #                 eta = eta0 / (1 + decay t)^(quarters/4)
 #                 w <- (1 - eta lam) w + [s < rho, or s = rho where ties count] eta y_i x_i
+#                 b <- b + [the same] bias_rate eta y_i
 #                 svmsgd    decay = lam eta0, quarters = 4, ties count
 #                 svmasgd   decay = lam eta0, quarters = 3, ties count
 #                 norma     decay = 1,        quarters = 2
@@ -35,17 +36,17 @@ cdef inline double decayed(double z, int quarters) noexcept nogil:
 
 def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::1] order,
             ScaledState state, double lam, double eta0, double decay, int quarters,
-            double rho, bint ties, int64_t target):
+            double rho, bint ties, int64_t target, double bias_rate=0.0):
     """Take steps of one row until the order ends or the presentations reach ``target``.
 
     Parameters
     ----------
     rows : CompactRows
     v : ndarray of float32 or float64, shape (d,)
-        Updated in place, as are ``u`` and ``state``; w = state.scale * v.
+        Updated in place, as are ``u`` and ``state``; w = state.scale * v, b = state.bias.
     u : ndarray like v, shape (d,) or (0,)
-        The iterate each step starts from is added to the sum state.tau * v + u; with shape
-        (0,) there is no sum, and state.tau means nothing.
+        The iterate each step starts from is added to the sums state.tau * v + u and
+        state.bias_sum; with shape (0,) there is no sum, and these two mean nothing.
     order : ndarray of int32
         Rows to present, from state.position on.
     state : ScaledState
@@ -61,18 +62,23 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
         Whether a margin of exactly rho is an error.
     target : int
         Number of presentations at which to return.
+    bias_rate : float
+        Step of b as a share of that of w; 0 leaves b as it is.
     """
     cdef int64_t t = state.presentations
     cdef int64_t updates = state.updates
     cdef int64_t nonzeros = state.nonzeros
     cdef double scale = state.scale
     cdef double tau = state.tau
+    cdef double bias = state.bias
+    cdef double bias_sum = state.bias_sum
     cdef Py_ssize_t position = state.position
     cdef bint averaging = u.shape[0] > 0
+    cdef bint free = bias_rate != 0
     cdef weight_t nothing = 0
     cdef weight_t *weights = &v[0] if v.shape[0] else &nothing
     cdef weight_t *rest = &u[0] if averaging else NULL
-    cdef double s, eta, step
+    cdef double y, s, eta, step
     cdef Py_ssize_t i
     if v.shape[0] != rows.c.d or (averaging and u.shape[0] != rows.c.d):
         raise ValueError("v, u and rows do not belong together")
@@ -84,7 +90,11 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
             position += 1
             eta = eta0 / decayed(1.0 + decay * t, quarters)
             t += 1
-            s = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
+            y = rows.c.labels[i]
+            s = y * scale * row_dot(&rows.c, i, weights)
+            if free:          # an addition of nothing costs a twentieth of a short row's step
+                s += y * bias
+                bias_sum += bias
             nonzeros += row_nonzeros(&rows.c, i)
             tau += scale
             scale *= 1.0 - eta * lam
@@ -93,9 +103,11 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
                 scale = 1.0
                 tau = 0.0
             if s < rho or (ties and s == rho):
-                step = eta / scale * rows.c.labels[i]
+                step = eta / scale * y
                 row_axpy(&rows.c, i, <weight_t> step, weights)
                 nonzeros += row_nonzeros(&rows.c, i)
+                if free:
+                    bias += bias_rate * eta * y
                 updates += 1
                 if averaging:
                     row_axpy(&rows.c, i, <weight_t> (-tau * step), rest)
@@ -105,11 +117,14 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
     state.nonzeros = nonzeros
     state.scale = scale
     state.tau = tau
+    state.bias = bias
+    state.bias_sum = bias_sum
     state.position = position
 
 
-def mean_loss(CompactRows rows, weight_t[::1] v, double scale, const int32_t[::1] order):
-    """Mean hinge loss of the rows of ``order`` at w = scale * v; nan where w is.
+def mean_loss(CompactRows rows, weight_t[::1] v, double scale, const int32_t[::1] order,
+              double bias=0.0):
+    """Mean hinge loss of the rows of ``order`` at w = scale * v and b; nan where w is.
 
     Parameters
     ----------
@@ -118,17 +133,18 @@ def mean_loss(CompactRows rows, weight_t[::1] v, double scale, const int32_t[::1
     scale : float
     order : ndarray of int32
         At least one row.
+    bias : float
     """
     cdef Loss loss = make_loss(HINGE, 1.0)
     cdef weight_t nothing = 0
     cdef weight_t *weights = &v[0] if v.shape[0] else &nothing
     cdef double total = 0
+    cdef double score
     cdef Py_ssize_t k
     if v.shape[0] != rows.c.d or order.shape[0] == 0:
         raise ValueError("v, order and rows do not belong together")
     with nogil:
         for k in range(order.shape[0]):
-            total += loss_value(
-                loss, rows.c.labels[order[k]] * scale * row_dot(&rows.c, order[k], weights)
-            )
+            score = scale * row_dot(&rows.c, order[k], weights) + bias
+            total += loss_value(loss, rows.c.labels[order[k]] * score)
     return total / order.shape[0]

@@ -17,8 +17,57 @@ from libc.math cimport fabs
 import numpy as np
 
 from .provenance cimport build_record
+from .rows cimport weight_t
 
 __build__ = build_record()
+
+
+cdef double l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
+                         double *sizes) noexcept nogil:
+    cdef double total = 0.0, tau, size, kept_total
+    cdef Py_ssize_t i, kept, active = d
+    for i in range(d):
+        sizes[i] = fabs(y[i])
+        total += sizes[i]
+    if total <= radius:
+        return 0.0
+    while True:
+        tau = (total - radius) / active
+        kept, kept_total = 0, 0.0
+        for i in range(active):          # without a branch that depends on the entry
+            size = sizes[i]
+            sizes[kept] = size
+            kept += size > tau
+            kept_total += size if size > tau else 0.0
+        # The mean of what is left exceeds tau, so rounding alone could drop all.
+        if kept == active or kept == 0:
+            return tau
+        active, total = kept, kept_total
+
+
+cdef double weighted_l1_threshold(const double *y, const double *h, Py_ssize_t d, double radius,
+                                  double *sizes, double *spans) noexcept nogil:
+    cdef double total = 0.0, span = 0.0, tau, size, each, kept_total, kept_span
+    cdef Py_ssize_t i, kept, active = d
+    for i in range(d):
+        sizes[i] = fabs(y[i])
+        spans[i] = 1.0 / h[i]
+        total += sizes[i]
+        span += spans[i]
+    if total <= radius:
+        return 0.0
+    while True:
+        tau = (total - radius) / span
+        kept, kept_total, kept_span = 0, 0.0, 0.0
+        for i in range(active):
+            size, each = sizes[i], spans[i]
+            sizes[kept], spans[kept] = size, each
+            kept += size > tau * each
+            kept_total += size if size > tau * each else 0.0
+            kept_span += each if size > tau * each else 0.0
+        if kept == active or kept == 0:
+            return tau
+        active, total, span = kept, kept_total, kept_span
 
 
 def project_l1(double[::1] y, double radius, const double[::1] weights=None):
@@ -45,44 +94,19 @@ def project_l1(double[::1] y, double radius, const double[::1] weights=None):
     """
     if not radius > 0.0:
         raise ValueError(f"the radius must be positive, not {radius}")
-    cdef Py_ssize_t d = y.shape[0]
-    cdef bint weighted = weights is not None
-    if weighted and weights.shape[0] != d:
+    cdef Py_ssize_t i, d = y.shape[0]
+    if weights is not None and weights.shape[0] != d:
         raise ValueError(f"{weights.shape[0]} weights for {d} entries")
-    # Size and 1/h of the entries still above the threshold, moved to the front.
-    cdef double[::1] sizes = np.abs(y)
-    cdef double[::1] spans = np.reciprocal(weights) if weighted else np.empty(0)
-    cdef double total = 0.0, span = 0.0, tau = 0.0, size, each
-    cdef Py_ssize_t i, active = d, kept
-    with nogil:
+    if d == 0:
+        return 0.0
+    cdef double[::1] sizes = np.empty(d)
+    cdef double[::1] spans = np.empty(d if weights is not None else 0)
+    cdef double tau
+    if weights is None:
+        tau = l1_threshold(&y[0], d, radius, &sizes[0])
+    else:
+        tau = weighted_l1_threshold(&y[0], &weights[0], d, radius, &sizes[0], &spans[0])
+    if tau > 0.0:
         for i in range(d):
-            total += sizes[i]
-        if total <= radius:
-            tau = 0.0
-            active = 0
-        while active:
-            total = span = 0.0
-            for i in range(active):
-                total += sizes[i]
-                span += spans[i] if weighted else 1.0
-            tau = (total - radius) / span
-            kept = 0
-            for i in range(active):
-                size, each = sizes[i], (spans[i] if weighted else 1.0)
-                if size > tau * each:
-                    sizes[kept] = size
-                    if weighted:
-                        spans[kept] = each
-                    kept += 1
-            # The mean of what is left exceeds tau, so rounding alone could drop all.
-            if kept == active or kept == 0:
-                break
-            active = kept
-        if tau > 0.0:
-            for i in range(d):
-                size = fabs(y[i]) - (tau / weights[i] if weighted else tau)
-                if size <= 0.0:
-                    y[i] = 0.0
-                else:
-                    y[i] = size if y[i] > 0.0 else -size
+            y[i] = soft(y[i], tau if weights is None else tau / weights[i])
     return tau

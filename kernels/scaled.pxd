@@ -20,7 +20,7 @@ cdef class ScaledState(Counters):
     """Counters, and the scalars of w = scale v and of the sum of iterates, tau v + u."""
 
     cdef public int64_t steps
-    cdef public double scale, norm2, tau
+    cdef public double scale, norm2, tau, bias, bias_sum
     cdef public Py_ssize_t position
 
 

@@ -18,6 +18,8 @@ cdef class ScaledState(Counters):
         ||w||^2, kept by recurrence where a projection needs it.
     tau : float
         Factor of v in the sum.
+    bias, bias_sum : float
+        The bias b, 0 where there is none, and the sum of its iterates.
     position : int
         Entries of the order of rows that have been presented.
     """

@@ -88,10 +88,36 @@ def separable(rng: random.Random, sizes: tuple[int, ...]) -> Iterator[list[Row]]
         yield rows
 
 
+def plane(
+    centre: tuple[float, float], gap: float
+) -> Callable[[random.Random, tuple[int, ...]], Iterator[list[Row]]]:
+    """Two clouds of equal size in the plane, about ``centre`` and its mirror image in (1, 0).
+
+    Points nearer than ``gap`` to the line half-way between the centres, or beyond it, are
+    drawn again: a positive gap separates the classes by twice that much.
+    """
+    norm = math.sqrt(centre[0] * centre[0] + centre[1] * centre[1])
+
+    def make(rng: random.Random, sizes: tuple[int, ...]) -> Iterator[list[Row]]:
+        for size in sizes:
+            rows: list[Row] = []
+            while len(rows) < size:
+                label = 1 if len(rows) % 2 == 0 else -1
+                offset = [c + 0.8 * normal(rng) for c in centre]
+                if (offset[0] * centre[0] + offset[1] * centre[1]) / norm >= gap:
+                    x = (1.0 + label * offset[0], label * offset[1])
+                    rows.append((label, [(j + 1, f"{v:.3f}") for j, v in enumerate(x)]))
+            yield rows
+
+    return make
+
+
 SETS: dict[str, tuple[int, tuple[int, ...], Callable[..., Iterator[list[Row]]]]] = {
     "tiny-sparse": (1, (400, 200), sparse),
     "tiny-dense": (2, (300, 150), dense),
     "tiny-separable": (3, (200,), separable),
+    "plane-separable": (4, (200,), plane((1.2, 1.6), 0.3)),
+    "plane-overlapping": (5, (200,), plane((0.6, 0.8), -math.inf)),
 }
 """Seed, rows of train and test file, and generator of each set."""
 

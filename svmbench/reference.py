@@ -1,18 +1,17 @@
 """Certified optima: for each problem a lower bound on P* that every run is held against.
 
 The method that finds one is of no consequence; the certificate is recomputed from
-(w, alpha) by `Problem`, also when it comes from the disk.
+(w, b, alpha) by `Problem`, also when it comes from the disk.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,10 +20,17 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import replacing
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.dual.dcd import Dcd
-from svmbench.solvers.second_order.ipm import Ipm
+from svmbench.search import (
+    Pair,
+    balanced_descent,
+    descent,
+    descent_inside,
+    dual_gradient,
+    interior,
+    working_sets,
+)
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Features up to which normal equations are formed.
 FEW_FEATURES = 2000
@@ -46,9 +52,14 @@ class Reference:
     alpha : ndarray of float64, shape (m,)
         Feasible.
     primal, dual : float
-        P(w) and D(alpha): P* lies between them.
+        P(w, b) and D(alpha): P* lies between them.
     seconds : float
         What finding it took, on the machine and at the time that found it.
+    bias : float
+        b; 0 where the problem has none.
+    sought : float
+        Time limit of the longest search that ended short of its gap: another as long would find
+        no better one. 0 where there was none.
     """
 
     w: FloatArray
@@ -56,6 +67,8 @@ class Reference:
     primal: float
     dual: float
     seconds: float
+    bias: float = 0.0
+    sought: float = 0.0
 
     @property
     def gap(self) -> float:
@@ -86,65 +99,64 @@ def certified_optimum(
     -----
     Shrinking dual coordinate descent comes first, being the quicker where it converges at all;
     where it has not by `HEAD_START` seconds and the features are few, the interior-point method
-    takes over, and if that ends short of the gap the descent goes on.
+    takes over, and if that ends short of the gap the descent goes on. With an l1 ball the
+    interior-point method comes first, on those of many features that have weights. The bounds
+    that are returned are valid in any case, were it those of w = 0 and alpha = 0.
     """
     path = _path(problem)
     cached = _read(path, problem)
-    if cached is not None and cached.gap <= gap:
+    if cached is not None and (cached.gap <= gap or cached.sought >= time_limit):
         return cached
-    found = _search(problem, gap, time_limit, progress)
-    if cached is not None and cached.gap <= found.gap:
-        return cached
-    _write(path, found)
-    return found
+    best = _search(problem, gap, time_limit, progress)
+    if cached is not None and cached.gap <= best.gap:
+        best = cached
+    if best.gap > gap:
+        best = replace(best, sought=max(time_limit, best.sought))
+    _write(path, best)
+    return best
 
 
 def _search(
     problem: Problem, gap: float, time_limit: float, progress: Callable[[float], None]
 ) -> Reference:
     begun = time.monotonic()
-    data = problem.data
-    best = Reference(np.zeros(data.n_features), np.zeros(data.n_samples), math.inf, -math.inf, 0.0)
-    descent, interior = _descent(problem), _interior(problem)
-    few = data.n_features <= FEW_FEATURES
-    turns = [(descent, min(HEAD_START, time_limit) if few else time_limit)]
-    if few:
-        turns += [(interior, INTERIOR_SHARE * time_limit), (descent, time_limit)]
-    for pairs, until in turns:
-        while best.gap > gap and time.monotonic() - begun < until:
+    w, alpha = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
+    best = Reference(w, alpha, problem.primal(w), problem.dual(alpha), 0.0)
+    for pairs, share in _turns(problem, time_limit):
+        while best.gap > gap and time.monotonic() - begun < share * time_limit:
             pair = next(pairs, None)
             if pair is None:
                 break
-            best = _better(best, problem, *pair, time.monotonic() - begun)
+            best = _better(best, problem, pair, time.monotonic() - begun)
             progress(best.gap)
     return best
 
 
-def _better(
-    best: Reference, problem: Problem, w: FloatArray, alpha: FloatArray, seconds: float
-) -> Reference:
+def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], float]]:
+    """What to try in turn, and by which share of the time limit each turn ends."""
+    few = problem.data.n_features <= FEW_FEATURES
+    head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
+    if problem.constraint == "l1":
+        last = (dual_gradient(problem), 1.0)
+        if few:
+            return [(interior(problem), INTERIOR_SHARE), last]
+        inside, sets = descent_inside(problem), working_sets(problem, FEW_FEATURES)
+        return [(inside, head_start), (sets, INTERIOR_SHARE), (inside, 1.0), last]
+    down = descent(problem) if problem.bias == "none" else balanced_descent(problem)
+    if few:
+        return [(down, head_start), (interior(problem), INTERIOR_SHARE), (down, 1.0)]
+    return [(down, 1.0)]
+
+
+def _better(best: Reference, problem: Problem, pair: Pair, seconds: float) -> Reference:
     """The best w and the best alpha of all that were shown; each may come from another pair."""
-    primal, dual = problem.primal(w), problem.dual(alpha)
-    w, primal = (w, primal) if primal < best.primal else (best.w, best.primal)
-    alpha, dual = (alpha, dual) if dual > best.dual else (best.alpha, best.dual)
-    return Reference(w, alpha, primal, dual, seconds)
-
-
-def _descent(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
-    solver = Dcd()
-    solver.start(problem, seed=0)
-    while True:
-        solver.advance(max(problem.data.n_samples, solver.counters.presentations // 8))
-        alpha = solver.alpha
-        yield problem.weights(alpha), alpha
-
-
-def _interior(problem: Problem) -> Iterator[tuple[FloatArray, FloatArray]]:
-    solver = Ipm()
-    solver.start(problem, seed=0)
-    while not solver.stopped:
-        solver.advance(1)
-        yield solver.w, solver.alpha
+    w, bias, alpha = pair
+    primal, dual = problem.primal(w, bias), problem.dual(alpha)
+    if not primal < best.primal:
+        w, bias, primal = best.w, best.bias, best.primal
+    if not dual > best.dual:
+        alpha, dual = best.alpha, best.dual
+    return Reference(w, alpha, primal, dual, seconds, bias)
 
 
 def _path(problem: Problem) -> Path:
@@ -157,11 +169,13 @@ def _read(path: Path, problem: Problem) -> Reference | None:
         with np.load(path, allow_pickle=False) as stored:
             if int(stored["schema_version"]) != SCHEMA_VERSION:
                 return None
-            w, alpha, seconds = stored["w"], stored["alpha"], float(stored["seconds"])
-        primal, dual = problem.primal(w), problem.dual(alpha)
+            w, alpha = stored["w"], stored["alpha"]
+            bias, seconds = float(stored["bias"]), float(stored["seconds"])
+            sought = float(stored["sought"]) if "sought" in stored else 0.0
+        primal, dual = problem.primal(w, bias), problem.dual(alpha)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None  # absent or damaged: the certificate is simply made again
-    return Reference(w, alpha, primal, dual, seconds)
+    return Reference(w, alpha, primal, dual, seconds, bias, sought)
 
 
 def _write(path: Path, found: Reference) -> None:
@@ -170,6 +184,8 @@ def _write(path: Path, found: Reference) -> None:
             file,
             schema_version=SCHEMA_VERSION,
             w=found.w,
+            bias=found.bias,
             alpha=found.alpha,
             seconds=found.seconds,
+            sought=found.sought,
         )

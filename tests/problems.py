@@ -7,6 +7,7 @@ cannot flip.
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -117,6 +118,7 @@ def edge_problems():
         "zero-rows": (holes, y),
         "only-zero-rows": (np.zeros((4, 3)), [1, -1, 1, 1]),
         "one-class": (X, np.ones(24)),
+        "one-against-many": (X, np.where(np.arange(24) == 0, 1, -1)),
         "duplicate-rows": (np.repeat(X[:4], 6, axis=0), np.repeat([1, -1, -1, 1], 6)),
         "contradicting-rows": (np.repeat(X[:12], 2, axis=0), np.tile([1, -1], 12)),
         "more-features-than-rows": (wide, wide_y),
@@ -129,10 +131,20 @@ def edge_problems():
     }
 
 
-@cache
 def with_loss(problem, name, gamma=0.5):
     """The same problem with another loss."""
-    return Problem(problem.data, problem.lam, Loss(name, gamma))
+    return with_class(problem, name, gamma=gamma)
+
+
+@cache
+def with_class(problem, loss="hinge", bias="none", l1_radius=math.inf, gamma=0.5):
+    """The same rows and lambda with another loss, bias and ball."""
+    return Problem(problem.data, problem.lam, Loss(loss, gamma), bias, l1_radius)
+
+
+def has_both_classes(problem):
+    """Whether the problem exists with a free bias."""
+    return len(set(problem.data.labels.tolist())) == 2
 
 
 dyadic_numbers = st.integers(-32, 32).map(lambda k: k / 16.0)

@@ -130,6 +130,12 @@ def test_what_may_be_left_out(load):
     assert (sweep.reference.gap, sweep.reference.time_limit) == (1e-5, 300.0)
     assert sweep.tables == ("time", "epochs", "objective")
     assert sweep.plots == ("log-primal", "log-suboptimality")
+    assert sweep.regret is False
+
+
+def test_regret_is_asked_for_by_a_flag(load, refusal):
+    assert load(VALID + "regret: true\n").regret is True
+    assert "regret" in refusal(VALID + "regret: log\n")
 
 
 def test_a_sweep_cannot_be_changed(load):
@@ -265,7 +271,7 @@ def test_a_file_here_goes_before_a_bundled_one(tmp_path, monkeypatch):
     assert load_sweep(Path("smoke.yaml")).name == "trial"
 
 
-@pytest.mark.parametrize("path", sorted(bundled("configs").rglob("*.yaml")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", sorted(bundled("configs").glob("*.yaml")), ids=lambda p: p.stem)
 def test_bundled_configurations_are_valid_and_named_like_their_files(path):
     assert load_sweep(path).name == path.stem
 
@@ -882,6 +888,7 @@ plain_sweeps = st.builds(
         },
     ),
     repeats=st.integers(1, 100),
+    regret=st.booleans(),
     tables=st.lists(st.sampled_from(["time", "epochs", "objective"]), unique=True),
     reference=st.fixed_dictionaries({}, optional={"gap": st.just(1e-15), "time_limit": positive}),
 )

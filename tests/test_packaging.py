@@ -73,6 +73,7 @@ def test_the_source_distribution_is_complete(sdist):
         "kernels/rows.pxd",
         "kernels/dcd.pyx",
         "configs/smoke.yaml",
+        "configs/papers/sgd-qn/paper.yaml",
         "datasets/adult.yaml",
         "tests/test_packaging.py",
     } <= names
@@ -84,6 +85,7 @@ def test_the_wheel_holds_configurations_data_and_kernels(wheel):
     assert {
         "svmbench/py.typed",
         "svmbench/configs/smoke.yaml",
+        *(f"svmbench/{path.relative_to(ROOT)}" for path in ROOT.glob("configs/papers/*/*.yaml")),
         "svmbench/datasets/adult.yaml",
         "svmbench/datasets/tiny/tiny-sparse.libsvm",
         "svmbench/kernels/rows.pxd",
@@ -122,3 +124,5 @@ def test_an_installed_wheel_runs_a_bundled_configuration_elsewhere(wheel, tmp_pa
     assert "sgd-s" in table
     listed = call(*run, "smoke", "--dry-run", cwd=tmp_path, **environment)
     assert "tiny-dense" in listed
+    listed = call(*run[:-1], "papers", "--list", cwd=tmp_path, **environment)
+    assert "sgd-qn/table-5" in listed

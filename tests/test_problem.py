@@ -14,18 +14,39 @@ from problems import (
     dyadic,
     dyadic_problems,
     edge_problems,
+    has_both_classes,
     labels,
     losses,
     ordinary_problems,
+    with_class,
     with_loss,
 )
-from svmbench.problem import HINGE, LOSSES, Loss, Problem, count_errors, relative_gap
+from svmbench.problem import (
+    BIASES,
+    CONSTRAINTS,
+    HINGE,
+    LOSSES,
+    Loss,
+    Problem,
+    count_errors,
+    relative_gap,
+)
 from twins import objective as twin
-from twins.optimum import optimum
+from twins.optimum import optimum, variant
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_problem_of_its_class = pytest.mark.parametrize(
+    ("name", "bias", "constraint"),
+    [
+        (name, bias, constraint)
+        for name, problem in PROBLEMS.items()
+        for bias in BIASES
+        for constraint in CONSTRAINTS
+        if bias == "none" or has_both_classes(problem)
+    ],
+)
 
 
 def points(problem, seed):
@@ -81,16 +102,122 @@ def test_weak_duality(problem, loss, data):
 
 
 @every_loss
-@every_problem
-def test_the_optimum_closes_the_gap(name, loss):
-    problem = with_loss(PROBLEMS[name], loss)
+@every_problem_of_its_class
+def test_the_optimum_closes_the_gap(name, bias, constraint, loss):
+    problem = variant(PROBLEMS[name], loss, bias, constraint)
     best = optimum(problem)
-    gap = problem.gap(best.w, best.alpha)
-    assert 0.0 <= gap <= 1e-12
-    assert problem.primal(best.w) - problem.dual(best.alpha) == pytest.approx(gap, abs=1e-14)
+    gap = problem.gap(best.w, best.alpha, best.bias)
+    # With a ball one term is a product that rounding can turn below zero.
+    assert (0.0 if constraint == "none" else -1e-14) <= gap <= 1e-12
+    P, D = problem.primal(best.w, best.bias), problem.dual(best.alpha)
+    assert abs(P - D - gap) <= 1e-13
     w, alpha = points(problem, 44)
-    assert problem.dual(alpha) <= best.upper
-    assert problem.primal(w) >= best.lower
+    assert problem.dual(problem.repaired(alpha)) <= best.upper
+    assert problem.primal(problem.project(w), 0.5 * (bias == "free")) >= best.lower
+
+
+@every_loss
+@every_problem_of_its_class
+def test_values_with_a_bias_and_a_ball_are_those_of_the_definitions(name, bias, constraint, loss):
+    problem = variant(PROBLEMS[name], loss, bias, constraint)
+    X, y = dense(problem.data), labels(problem.data)
+    w, alpha = points(problem, 48)
+    b = -0.375 if bias == "free" else 0.0
+    w, alpha = problem.project(w), problem.repaired(alpha)
+    P = twin.primal(X, y, problem.lam, problem.loss, w, b)
+    D = twin.dual(X, y, problem.lam, problem.loss, alpha, problem.l1_radius)
+    assert problem.primal(w, b) == pytest.approx(P, rel=1e-13)
+    assert problem.evaluate(w, b).errors == np.sum(y * (X @ w + b) <= 0.0)
+    assert problem.dual(alpha) == pytest.approx(D, rel=1e-11, abs=1e-12 * P)
+    assert problem.gap(w, alpha, b) == pytest.approx(P - D, rel=1e-11)
+    u = twin.weights(X, y, problem.lam, alpha)
+    expected = twin.project_l1(u, problem.l1_radius)
+    np.testing.assert_allclose(problem.weights(alpha), expected, rtol=1e-11, atol=1e-11)
+
+
+def test_the_dual_with_a_ball_is_the_least_of_the_lagrangian():
+    # D(alpha) = min over the ball of lam/2 ||w||^2 - lam w.u + mean q: here on a fine grid.
+    data = dataset([[1.0, 0.0], [0.5, -2.0], [0.25, 1.0]], [1, -1, 1])
+    problem = Problem(data, 0.25, HINGE, "none", 0.75)
+    alpha = np.array([1.0, 0.5, 0.25])
+    u = twin.weights(dense(data), labels(data), 0.25, alpha)
+    assert np.sum(np.abs(u)) > 0.75
+    first, second = np.meshgrid(np.linspace(-0.75, 0.75, 1501), np.linspace(-0.75, 0.75, 1501))
+    inside = np.abs(first) + np.abs(second) <= 0.75
+    values = 0.125 * (first**2 + second**2) - 0.25 * (first * u[0] + second * u[1])
+    least = values[inside].min() + alpha.mean()
+    assert problem.dual(alpha) <= least + 1e-12
+    assert problem.dual(alpha) == pytest.approx(least, abs=1e-5)
+
+
+@given(dyadic_problems(), losses, st.sampled_from(BIASES), st.floats(1e-3, 1e3), st.data())
+def test_weak_duality_with_a_bias_and_a_ball(problem, loss, bias, radius, data):
+    if not has_both_classes(problem):
+        bias = "none"
+    problem = Problem(problem.data, problem.lam, loss, bias, radius)
+    m, d = problem.data.n_samples, problem.data.n_features
+    w = data.draw(st.lists(st.floats(-50.0, 50.0), min_size=d, max_size=d))
+    w = problem.project(np.array(w))
+    b = data.draw(st.floats(-50.0, 50.0)) if bias == "free" else 0.0
+    largest = 20.0 if loss.name == "squared-hinge" else 1.0
+    alpha = data.draw(st.lists(st.floats(0.0, largest), min_size=m, max_size=m))
+    alpha = problem.repaired(np.array(alpha))
+    assert problem.admits(w)
+    P, D, gap = problem.primal(w, b), problem.dual(alpha), problem.gap(w, alpha, b)
+    # lam/2 ||u||^2 and lam/2 ||u - Pi(u)||^2 cancel: their size is the rounding's.
+    u = twin.weights(dense(problem.data), labels(problem.data), problem.lam, alpha)
+    rounding = 1e-13 * (1.0 + abs(P) + abs(D) + np.max(alpha) ** 2 + problem.lam * u @ u)
+    assert math.isfinite(D)
+    assert gap >= -rounding
+    assert -rounding <= P - D
+    assert abs(P - D - gap) <= 1e2 * rounding
+
+
+@given(dyadic_problems(), losses, st.data())
+def test_a_repaired_alpha_is_feasible_and_a_feasible_one_stays(problem, loss, data):
+    bias = "free" if has_both_classes(problem) else "none"
+    problem = Problem(problem.data, problem.lam, loss, bias)
+    m = problem.data.n_samples
+    alpha = np.array(data.draw(st.lists(st.floats(-2.0, 3.0), min_size=m, max_size=m)))
+    given_alpha = alpha.copy()
+    repaired = problem.repaired(alpha)
+    assert problem.dual(repaired) > -math.inf
+    assert np.array_equal(alpha, given_alpha)
+    np.testing.assert_allclose(problem.repaired(repaired), repaired, rtol=1e-12, atol=0.0)
+    upper = math.inf if loss.name == "squared-hinge" else 1.0
+    assert np.all(repaired <= np.clip(alpha, 0.0, upper))
+
+
+def test_an_alpha_out_of_balance_proves_nothing_where_the_bias_is_free():
+    problem = with_class(PROBLEMS["overlapping"], bias="free")
+    w, alpha = points(problem, 49)
+    assert with_loss(problem, "hinge").dual(alpha) > -math.inf
+    assert problem.dual(alpha) == -math.inf
+    assert problem.gap(w, alpha) == math.inf
+
+
+def test_weights_outside_the_ball_are_not_admitted_but_for_rounding():
+    problem = with_class(PROBLEMS["separable"], l1_radius=2.0)
+    inside = np.full(10, 0.2)
+    assert problem.admits(inside)
+    assert problem.primal(inside * (1.0 + 2e-6)) == problem.primal(inside)
+    assert not problem.admits(inside * 1.001)
+    assert problem.primal(inside * 1.001) == math.inf
+    assert problem.gap(inside * 1.001, np.full(40, 0.5)) == math.inf
+    assert not problem.admits(inside * math.nan)
+
+
+def test_a_free_bias_needs_both_classes():
+    with pytest.raises(ValueError, match="one-class has one class only"):
+        with_class(PROBLEMS["one-class"], bias="free")
+    with pytest.raises(ValueError, match="unknown bias 'regular'; known: none, free"):
+        with_class(PROBLEMS["sparse"], bias="regular")
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, math.nan])
+def test_the_radius_must_be_positive(radius):
+    with pytest.raises(ValueError, match="radius must be positive"):
+        with_class(PROBLEMS["sparse"], l1_radius=radius)
 
 
 @every_loss
@@ -200,6 +327,9 @@ def test_facts_tell_problems_apart():
         Problem(base.data, base.lam, Loss("squared-hinge")),
         Problem(base.data, base.lam, Loss("smoothed-hinge", 0.5)),
         Problem(base.data, base.lam, Loss("smoothed-hinge", 0.25)),
+        Problem(base.data, base.lam, HINGE, "free"),
+        Problem(base.data, base.lam, HINGE, "none", 2.0),
+        Problem(base.data, base.lam, HINGE, "none", 3.0),
     ]
     assert len({str(problem.facts()) for problem in others}) == len(others)
     assert base.facts() == Problem(base.data, base.lam, HINGE).facts()

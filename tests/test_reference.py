@@ -1,10 +1,22 @@
 import numpy as np
 import pytest
 
-from problems import dataset, dense, labels
-from svmbench import reference
-from svmbench.problem import LOSSES, Loss, Problem
+from problems import (
+    dataset,
+    dense,
+    edge_problems,
+    has_both_classes,
+    labels,
+    ordinary_problems,
+    with_class,
+)
+from svmbench import reference, search
+from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, Loss, Problem, relative_gap
 from svmbench.reference import certified_optimum
+from twins import objective as twin
+from twins.optimum import optimum, variant
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
 
 
 @pytest.fixture(autouse=True)
@@ -70,6 +82,18 @@ def test_a_tighter_gap_is_sought(monkeypatch):
     assert certified_optimum(made(), 1e-9, 30.0).gap <= 1e-9
 
 
+def test_a_search_in_vain_is_not_made_twice(monkeypatch):
+    # No pair has a gap below zero by more than rounding.
+    first = certified_optimum(made(), -1.0, 0.3)
+    with monkeypatch.context() as patched:
+        forbid_work(patched)
+        assert certified_optimum(made(), -1.0, 0.3).dual == first.dual
+        assert certified_optimum(made(), -1.0, 0.2).dual == first.dual
+        with pytest.raises(AssertionError, match="sought again"):
+            certified_optimum(made(), -1.0, 0.4)
+    assert certified_optimum(made(), -1.0, 0.4).gap <= first.gap
+
+
 def test_a_damaged_file_is_made_again(tmp_path):
     certified_optimum(made(), 1e-8, 30.0)
     (path,) = (tmp_path / "references").iterdir()
@@ -80,7 +104,14 @@ def test_a_damaged_file_is_made_again(tmp_path):
 def test_a_stored_pair_is_certified_anew(tmp_path):
     good = certified_optimum(made(), 1e-8, 30.0)
     (path,) = (tmp_path / "references").iterdir()
-    np.savez(path, schema_version=1, w=good.w, alpha=good.alpha * 0.5, seconds=0.0)
+    np.savez(
+        path,
+        schema_version=reference.SCHEMA_VERSION,
+        w=good.w,
+        bias=0.0,
+        alpha=good.alpha * 0.5,
+        seconds=0.0,
+    )
     found = certified_optimum(made(), 1e-8, 30.0)
     assert found.gap <= 1e-8
     assert np.isclose(found.dual, good.dual, rtol=1e-8)
@@ -106,3 +137,107 @@ def test_features_of_very_different_scales_are_certified(monkeypatch):
     )
     found = certified_optimum(Problem(dataset(X, y, "dense float64"), 1e-6), 1e-9, 30.0)
     assert found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_every_class_is_certified_with_few_features_and_with_many(
+    few, loss, bias, constraint, monkeypatch
+):
+    monkeypatch.setattr(reference, "FEW_FEATURES", 2000 if few else 5)
+    monkeypatch.setattr(search, "FIRST_FEATURES", 3)
+    problem = with_class(made(loss), loss, bias)
+    if constraint == "l1":
+        size = float(np.abs(optimum(problem).w).sum())
+        # so small that a working set of at most five features holds all that have weights
+        problem = with_class(problem, loss, bias, 0.3 * size)
+    found = certified_optimum(problem, 1e-8, 30.0)
+    assert found.gap <= 1e-8
+    best = optimum(problem)
+    assert found.primal >= best.lower * (1.0 - 1e-12)
+    assert found.dual <= best.upper * (1.0 + 1e-12)
+    X, y = dense(problem.data), labels(problem.data)
+    P = twin.primal(X, y, problem.lam, problem.loss, found.w, found.bias)
+    D = twin.dual(X, y, problem.lam, problem.loss, found.alpha, problem.l1_radius)
+    assert np.isclose(found.primal, P, rtol=1e-12)
+    assert np.isclose(found.dual, D, rtol=1e-11)
+    assert problem.admits(found.w)
+    assert (found.bias == 0.0) == (bias == "none")
+    again = certified_optimum(problem, 1e-8, 30.0)
+    assert again.w.tobytes() == found.w.tobytes()
+    assert (again.bias, again.primal, again.dual) == (found.bias, found.primal, found.dual)
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_edge_problems_have_references(name, constraint, bias, few, monkeypatch):
+    monkeypatch.setattr(reference, "FEW_FEATURES", 2000 if few else 1)
+    if bias == "free" and not has_both_classes(PROBLEMS[name]):
+        with pytest.raises(ValueError, match="one class only"):
+            variant(PROBLEMS[name], "hinge", bias, constraint)
+        return
+    problem = variant(PROBLEMS[name], "hinge", bias, constraint)
+    # a gap that is out of reach of the slowest way in so short a time need not be reached
+    found = certified_optimum(problem, 1e-6, 5.0 if few or constraint == "none" else 0.3)
+    best = optimum(problem)
+    assert best.lower - 1e-12 <= found.primal < np.inf
+    assert -np.inf < found.dual <= best.upper + 1e-12
+    if few or constraint == "none":
+        assert found.primal - found.dual <= 1e-6 * max(found.dual, 1e-3)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("bias", BIASES)
+def test_without_any_time_the_bounds_are_valid_all_the_same(bias, constraint):
+    problem = variant(PROBLEMS["sparse"], "hinge", bias, constraint)
+    found = certified_optimum(problem, 1e-8, 0.0)
+    assert (found.primal, found.dual) == (1.0, 0.0)
+    assert found.gap == np.inf
+
+
+def test_a_ball_that_does_not_bind_is_found_out_where_features_are_many(monkeypatch):
+    monkeypatch.setattr(reference, "FEW_FEATURES", 5)
+    problem = with_class(PROBLEMS["sparse"], "hinge", "none", 1e4)
+    found = certified_optimum(problem, 1e-8, 10.0)
+    assert found.gap <= 1e-8
+    assert np.isclose(found.primal, optimum(PROBLEMS["sparse"]).upper, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_the_dual_gradient_alone_closes_the_gap(loss, bias, constraint):
+    problem = variant(PROBLEMS["overlapping"], loss, bias, constraint)
+    best = np.inf
+    least = -np.inf
+    for looks, (w, b, alpha) in enumerate(search.dual_gradient(problem)):
+        best, least = min(best, problem.primal(w, b)), max(least, problem.dual(alpha))
+        if relative_gap(best, least) <= 1e-6:
+            return
+        assert looks < 500
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("name", ["sparse", "overlapping", "one-against-many", "only-zero-rows"])
+def test_the_best_bias_is_the_least_of_a_line(loss, name):
+    problem = with_class(PROBLEMS[name], loss, "free")
+    w = np.random.default_rng(4).normal(size=problem.data.n_features)
+    best = problem.primal(w, search.best_bias(problem, w))
+    around = np.linspace(-6.0, 6.0, 2001)
+    assert best <= min(problem.primal(w, b) for b in around) + 1e-12
+
+
+@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
+def test_columns_are_taken_as_they_are(storage):
+    rng = np.random.default_rng(5)
+    X = (rng.random((7, 9)) < 0.5) * 1.0
+    data = dataset(X, np.where(np.arange(7) % 2, 1, -1), storage)
+    chosen = np.array([1, 2, 5, 8])
+    part = search.columns(data, chosen)
+    assert np.array_equal(dense(part), X[:, chosen])
+    assert part.n_features == 4
+    assert np.array_equal(part.rows.dot(np.arange(4.0)), X[:, chosen] @ np.arange(4.0))

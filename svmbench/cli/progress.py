@@ -71,7 +71,7 @@ class ProgressReporter(Reporter):
 
     def begin(self, total: int, reused: int) -> None:
         """Show how much there is to do."""
-        self._total = total - reused
+        self._total, self._ended, self._said = total - reused, 0, 0
         self._console.print(f"{reused} runs reused, {self._total} to make", markup=False)
         self._progress.reset(self._task, total=self._total, description="runs")
 

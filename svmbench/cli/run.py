@@ -123,16 +123,18 @@ def describe(sweep: Sweep) -> str:
         f"{len(lines)} cells, {sweep.repeats} repeats: {runs} runs, "
         f"and {len(problems)} reference optima"
     )
-    lines.append(f"training takes at most {_duration(bound)} (every limit hit; usually far less)")
+    lines.append(f"training takes at most {duration(bound)} (every limit hit; usually far less)")
     return "\n".join(lines)
 
 
 def _summary(outcome: Outcome, seconds: float) -> str:
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
     lines = [
-        f"{outcome.made} runs made, {outcome.reused} reused in {_duration(seconds)}: {states}",
+        f"{outcome.made} runs made, {outcome.reused} reused in {duration(seconds)}: {states}",
         f"tables in {outcome.folder / 'tables'}, plots in {outcome.folder / 'plots'}",
     ]
+    if outcome.damaged + outcome.missing:
+        lines.append(made_again(outcome.damaged, outcome.missing))
     if outcome.faulty:
         lines.append(
             f"some runs failed; why is in {outcome.folder / 'runs.csv'}, column 'reason'; "
@@ -141,7 +143,14 @@ def _summary(outcome: Outcome, seconds: float) -> str:
     return "\n".join(lines)
 
 
-def _duration(seconds: float) -> str:
+def made_again(damaged: int, missing: int) -> str:
+    """What is said of runs that were there before and were made again."""
+    lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
+    return f"run files {', '.join(lost)}: made again"
+
+
+def duration(seconds: float) -> str:
+    """A length of time in the unit that suits it."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:

@@ -1,17 +1,23 @@
-"""``svmbench solvers``: what there is, and every parameter of each."""
+"""``svmbench solvers``: what there is, and all there is to know of each."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import pkgutil
+import re
 import textwrap
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
 
+import svmbench.solvers
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from svmbench.solvers.base import Solver
 
 LIMITS = {
@@ -21,81 +27,243 @@ LIMITS = {
     "maximum": "<=",
 }
 
+# Names of svmbench.problem, which would bring NumPy to every --help; a test compares them.
+LOSSES = ("hinge", "squared-hinge", "smoothed-hinge")
+BIASES = ("none", "free")
+CONSTRAINTS = ("none", "l1")
+
+FOLDERS = [found.name for found in pkgutil.iter_modules(svmbench.solvers.__path__) if found.ispkg]
+FAMILIES = [folder.replace("_", "-") for folder in FOLDERS]
+PLUG_IN = "plug-in"
+
+HORIZONS = {
+    "none": "one run serves every accuracy",
+    "steps": "it must know its last step beforehand; run once a length, judged at the end",
+    "accuracy": "it must know the accuracy beforehand; run once an accuracy, judged at the end",
+}
+
+LEGEND = (
+    "losses: all stands for hinge, squared-hinge and smoothed-hinge. bias: none (w alone) or "
+    "free (an unregularised b beside it). constraint: none, or l1 (w kept in the ball "
+    "‖w‖₁ ≤ z). precision: bits of a weight. own stop: whether it can tell by itself when to "
+    "stop. horizon: what it must know beforehand of where a run ends, its number of steps or "
+    "the accuracy asked. source: first author and year. In full: svmbench solvers NAME."
+)
+
+NOTATION = (
+    "m rows xᵢ of d features with labels yᵢ = ±1; sᵢ = yᵢ w·xᵢ, with a bias "
+    "yᵢ (w·xᵢ + b); nᵢ = ‖xᵢ‖²; nnz of a row, its nonzeros; loss' = dloss/ds; [A] is 1 "
+    "where A holds, else 0; ν is 0 for the hinge, 1 for the squared hinge, γ for the smoothed "
+    "one; w(α) = 1/(λm) Σ αᵢ yᵢ xᵢ; P* is the least P, and D(α) ≤ P* ≤ P(w) for every w "
+    "and every feasible α."
+)
+
+WIDTH = 88
+
 
 @click.command(name="solvers")
 @click.argument("name", required=False)
+@click.option("--loss", type=click.Choice(LOSSES), help="Only those that train with it.")
+@click.option("--bias", type=click.Choice(BIASES), help="Only those that train with it.")
+@click.option("--constraint", type=click.Choice(CONSTRAINTS), help="Only those that keep to it.")
+@click.option("--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only those of it.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
-def command(name: str | None, as_json: bool) -> None:
-    """List the solvers, or all there is to know of the one called NAME."""
+def command(
+    name: str | None,
+    loss: str | None,
+    bias: str | None,
+    constraint: str | None,
+    family: str | None,
+    as_json: bool,
+) -> None:
+    """List the solvers, or all there is to know of the one called NAME.
+
+    What NAME is told with: its mathematics, every parameter with default and source, what is
+    reconstructed and what the sources leave open.
+    """
     from svmbench.solvers.registry import find_solver, solvers
 
+    asked = {"losses": loss, "biases": bias, "constraints": constraint}
     if name is not None:
+        if family or any(asked.values()):
+            raise click.UsageError("a NAME and a choice among all solvers; leave one of them out")
         facts = describe(find_solver(name))
         click.echo(_json(facts) if as_json else page(facts))
         return
-    every = [describe(solver) for solver in solvers().values()]
-    click.echo(_json(every) if as_json else listing(every))
+    found = [
+        facts
+        for facts in map(describe, solvers().values())
+        if all(choice is None or choice in facts[what] for what, choice in asked.items())
+        and family in (None, _group(facts))
+    ]
+    if as_json:
+        click.echo(_json(found))
+    elif found:
+        click.echo(listing(found))
+    else:
+        click.echo("no solver does all that; ask for less")
 
 
 def describe(solver: type[Solver]) -> dict[str, Any]:
     """What there is to know of a solver, as plain data.
 
     Parameters of the schema are given by name, each with type, default, range, unit,
-    description and the source of its default.
+    description and the source of its default. The family of a plug-in is its package.
     """
+    from svmbench.solvers.base import Solver
+
     properties = solver.schema.model_json_schema()["properties"]
     return {
         "name": solver.name,
         "summary": solver.summary,
+        "family": _family(solver),
         "description": inspect.getdoc(solver) or "",
+        "mathematics": inspect.cleandoc(solver.mathematics),
         "source": solver.source,
         "losses": list(solver.losses),
+        "biases": list(solver.biases),
+        "constraints": list(solver.constraints),
         "step": solver.step,
+        "own_stop": solver.stopped is not Solver.stopped,
         "horizon": solver.horizon,
+        "horizon_parameter": solver.horizon_parameter or None,
+        "outputs_with_horizon": list(getattr(solver.schema, "needs_horizon", ())),
         "kernels": list(solver.kernels),
+        "missing": solver.missing(),
         "parameters": {name: _parameter(facts) for name, facts in properties.items()},
+        "reconstructed": list(solver.reconstructed),
+        "unstated": list(solver.unstated),
     }
 
 
-def listing(every: list[dict[str, Any]]) -> str:
-    """One line a solver."""
-    header = ("name", "losses", "step", "horizon", "precision", "summary")
-    rows = [
-        (
-            facts["name"],
-            ", ".join(facts["losses"]),
-            facts["step"],
-            facts["horizon"],
-            facts["parameters"]["precision"]["type"],
-            facts["summary"],
-        )
-        for facts in every
-    ]
-    return align(header, rows)
+def listing(found: Sequence[dict[str, Any]]) -> str:
+    """A line of facts and one of summary a solver, by families."""
+    header = (
+        "name",
+        "losses",
+        "bias",
+        "constraint",
+        "precision",
+        "own stop",
+        "horizon",
+        "source",
+    )
+    heads, *rows = align(header, [_row(facts) for facts in found]).splitlines()
+    lines = [f"  {heads}"]
+    for group in [*FAMILIES, PLUG_IN]:
+        members = [place for place, facts in enumerate(found) if _group(facts) == group]
+        if members:
+            lines += ["", _heading(group)]
+        for place in members:
+            lines += [f"  {rows[place]}", f"      {found[place]['summary']}"]
+    return "\n".join([*lines, "", *textwrap.wrap(LEGEND, WIDTH)])
 
 
 def page(facts: dict[str, Any]) -> str:
     """One solver in full."""
-    lines = [
-        f"{facts['name']}: {facts['summary']}",
-        "",
-        facts["description"],
-        "",
-        f"source   {facts['source']}",
-        f"losses   {', '.join(facts['losses'])}",
-        f"step     {facts['step']}",
-        f"horizon  {facts['horizon']}",
-        "",
-        "Parameters",
-    ]
+    lines = [f"{facts['name']}: {facts['summary']}", "", facts["description"]]
+    if facts["mathematics"]:
+        lines += ["", "Mathematics", "", textwrap.indent(facts["mathematics"], "  "), ""]
+        lines += _wrapped(f"notation {NOTATION}", "  ", 11)
+    lines += ["", "Facts", ""]
+    for what, text in _facts(facts).items():
+        lines += _wrapped(f"{what:<12}{text}", "  ", 14)
+    lines += ["", "Parameters"]
     for name, parameter in facts["parameters"].items():
         unit = f" {parameter['unit']}" if parameter["unit"] else ""
         limits = f", {parameter['range']}{unit}" if parameter["range"] else ""
-        default = f"default {_plain(parameter['default'])}{unit}"
+        default = f"default {_plain(parameter['default'])}"
+        default += unit if parameter["default"] is not None else ""
         body = f"{parameter['description']} (default: {parameter['source']})"
         lines += ["", f"  {name}: {parameter['type']}{limits}; {default}"]
-        lines += textwrap.wrap(body, 84, initial_indent="    ", subsequent_indent="    ")
+        lines += _wrapped(body, "    ", 4)
+    for title, what in (
+        ("Reconstructed", "reconstructed"),
+        ("Left open by the sources", "unstated"),
+    ):
+        if facts[what]:
+            lines += ["", title, ""]
+        for sentence in facts[what]:
+            lines += _wrapped(f"- {sentence}", "  ", 4)
     return "\n".join(lines)
+
+
+def _facts(facts: dict[str, Any]) -> dict[str, str]:
+    shown = {
+        "source": facts["source"],
+        "family": facts["family"],
+        "losses": ", ".join(facts["losses"]),
+        "bias": ", ".join(facts["biases"]),
+        "constraint": ", ".join(facts["constraints"]),
+        "precision": facts["parameters"]["precision"]["type"],
+        "step": facts["step"],
+        "own stop": "yes" if facts["own_stop"] else "no",
+        "horizon": _horizon(facts),
+        "kernels": ", ".join(facts["kernels"]),
+        "missing": facts["missing"],
+    }
+    return {what: text for what, text in shown.items() if text}
+
+
+def _row(facts: dict[str, Any]) -> tuple[str, ...]:
+    losses = [loss.removesuffix("-hinge") for loss in facts["losses"]]
+    return (
+        facts["name"],
+        "all" if set(facts["losses"]) == set(LOSSES) else ", ".join(losses),
+        ", ".join(facts["biases"]),
+        ", ".join(facts["constraints"]),
+        facts["parameters"]["precision"]["type"].replace(" | ", ", ").replace("float", ""),
+        "yes" if facts["own_stop"] else "no",
+        facts["horizon"],
+        _cited(facts["source"]),
+    )
+
+
+def _cited(source: str) -> str:
+    """First author and year; all of a source without a year."""
+    year = re.search(r"\b(19|20)\d\d\b", source)
+    return f"{re.split(',| and ', source)[0]} {year[0]}" if year else source
+
+
+def _horizon(facts: dict[str, Any]) -> str:
+    horizon, outputs = facts["horizon"], facts["outputs_with_horizon"]
+    text = f"{horizon}: {HORIZONS[horizon]}"
+    if horizon != "none":
+        return f"{text}; parameter {facts['horizon_parameter']}"
+    if not outputs:
+        return text
+    exceptions = f"steps with output {' or '.join(outputs)}: {HORIZONS['steps']}"
+    return f"{text}; {exceptions}; parameter {facts['horizon_parameter']}"
+
+
+def _family(solver: type[Solver]) -> str:
+    place = f"{svmbench.solvers.__name__}."
+    within = solver.__module__.removeprefix(place).partition(".")[0]
+    return within.replace("_", "-") if solver.__module__.startswith(place) else within
+
+
+def _group(facts: dict[str, Any]) -> str:
+    return facts["family"] if facts["family"] in FAMILIES else PLUG_IN
+
+
+def _heading(group: str) -> str:
+    """What unites a family, in the words of its package."""
+    if group == PLUG_IN:
+        return f"{PLUG_IN}: Solvers of other packages."
+    folder = FOLDERS[FAMILIES.index(group)]
+    package = import_module(f"{svmbench.solvers.__name__}.{folder}")
+    return f"{group}: {(package.__doc__ or '').partition(chr(10))[0]}"
+
+
+def _wrapped(text: str, first: str, later: int) -> list[str]:
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=" " * later,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def _parameter(facts: dict[str, Any]) -> dict[str, Any]:

@@ -55,9 +55,8 @@ def find_config(path: Path) -> Path:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
     folder = bundled("configs")
-    known = {
-        found.relative_to(folder).as_posix(): found for found in sorted(folder.rglob("*.yaml"))
-    }
+    # Not those in papers/: they are no sweeps, 'svmbench papers' has them.
+    known = {found.name: found for found in sorted(folder.glob("*.yaml"))}
     wanted = path.as_posix().removeprefix("configs/")
     for name in (wanted, f"{wanted}.yaml"):
         if name in known:

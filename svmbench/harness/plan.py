@@ -33,6 +33,8 @@ class Instance:
         Where workers find the rows in the cache.
     reference : Reference or None
         None in a dry run.
+    hurried : bool
+        Whether a deadline has cut the reference short of what the sweep asks for.
     """
 
     problem: Problem
@@ -40,6 +42,7 @@ class Instance:
     train_path: Path
     test_path: Path | None
     reference: Reference | None
+    hurried: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,8 @@ class Run:
         Whether other runs share the machine.
     horizon : float or None
         Epochs or accuracy this run is for, if its solver needs to know.
+    regret : bool
+        Whether its regret is to be found.
     """
 
     instance: Instance
@@ -71,6 +76,7 @@ class Run:
     threads: int
     contended: bool = False
     horizon: float | None = None
+    regret: bool = False
 
     @property
     def cell(self) -> tuple[str, float, str]:
@@ -99,6 +105,8 @@ class Run:
             "repeat": self.repeat,
             "threads": self.threads,
             "contended": self.contended,
+            # Only where it is asked for, so that runs without it keep their identity.
+            **({"regret": True} if self.regret else {}),
             "build": find_solver(self.solver.name).build(),
             "machine": fingerprint(),
         }
@@ -140,6 +148,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
                 sweep.threads,
                 contended,
                 horizon,
+                sweep.regret,
             )
             for instance in instances
             for solver, horizon in solvers

@@ -12,10 +12,10 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
@@ -43,6 +43,9 @@ from svmbench.solvers.registry import find_solver
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise rules.
 LEAST_LIMIT = 1.0
 
+#: Share of the time to the deadline that the optima still to be certified may take.
+REFERENCE_SHARE = 0.4
+
 
 @dataclass
 class Outcome:
@@ -55,6 +58,10 @@ class Outcome:
         Runs made now, and runs found finished.
     states : Counter
         End states over all runs of the plan, ``skipped`` among them.
+    left : int
+        Runs not made for lack of time; a later call makes them.
+    damaged, missing : int
+        Runs that were there before and are made again: the file has been changed, or is gone.
     interrupted : bool
     """
 
@@ -62,6 +69,9 @@ class Outcome:
     made: int = 0
     reused: int = 0
     states: Counter[str] = field(default_factory=Counter)
+    left: int = 0
+    damaged: int = 0
+    missing: int = 0
     interrupted: bool = False
 
     @property
@@ -105,25 +115,33 @@ def prepare(
     instances = []
     for dataset in sweep.datasets:
         reporter.stage(f"data {dataset.label}")
-        loaded = load(dataset.source, offline=options.offline, stand_in=options.stand_in)
+        loaded = load(
+            dataset.source, offline=options.offline, stand_in=options.scale_of(dataset.label)
+        )
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = _problem(sweep, loaded.train, lam)
-            reference = None
-            if certify:
-                what = f"reference {dataset.label}, λ = {lam:g}"
-                reporter.stage(what)
-                reference = certified_optimum(
-                    problem,
-                    sweep.reference.gap,
-                    sweep.reference.time_limit,
-                    partial(_tell_gap, reporter, what),
-                )
-                short = "" if reference.gap <= sweep.reference.gap else " (asked for more)"
-                reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
             instances.append(
-                Instance(problem, loaded.test, loaded.train_path, loaded.test_path, reference)
+                Instance(problem, loaded.test, loaded.train_path, loaded.test_path, None)
             )
-    return instances
+    if not certify:
+        return instances
+    return [
+        _certified(instance, sweep, reporter, options.seconds_each(len(instances) - number))
+        for number, instance in enumerate(instances)
+    ]
+
+
+def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: float) -> Instance:
+    """The instance with its reference, for which at most so many seconds are allowed."""
+    problem, asked = instance.problem, sweep.reference
+    what = f"reference {problem.data.name}, λ = {problem.lam:g}"
+    reporter.stage(what)
+    limit = min(asked.time_limit, allowed)
+    reference = certified_optimum(problem, asked.gap, limit, partial(_tell_gap, reporter, what))
+    short = "" if reference.gap <= asked.gap else " (asked for more)"
+    reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
+    hurried = reference.gap > asked.gap and limit < asked.time_limit
+    return replace(instance, reference=reference, hurried=hurried)
 
 
 def _problem(sweep: Sweep, data: Dataset, lam: float) -> Problem:
@@ -155,8 +173,14 @@ class Options:
         or by all of them as DATASET/LAMBDA/LABEL. None: all runs.
     jobs : int
         Runs made at a time. More than one and they are marked as contended.
-    stand_in : float, optional
-        Scale of the data sets' stand-ins, to be used in their place.
+    stand_in : float or mapping of str to float, optional
+        Scale of the data sets' stand-ins, to be used in their place; by label where only some
+        are to be.
+    deadline : float, optional
+        Moment of the monotonic clock from which on no run is begun. References have a share
+        of the time to it, and where that cuts one short, the runs held against it wait too.
+    end : float, optional
+        Moment at which a run still under way is given up, as if it had not been begun.
     """
 
     offline: bool = False
@@ -164,7 +188,21 @@ class Options:
     retry_faults: bool = False
     only: tuple[str, ...] = ()
     jobs: int = 1
-    stand_in: float | None = None
+    stand_in: float | Mapping[str, float] | None = None
+    deadline: float | None = None
+    end: float | None = None
+
+    def scale_of(self, label: str) -> float | None:
+        """Scale of the stand-in for the data set of that label; None for the set itself."""
+        if isinstance(self.stand_in, Mapping):
+            return self.stand_in.get(label)
+        return self.stand_in
+
+    def seconds_each(self, count: int) -> float:
+        """What each of so many references may take."""
+        if self.deadline is None:
+            return math.inf
+        return max(0.0, REFERENCE_SHARE * (self.deadline - time.monotonic()) / count)
 
 
 def run_sweep(
@@ -198,8 +236,8 @@ def run_sweep(
         chosen = [run for run in runs if _matches(run, options.only)]
         if not chosen:
             raise ConfigError(f"--only {' '.join(options.only)}: matches no run; see --dry-run")
-        store.write_environment(dump_sweep(sweep), environment())
         crew = Crew(chosen, store, reporter, options)
+        store.write_environment(dump_sweep(sweep), environment())
         try:
             crew.work()
         except KeyboardInterrupt:
@@ -244,14 +282,21 @@ class Crew:
         self._best: dict[tuple[str, float], float] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
+        self._deadline = math.inf if options.deadline is None else options.deadline
+        self._end = math.inf if options.end is None else options.end
         retry = options.retry_faults
-        finished = [run for run in runs if not options.fresh and store.finished(run, retry)]
-        done = {run.id for run in finished}
+        finished = []
+        for run in runs if not options.fresh else ():
+            trace = store.finished(run, retry)
+            if trace is not None:
+                finished.append((run, trace))
+        done = {run.id for run, _ in finished}
+        if not options.fresh:
+            lost = Counter(store.loss(run) for run in runs if run.id not in done)
+            self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
         self._todo = iter([run for run in runs if run.id not in done])
         reporter.begin(len(runs), len(done))
-        for run in finished:
-            trace = read_trace(store.path(run))
-            assert trace is not None  # it was whole a moment ago, and the folder is locked
+        for run, trace in finished:
             self._learn(run, trace)
         self.outcome.reused = len(done)
 
@@ -274,14 +319,19 @@ class Crew:
                 run = next(self._todo, None)
                 if run is None:
                     return
+                if run.instance.hurried or time.monotonic() >= self._deadline:
+                    self.outcome.left += 1
+                    continue
                 skip = (*run.cell, run.horizon) in self._out_of_time
                 limit = self._time_limit(run)
                 if not skip:
                     self._reporter.run_begins(run)
             if not skip:
-                trace = make_run(run, self._store, limit, self._stop)
+                trace = make_run(run, self._store, limit, self._stop, self._end)
             with self._lock:
-                if skip:
+                if not skip and trace is None:
+                    self.outcome.left += 1
+                elif skip or trace is None:
                     self.skipped.add(run.id)
                     self.outcome.states["skipped"] += 1
                     self._reporter.run_ends(run, "skipped")
@@ -309,8 +359,14 @@ class Crew:
         return min(run.stop.time_limit, max(relative * best, LEAST_LIMIT))
 
 
-def make_run(run: Run, store: Store, time_limit: float, stop: threading.Event) -> Trace:
-    """Make one run in a worker process and return its trace.
+def make_run(
+    run: Run,
+    store: Store,
+    time_limit: float,
+    stop: threading.Event,
+    end: float = math.inf,
+) -> Trace | None:
+    """Make one run in a worker process and return its trace; None if it was given up.
 
     A worker that dies, or shows no sign of life for longer than the time limit and the
     sweep's grace, gets its trace ended here; so does one that is stopped.
@@ -323,6 +379,8 @@ def make_run(run: Run, store: Store, time_limit: float, stop: threading.Event) -
         Seconds of training.
     stop : threading.Event
         Set when the user wants it all to end.
+    end : float
+        Moment of the monotonic clock at which it is given up and leaves no trace.
     """
     path = store.path(run)
     path.unlink(missing_ok=True)
@@ -334,13 +392,16 @@ def make_run(run: Run, store: Store, time_limit: float, stop: threading.Event) -
     patience = CHECKPOINT_RATIO * time_limit + run.stop.grace
     with tempfile.TemporaryFile() as complaints:
         worker = _start(_job(run, path, header), run.threads, complaints)
-        end = _wait(worker, path, patience, stop)
+        ended = _wait(worker, path, patience, stop, end)
         trace = read_trace(path)
         if trace is not None and trace.end:
             return trace
-        if end == "stopped":
+        if ended == "late":
+            path.unlink(missing_ok=True)
+            return None
+        if ended == "stopped":
             return close_trace(path, header, "interrupted", "interrupted by the user")
-        if end == "silent":
+        if ended == "silent":
             reason = f"killed after {patience:g} s without a checkpoint"
             return close_trace(path, header, "time_limit", reason)
         return close_trace(path, header, *_cause_of_death(worker.returncode, complaints))
@@ -379,6 +440,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "bias": problem.bias,
         "l1_radius": problem.facts()["l1_radius"],
         "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
+        "regret": run.regret,
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],
         "seed": run.seed,
@@ -405,9 +467,9 @@ def _start(job: dict[str, Any], threads: int, complaints: IO[bytes]) -> subproce
 
 
 def _wait(
-    worker: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event
-) -> Literal["ended", "silent", "stopped"]:
-    """Wait for a worker to end; kill it when it falls silent too long, or when told to stop."""
+    worker: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
+) -> Literal["ended", "silent", "stopped", "late"]:
+    """Wait for a worker to end; kill it at the end, when silent too long or told to stop."""
     size, since = -1, time.monotonic()
     while True:
         try:
@@ -417,11 +479,11 @@ def _wait(
             grown = path.stat().st_size if path.exists() else 0
             if grown != size:
                 size, since = grown, time.monotonic()
-            silent = time.monotonic() - since > patience
-            if silent or stop.is_set():
+            silent, late = time.monotonic() - since > patience, time.monotonic() > end
+            if silent or late or stop.is_set():
                 worker.kill()
                 worker.wait()
-                return "silent" if silent else "stopped"
+                return "stopped" if stop.is_set() else "silent" if silent else "late"
 
 
 def _cause_of_death(code: int, complaints: IO[bytes]) -> tuple[str, str]:

@@ -11,8 +11,9 @@ import json
 import math
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -62,8 +63,8 @@ class Store:
         """The run's trace file."""
         return self.runs / f"{run.id}.jsonl"
 
-    def finished(self, run: Run, retry_faults: bool = False) -> bool:
-        """Whether the run need not be made: its file is whole and it came to an end.
+    def finished(self, run: Run, retry_faults: bool = False) -> Trace | None:
+        """The trace of a run that need not be made: its file is whole and it came to an end.
 
         Parameters
         ----------
@@ -73,8 +74,30 @@ class Store:
         """
         trace = read_trace(self.path(run))
         if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
-            return False
-        return not (retry_faults and trace.state in FAULTS)
+            return None
+        return None if retry_faults and trace.state in FAULTS else trace
+
+    def loss(self, run: Run) -> Literal["damaged", "missing"] | None:
+        """What has become of a run that runs.csv lists as ended and that is not finished now."""
+        path = self.path(run)
+        trace = read_trace(path)
+        if trace is None and path.exists():
+            return "damaged"
+        if run.id not in self._listed:
+            return None
+        if trace is None:
+            return "missing"
+        return None if trace.end else "damaged"
+
+    @cached_property
+    def _listed(self) -> frozenset[str]:
+        """Ids of the runs that came to an end, as runs.csv lists them."""
+        try:
+            table = pd.read_csv(self.folder / "runs.csv", usecols=["id", "state"], dtype=str)
+        except (OSError, ValueError):
+            return frozenset()  # there is none yet, or it is no table: nothing is known
+        ended = ~table["state"].isin(("skipped", *UNFINISHED))
+        return frozenset(table["id"][ended])
 
     def write_environment(self, config: str, environment: dict[str, Any]) -> None:
         """Write config.yaml and environment.json."""
@@ -82,7 +105,7 @@ class Store:
         write_text(self.folder / "environment.json", json.dumps(environment, indent=2) + "\n")
 
     def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
-        """Write runs.csv and traces.csv for the runs of a plan that have a trace.
+        """Write runs.csv, traces.csv and regret.csv for the runs of a plan that have a trace.
 
         Parameters
         ----------
@@ -92,6 +115,7 @@ class Store:
         """
         rows: list[dict[str, Any]] = []
         points: list[dict[str, Any]] = []
+        regrets: list[dict[str, Any]] = []
         for run in runs:
             trace = read_trace(self.path(run))
             if run.id in skipped:
@@ -99,7 +123,14 @@ class Store:
             elif trace is not None:
                 rows.append(run_row(run, trace))
                 points += trace_rows(run, trace)
-        for name, table in (("runs.csv", rows), ("traces.csv", points)):
+                regrets += regret_rows(run, trace)
+        tables = [("runs.csv", rows), ("traces.csv", points)]
+        if regrets:
+            tables.append(("regret.csv", regrets))
+        for name, table in tables:
+            if not rows:  # no run was begun: there is nothing to report on
+                (self.folder / name).unlink(missing_ok=True)
+                continue
             with replacing(self.folder / name) as file:
                 pd.DataFrame(table).to_csv(file, index=False)
 
@@ -122,6 +153,8 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "label": run.solver.label,
         "colour": find_solver(run.solver.name).colour,
         "loss": problem.loss.name,
+        "bias": problem.bias,
+        "l1_radius": problem.facts()["l1_radius"],
         "lambda": problem.lam,
         "C": 1.0 / (problem.lam * data.n_samples),
         "repeat": run.repeat,
@@ -157,6 +190,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "gap": last.get("gap"),
         "train_error": last.get("train_error"),
         "test_error": last.get("test_error"),
+        "evaluation_seconds": trace.end.get("evaluation_seconds"),
         "peak_memory_bytes": trace.end.get("peak_memory_bytes"),
         "started": trace.header.get("started"),
     }
@@ -192,6 +226,27 @@ def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
             "test_error": point["test_error"],
         }
         for number, point in enumerate(trace.points)
+    ]
+
+
+def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
+    """The rows of regret.csv that a run contributes."""
+    dataset, lam, label = run.cell
+    return [
+        {
+            "id": run.id,
+            "dataset": dataset,
+            "solver": run.solver.name,
+            "label": label,
+            "lambda": lam,
+            "repeat": run.repeat,
+            "presentations": record["presentations"],
+            "online_cost": record["online_cost"],
+            "regret_low": record["regret_low"],
+            "regret_high": record["regret_high"],
+            "regret_bound": record["regret_bound"],
+        }
+        for record in trace.regrets
     ]
 
 

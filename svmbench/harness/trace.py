@@ -106,11 +106,14 @@ class Trace:
         In the order of the run.
     end : dict
         Empty while the run has not ended, or if it was killed.
+    regrets : list of dict
+        Where they were asked for: the regret after some numbers of steps, ascending.
     """
 
     header: dict[str, Any]
     points: list[dict[str, Any]] = field(default_factory=list)
     end: dict[str, Any] = field(default_factory=dict)
+    regrets: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def state(self) -> str:
@@ -146,15 +149,17 @@ def read_trace(path: Path) -> Trace | None:
     if not records or records[0].get("schema_version") != SCHEMA_VERSION:
         return None
     end = records.pop() if records[-1].get("kind") == "end" else {}
-    return Trace(records[0], records[1:], end)
+    regrets = [record for record in records if record.get("kind") == "regret"]
+    points = [record for record in records[1:] if record.get("kind") != "regret"]
+    return Trace(records[0], points, end, regrets)
 
 
 def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:
     """End the trace of a worker that cannot do it itself, keeping what it wrote; return it."""
     torn = read_trace(path)
     with TraceWriter(path.with_suffix(".tmp"), header) as writer:
-        for point in torn.points if torn is not None else []:
-            writer.append(point)
+        for record in [*torn.points, *torn.regrets] if torn is not None else []:
+            writer.append(record)
         writer.end(state, reason=reason)
     path.with_suffix(".tmp").replace(path)
     closed = read_trace(path)

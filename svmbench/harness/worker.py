@@ -33,6 +33,9 @@ BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
 #: Share of the memory that is free which a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
 
+#: Features up to which the weights a run ends with are kept: in the plane they are a line.
+FEW_FEATURES = 16
+
 
 class Clock:
     """Training time: it runs inside ``with clock.running():`` and nowhere else.
@@ -111,6 +114,7 @@ class Measurement:
         self.reference_primal = reference_primal
         self.reason = ""
         self.clock = Clock()
+        self._evaluating = self._evaluations = 0
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
@@ -158,7 +162,26 @@ class Measurement:
 
     def _certify(self) -> Certificate:
         w, bias = self.solver.w, self.solver.bias
-        return Certificate(w, bias, self.problem.evaluate(w, bias), self.solver.dual())
+        begun = time.perf_counter_ns()
+        training = self.problem.evaluate(w, bias)
+        self._evaluating += time.perf_counter_ns() - begun
+        self._evaluations += 1
+        return Certificate(w, bias, training, self.solver.dual())
+
+    def closing(self) -> dict[str, Any]:
+        """What the run's last line tells besides its state.
+
+        The mean seconds one evaluation of P took, and where the features are few the weights
+        and bias it ended with.
+        """
+        facts: dict[str, Any] = {
+            "reason": self.reason,
+            "evaluation_seconds": self._evaluating / 1e9 / max(1, self._evaluations),
+        }
+        w = np.asarray(self.solver.w, dtype=np.float64)
+        if w.size <= FEW_FEATURES and np.isfinite(w).all():
+            facts |= {"weights": w.tolist(), "bias": float(self.solver.bias)}
+        return facts
 
     def _evaluate(self, shown: Certificate) -> dict[str, Any]:
         w, bias, training, dual = shown
@@ -237,13 +260,17 @@ def main() -> None:
             measurement = _measurement(job)
             _limit_memory(job["stop"]["memory_limit"])
             state = measurement.run(job["seed"], trace)
+            peak = _peak_memory()
+            if job["regret"] and state not in ("failed", "diverged"):
+                # Certifying optima takes libraries that a run does not; nor should it hold them.
+                from svmbench.regret import regrets
+
+                for record in regrets(measurement.solver, measurement.problem, job["seed"]):
+                    trace.append({"kind": "regret", **record})
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
-        peak = _of_this_process("VmHWM")
-        if peak is None:
-            peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-        trace.end(state, reason=measurement.reason, peak_memory_bytes=peak)
+        trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
 
 
 def _measurement(job: dict[str, Any]) -> Measurement:
@@ -280,6 +307,14 @@ def _limit_memory(limit: int | None) -> None:
     wanted = taken + int(min(share, math.inf if limit is None else limit))
     hard = getrlimit(RLIMIT_DATA)[1]
     setrlimit(RLIMIT_DATA, (wanted if hard == RLIM_INFINITY else min(wanted, hard), hard))
+
+
+def _peak_memory() -> int:
+    """The most bytes this process has held."""
+    peak = _of_this_process("VmHWM")
+    if peak is None:
+        peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    return peak
 
 
 def _of_this_process(entry: str) -> int | None:

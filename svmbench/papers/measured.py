@@ -82,6 +82,9 @@ _AT_END = {
     "test_error": lambda runs: runs["test_error"],
     "test_accuracy": lambda runs: 1.0 - runs["test_error"],
     "train_error": lambda runs: runs["train_error"],
+    "rows": lambda runs: runs["m"],
+    "features": lambda runs: runs["d"],
+    "nonzeros_a_row": lambda runs: runs["nnz"] / runs["m"],
 }
 
 

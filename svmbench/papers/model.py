@@ -54,6 +54,9 @@ AT_END = {
     "test_error": "test error",
     "test_accuracy": "test accuracy",
     "train_error": "training error",
+    "rows": "rows",
+    "features": "features",
+    "nonzeros_a_row": "nonzeros a row",
 }
 
 

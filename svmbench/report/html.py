@@ -25,7 +25,7 @@ from svmbench.report.svg import inlined
 from svmbench.report.tables import Row, Section, Table, header, summarise
 from svmbench.report.verdict import verdicts
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 #: What the numbers of a table are, in its heading on the page.
 _TITLES = {
@@ -116,17 +116,17 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
         When one of the plots is not what was written.
     """
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = _template("report.js")
+    script = template("report.js")
     return environment.get_template("report.html").render(
         name=results.name,
         header=header(results),
-        style=Markup(_template("report.css")),
+        style=Markup(template("report.css")),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         verdicts=verdicts(results),
@@ -138,7 +138,7 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
         figures=list(_figures(results, pictures)),
         certificates=_certificates(results),
         data=_data(results),
-        environment=list(_environment(results.environment)),
+        environment=list(environment_facts(results.environment)),
         solvers=_solvers(results),
         notes=list(dict.fromkeys(note for table in tables for note in table.notes)),
         commands="\n".join(_commands(results)),
@@ -146,8 +146,9 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
     )
 
 
-def _template(name: str) -> str:
-    return (_TEMPLATES / name).read_text(encoding="utf-8")
+def template(name: str) -> str:
+    """Text of a file beside the templates."""
+    return (TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _samples(results: Results) -> Iterator[Sequence[float]]:
@@ -187,11 +188,18 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
     for name in captions:
         if name in paths:
-            yield _figure(paths[name], captions[name])
+            yield inline_figure(paths[name], captions[name])
 
 
-def _figure(path: Path, caption: str) -> Figure:
-    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", path.stem)
+def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
+    """A picture that has been written, for the page; ``prefix`` makes its ids its own.
+
+    Raises
+    ------
+    DataError
+        When the file is not what was written.
+    """
+    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", f"{prefix}{path.stem}")
     try:
         picture = inlined(path.read_text(encoding="utf-8"), prefix, caption)
     except (OSError, UnicodeDecodeError, ET.ParseError) as error:
@@ -264,7 +272,8 @@ def _flow(value: object) -> str:
     return text.removesuffix("...\n").strip().strip("{}")
 
 
-def _environment(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def environment_facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What environment.json says, in words."""
     known = [key for key in _ENVIRONMENT if key in environment]
     others = [key for key in environment if key not in _ENVIRONMENT and key != "schema_version"]
     for key in [*known, *others]:

@@ -21,6 +21,24 @@ _TEX = {
     "<": r"$<$",
     ">": r"$>$",
     "≥": r"$\geq$",
+    "·": r"$\cdot$",
+    "—": "---",
+    "…": r"\ldots{}",
+    "“": "``",
+    "”": "''",
+    "’": "'",
+    "½": r"$\frac12$",
+    "μ": r"$\mu$",
+    "ℓ": r"$\ell$",
+    "√": r"$\surd$",
+    "β": r"$\beta$",
+    "η": r"$\eta$",
+    "α": r"$\alpha$",
+    "γ": r"$\gamma$",
+    "δ": r"$\delta$",
+    "ρ": r"$\rho$",
+    "σ": r"$\sigma$",
+    "²": r"$^2$",
     "≤": r"$\leq$",
     "∞": r"$\infty$",
     "λ": r"$\lambda$",
@@ -30,10 +48,10 @@ _TEX = {
     "−": "$-$",
     "–": "--",
 }
-_TEXT_COLUMNS = 2
 
-#: Characters of a Markdown table's row beyond which it would be broken in a terminal.
-_WIDEST = 120
+#: Characters of a Markdown table's row beyond which it would be broken in a terminal, and of
+#: a LaTeX table's row beyond which it would leave the page.
+_WIDEST, _WIDEST_PRINTED = 120, 84
 
 
 def to_markdown(table: Table) -> str:
@@ -61,46 +79,67 @@ def to_csv(table: Table) -> str:
 
 def _markdown_grids(section: Section) -> Iterator[str]:
     """The section's rows, with columns that do not fit beside the others in a grid below."""
-    rows = [tuple(_markdown(Cell(name)) for name in section.columns)]
+    texts = section.texts
+    rows = [tuple(_markdown(Cell(name)) for name in _full_names(section))]
     rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
-    for number, columns in enumerate(_fitting(widths)):
+    for number, columns in enumerate(_fitting(widths, _units(section), _WIDEST)):
         grid = [tuple(row[at] for at in columns) for row in rows]
         if number:
-            grid = [grid[0], *_with_content(grid[1:])]
+            grid = [grid[0], *_with_content(grid[1:], texts)]
         kept = [widths[at] for at in columns]
         rule = tuple(
-            "-" * width if at < _TEXT_COLUMNS else "-" * (width - 1) + ":"
-            for at, width in enumerate(kept)
+            "-" * width if at < texts else "-" * (width - 1) + ":" for at, width in enumerate(kept)
         )
-        yield "\n".join(_markdown_line(row, kept) for row in [grid[0], rule, *grid[1:]])
+        yield "\n".join(_markdown_line(row, kept, texts) for row in [grid[0], rule, *grid[1:]])
 
 
-def _with_content(rows: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
+def _full_names(section: Section) -> list[str]:
+    """Names of the columns; the first below a heading bears it, the others go on from there."""
+    names = list(section.columns)
+    for (heading, _), unit in zip(section.spans, _units(section), strict=False):
+        first, *others = unit
+        names[first] = ": ".join(filter(None, (heading, names[first])))
+        for at in others:
+            names[at] = f"… {names[at]}"
+    return names
+
+
+def _units(section: Section) -> list[list[int]]:
+    """Positions of the columns of numbers that stay together: those below one heading."""
+    units, first = [], section.texts
+    widths = [width for _, width in section.spans] or [1] * (len(section.columns) - section.texts)
+    for width in widths:
+        units.append(list(range(first, first + width)))
+        first += width
+    return units
+
+
+def _with_content(rows: Sequence[tuple[str, ...]], texts: int) -> Iterator[tuple[str, ...]]:
     """Rows that say something, each with the lambda of those it belongs to."""
     written = ""
     for row in rows:
         written = row[0] or written
-        if any(row[_TEXT_COLUMNS:]):
+        if any(row[texts:]):
             yield (written, *row[1:])
             written = ""
 
 
-def _fitting(widths: Sequence[int]) -> list[list[int]]:
-    """Positions of the columns of each grid: those of text, and as many others as fit."""
-    texts = list(range(_TEXT_COLUMNS))
+def _fitting(widths: Sequence[int], units: Sequence[list[int]], widest: int) -> list[list[int]]:
+    """Positions of the columns of each grid: those of text, and as many units as fit."""
+    texts = list(range(units[0][0])) if units else list(range(len(widths)))
     grids = [list(texts)]
-    for at in range(_TEXT_COLUMNS, len(widths)):
-        wide = sum(widths[other] + 3 for other in [*grids[-1], at]) + 1 > _WIDEST
-        if wide and len(grids[-1]) > _TEXT_COLUMNS:
+    for unit in units:
+        wide = sum(widths[other] + 3 for other in [*grids[-1], *unit]) + 1 > widest
+        if wide and len(grids[-1]) > len(texts):
             grids.append(list(texts))
-        grids[-1].append(at)
+        grids[-1] += unit
     return grids
 
 
-def _markdown_line(fields: tuple[str, ...], widths: list[int]) -> str:
+def _markdown_line(fields: tuple[str, ...], widths: list[int], texts: int) -> str:
     padded = [
-        field.ljust(width) if at < _TEXT_COLUMNS else field.rjust(width)
+        field.ljust(width) if at < texts else field.rjust(width)
         for at, (field, width) in enumerate(zip(fields, widths, strict=True))
     ]
     return f"| {' | '.join(padded)} |"
@@ -117,35 +156,61 @@ def _plain(text: str) -> str:
 
 
 def _latex_section(table: Table, section: Section) -> list[str]:
-    alignment = "l" * _TEXT_COLUMNS + "r" * (len(section.columns) - _TEXT_COLUMNS)
     remarks = [*table.header, *table.warnings, *table.notes]
     return [
         r"\begin{table}",
         r"\centering\small",
         rf"\caption{{{_latex(f'{table.title}. {section.heading}: {section.facts}')}.}}",
-        rf"\begin{{tabular}}{{{alignment}}}",
-        r"\toprule",
-        " & ".join(map(_latex, section.columns)) + r" \\",
-        *_latex_rows(section.rows),
-        r"\bottomrule",
-        r"\end{tabular}",
+        *_latex_grids(section),
         r"\par\medskip\footnotesize\raggedright",
         *map(_latex_sentence, remarks),
         r"\end{table}",
     ]
 
 
-def _latex_rows(rows: tuple[Row, ...]) -> list[str]:
-    lines = []
+def _latex_grids(section: Section) -> Iterator[str]:
+    """One tabular; where columns are in groups, several below each other if they are too wide."""
+    grids = [list(range(len(section.columns)))]
+    if section.spans:
+        rows = [section.columns, *(tuple(cell.text for cell in row.cells) for row in section.rows)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        grids = _fitting(widths, _units(section), _WIDEST_PRINTED)
+    for number, columns in enumerate(grids):
+        if number:
+            yield r"\par\medskip"
+        alignment = "l" * section.texts + "r" * (len(columns) - section.texts)
+        yield rf"\begin{{tabular}}{{{alignment}}}"
+        yield r"\toprule"
+        yield from _latex_spans(section, columns)
+        yield " & ".join(_latex(section.columns[at]) for at in columns) + r" \\"
+        yield from _latex_rows(section.rows, columns)
+        yield r"\bottomrule"
+        yield r"\end{tabular}"
+
+
+def _latex_spans(section: Section, columns: Sequence[int]) -> Iterator[str]:
+    """The headings above the columns, and the rules below them."""
+    fields, rules = [""] * section.texts, []
+    first = section.texts + 1
+    for (heading, width), unit in zip(section.spans, _units(section), strict=False):
+        if unit[0] in columns:
+            fields.append(rf"\multicolumn{{{width}}}{{c}}{{{_latex(heading)}}}")
+            rules.append(rf"\cmidrule(lr){{{first}-{first + width - 1}}}")
+            first += width
+    if section.spans:
+        yield " & ".join(fields) + r" \\"
+        yield " ".join(rules)
+
+
+def _latex_rows(rows: tuple[Row, ...], columns: Sequence[int]) -> Iterator[str]:
     for row in rows:
         if row.opens:
-            lines.append(r"\midrule")
+            yield r"\midrule"
+        cells = [row.cells[at] for at in columns]
         fields = (
-            rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text)
-            for cell in row.cells
+            rf"\textbf{{{_latex(cell.text)}}}" if cell.best else _latex(cell.text) for cell in cells
         )
-        lines.append(" & ".join(fields) + r" \\")
-    return lines
+        yield " & ".join(fields) + r" \\"
 
 
 def _latex_sentence(text: str) -> str:

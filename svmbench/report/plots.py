@@ -293,18 +293,19 @@ def _title(
     height = "P(w)" if kind == "log-primal" else "accuracy"
     lines = [
         f"{group.label}, λ = {group.written_lambda}",
-        f"{height} {_rounded(curve.middle[-1])} after {_rounded(curve.x[-1])} {unit}: "
+        f"{height} {rounded(curve.middle[-1])} after {rounded(curve.x[-1])} {unit}: "
         f"{_FATES[curve.fate]}",
     ]
     for threshold in thresholds:
         times = group.column(f"{unit}_to_{threshold!r}")
         middle = median([math.inf if math.isnan(time) else time for time in times])
-        said = f"{_rounded(middle)} {unit}" if math.isfinite(middle) else "not reached"
+        said = f"{rounded(middle)} {unit}" if math.isfinite(middle) else "not reached"
         lines.append(f"ε = {short(threshold)}: {said} (median)")
     return "\n".join(lines)
 
 
-def _rounded(number: float) -> str:
+def rounded(number: float) -> str:
+    """A number as a title says it."""
     return format_value(float(number), math.nan, math.nan)
 
 
@@ -444,19 +445,20 @@ def _fill(
         axes.text(0.5, 0.5, "no run has a trace", transform=axes.transAxes, ha="center")
         return
     axes.set_ylim(*limits)
-    _limit_abscissa(axes, list(curves.values()))
-    _set_ticks(axes)
+    limit_abscissa(axes, list(curves.values()))
+    set_ticks(axes)
     texts = _rules(axes, block.optimum, thresholds, kind)
     if block.missing and part == 0:
-        texts.append(_remark(axes, "no trace: " + ", ".join(block.missing)))
+        texts.append(remark(axes, "no trace: " + ", ".join(block.missing)))
     for number, (label, curve) in enumerate(curves.items()):
-        _draw_curve(axes, curve, look[label], f"{panel}-{number}")
-    names = _label(axes, curves, look, texts)
+        draw_curve(axes, curve, look[label], f"{panel}-{number}")
+    names = label_curves(axes, curves, look, texts)
     for number, name in enumerate(names):
         name.set_gid(f"{panel}-{number}-name")
 
 
-def _remark(axes: Axes, text: str) -> Text:
+def remark(axes: Axes, text: str) -> Text:
+    """Write a line above a panel's right end."""
     return axes.text(
         1.0,
         1.0,
@@ -488,7 +490,7 @@ def _limits(blocks: Sequence[Block], thresholds: Sequence[float], kind: str) -> 
     return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
 
 
-def _limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
+def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
     """From where the first curve comes into view to where the last one ends."""
     _, top = axes.get_ylim()
     views = [curve.x[curve.middle <= top] for curve in curves]
@@ -519,7 +521,8 @@ def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -
     return [name]
 
 
-def _draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
+def draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
+    """Draw a curve with its band and its end; ``name`` begins the ids of its parts."""
     if (curve.high > curve.low).any():
         axes.fill_between(
             curve.x,
@@ -565,9 +568,10 @@ def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:
     return float(curve.x[-1]), max(float(curve.middle[-1]), bottom)
 
 
-def _label(
+def label_curves(
     axes: Axes, curves: dict[str, Curve], look: dict[str, Look], texts: Sequence[Text]
 ) -> list[Text]:
+    """Write the curves' names beside their ends; ``texts`` are kept clear."""
     from svmbench.report.labels import End, label_ends
 
     ends = [End(*_tip(axes, curve), label, look[label].ink) for label, curve in curves.items()]
@@ -575,12 +579,12 @@ def _label(
     return label_ends(axes, ends, drawn, texts)
 
 
-def _set_ticks(axes: Axes) -> None:
+def set_ticks(axes: Axes) -> None:
     """Plain numbers on an axis of less than two decades, powers of ten on longer ones."""
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        plain = FuncFormatter(lambda value, _: short(value, 4))
+        plain = FuncFormatter(lambda value, _: short(value))
         axis.set_major_formatter(plain)
         axis.set_minor_formatter(NullFormatter())
         if high < 4 * low:

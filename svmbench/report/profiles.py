@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -171,7 +171,7 @@ def _records(profiles: Sequence[Profile]) -> pd.DataFrame:
 # ---------------------------------------------------------------- plots
 
 
-_TITLES = {
+TITLES = {
     "performance": "performance profile",
     "data": "data profile",
     "target": "time to target",
@@ -200,27 +200,30 @@ def _write_plots(
         return
     import matplotlib
 
-    from svmbench.report.style import RC
+    from svmbench.report.style import RC, looks
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # the user's own settings must not change a report
         matplotlib.rcParams.update(RC)
         for kind in dict.fromkeys(profile.kind for profile in profiles):
             panels = [profile for profile in profiles if profile.kind == kind]
-            figure = draw(results, panels, _caption(results, kind, problems))
+            title = f"{results.name}: {TITLES[kind]}"
+            figure = draw(title, panels, _caption(results, kind, problems), looks(results))
             yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", {})
 
 
-def draw(results: Results, panels: Sequence[Profile], caption: str) -> Figure:
+def draw(title: str, panels: Sequence[Profile], caption: str, look: Mapping[str, Look]) -> Figure:
     """Draw the panels of one kind of profile side by side.
 
     Parameters
     ----------
-    results : Results
+    title : str
     panels : sequence of Profile
         At least one; all of one kind.
     caption : str
         What is said below.
+    look : mapping of str to Look
+        By label.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -234,20 +237,20 @@ def draw(results: Results, panels: Sequence[Profile], caption: str) -> Figure:
     written = int((width - style.MARGIN_LEFT) / _CHARACTER)
     lines = [line for part in caption.splitlines() for line in textwrap.wrap(part, written)]
     bottom = style.MARGIN_BOTTOM + 0.13 * max(len(lines) - 2, 0)
-    height = style.MARGIN_TOP + style.PANEL_HEIGHT + bottom
+    # Labels that stand below each other beside a panel need their height.
+    tall = max(style.PANEL_HEIGHT, _LEADING * len(panels[0].curves))
+    height = style.MARGIN_TOP + tall + bottom
     figure = Figure(figsize=(width, height), dpi=style.DPI)
     FigureCanvasAgg(figure)
-    look = style.looks(results)
     for number, profile in enumerate(panels):
         left = style.MARGIN_LEFT + number * step
-        size = (panel / width, style.PANEL_HEIGHT / height)
+        size = (panel / width, tall / height)
         axes = figure.add_axes((left / width, bottom / height, *size))
         axes.set_xlabel(profile.axis, labelpad=2)
         axes.set_ylabel(_ORDINATES[profile.kind] if number == 0 else "")
-        _fill(axes, profile, look, _LEADING / style.PANEL_HEIGHT, _TIE / panel)
+        _fill(axes, profile, look, _LEADING / tall, _TIE / panel)
     kind = panels[0].kind
     x, top = style.MARGIN_LEFT / width, 1 - 0.12 / height
-    title = f"{results.name}: {_TITLES[kind]}"
     figure.text(x, top, title, fontsize=10.5, va="top", weight="bold")
     figure.text(x, top - 0.2 / height, _ABOVE[kind], fontsize=8.5, va="top")
     figure.text(
@@ -276,7 +279,9 @@ def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
     return "\n".join(lines)
 
 
-def _fill(axes: Axes, profile: Profile, look: dict[str, Look], leading: float, tie: float) -> None:
+def _fill(
+    axes: Axes, profile: Profile, look: Mapping[str, Look], leading: float, tie: float
+) -> None:
     """Draw one panel; ``leading`` and ``tie`` are shares of its height and width."""
     axes.set_xscale("log")
     axes.set_ylim(0.0, 1.03)

@@ -29,12 +29,18 @@ _NUMBERS = (
     "primal", "accuracy", "gap", "train_error", "test_error",
 )  # fmt: skip
 #: Columns that older results lack; read as empty there.
-_LATER_TEXT = ("reason", "data_source", "data_sha256", "data_transforms")
-_LATER_NUMBERS = ("horizon", "conversion_seconds", "involuntary_switches", "load_average")
+_LATER_TEXT = ("reason", "data_source", "data_sha256", "data_transforms", "bias")
+_LATER_NUMBERS = (
+    "horizon", "conversion_seconds", "involuntary_switches", "load_average", "l1_radius",
+    "evaluation_seconds",
+)  # fmt: skip
 _NEVER_EMPTY = ("lambda", "C", "repeat", "m", "d", "nnz", "reference_dual")
 _OF_THRESHOLD = ("seconds_to_", "epochs_to_", "last_above_seconds_")
 _TRACE_TEXT = ("id", "dataset", "solver", "label")
 _TRACE_NUMBERS = ("lambda", "repeat", "point", "epochs", "wall_seconds", "primal", "accuracy")
+_REGRET_NUMBERS = (
+    "lambda", "repeat", "presentations", "online_cost", "regret_low", "regret_high", "regret_bound",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +123,33 @@ def read_results(folder: Path) -> Results:
         config=config,
         config_text=config_text,
     )
+
+
+def read_regret(folder: Path) -> pd.DataFrame:
+    """regret.csv: a row a number of steps; without rows where the sweep did not ask for it.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/NAME``.
+
+    Returns
+    -------
+    DataFrame
+        Run, data set, solver, label, lambda and repeat; presentations T, online_cost
+        sum f_t(w_t), the interval regret_low to regret_high that holds the regret, and
+        regret_bound, nan where none is proved for the solver.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read.
+    """
+    path = folder / "regret.csv"
+    columns = (*_TRACE_TEXT, *_REGRET_NUMBERS)
+    table = _read_table(path, columns) if path.exists() else pd.DataFrame(columns=list(columns))
+    _convert(table, path, _TRACE_TEXT, (), _REGRET_NUMBERS)
+    return table
 
 
 def _parse_config(text: str, path: Path) -> dict[str, Any]:

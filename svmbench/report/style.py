@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.colors import is_color_like, to_hex, to_rgb
 from numpy.typing import NDArray
 
@@ -81,22 +83,34 @@ class Look:
 
 
 def looks(results: Results) -> dict[str, Look]:
-    """One look a label, the same in every plot of a results folder.
+    """One look a label, the same in every plot of a results folder."""
+    return looks_of(results.runs, results.solvers)
+
+
+def looks_of(runs: pd.DataFrame, solvers: Sequence[str]) -> dict[str, Look]:
+    """One look for each label of some runs.
 
     A colour that no solver before has claimed is kept; the others are given the palette's.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        With columns solver, label and colour.
+    solvers : sequence of str
+        All of them, in the order in which they choose.
     """
-    firsts = results.runs.drop_duplicates("solver").set_index("solver")["colour"]
+    firsts = runs.drop_duplicates("solver").set_index("solver")["colour"]
     colours: dict[str, str] = {}
-    for solver in results.solvers:
+    for solver in solvers:
         own = str(firsts[solver])
         if is_color_like(own) and to_hex(own) not in colours.values():
             colours[solver] = to_hex(own)
     free = [to_hex(colour) for colour in PALETTE if to_hex(colour) not in colours.values()]
-    for number, solver in enumerate(s for s in results.solvers if s not in colours):
+    for number, solver in enumerate(s for s in solvers if s not in colours):
         colours[solver] = free[number % len(free)] if free else "#555555"
     found = {}
-    for solver in results.solvers:
-        labels = set(results.runs.loc[results.runs["solver"] == solver, "label"])
+    for solver in solvers:
+        labels = set(runs.loc[runs["solver"] == solver, "label"])
         for number, label in enumerate(sorted(labels, key=lambda label: (len(label), label))):
             colour = colours[solver]
             found[label] = Look(colour, DASHES[number % len(DASHES)], _ink(colour))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import Any
@@ -85,14 +85,20 @@ class Section:
     facts : str
         Size of the data and quality of the reference, in a line.
     columns : tuple of str
-        The first two are text, all others numbers.
+        The first ``texts`` are text, all others numbers.
     rows : tuple of Row
+    texts : int
+    spans : tuple of (str, int)
+        Headings above the columns of numbers, each with how many of them it stands over;
+        none unless they are in such groups.
     """
 
     heading: str
     facts: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    texts: int = 2
+    spans: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,8 @@ class Table:
 
     Parameters
     ----------
-    kind : {'time', 'epochs', 'objective'}
+    kind : str
+        time, epochs or objective; or the name of a paper's table.
     title : str
     header : tuple of str
         Where and when, above the table.
@@ -208,7 +215,7 @@ def summarise(results: Results, kind: str) -> Summarised:
     found: Summarised = {}
     for key, groups in group_runs(results).items():
         rows = [
-            [_summary(group, threshold, kind) for threshold in results.thresholds]
+            [threshold_summary(group, threshold, kind) for threshold in results.thresholds]
             for group in groups
         ]
         found[key] = list(zip(groups, _mark_best(groups, rows), strict=True))
@@ -237,7 +244,16 @@ def _threshold_table(results: Results, kind: str) -> Table:
     )
 
 
-def _summary(group: Group, threshold: float, kind: str) -> Summary:
+def threshold_summary(group: Group, threshold: float, kind: str) -> Summary:
+    """What a group's runs say about one threshold.
+
+    Parameters
+    ----------
+    group : Group
+        Of a sweep that has this threshold.
+    threshold : float
+    kind : {'time', 'epochs'}
+    """
     prefix, unit = _MEASURES[kind]
     times = group.column(f"{prefix}{threshold!r}")
     samples = tuple(math.inf if math.isnan(time) else time for time in times)
@@ -349,7 +365,7 @@ def _threshold_section(
     columns += ["conversion s"] * converts + ["ε at stop"] * unfinished
     rows = []
     for (group, row), opens in zip(members, _opens(groups), strict=True):
-        cells = [*_row_head(group, opens), *(_threshold_cell(s) for s in row)]
+        cells = [*_row_head(group, opens), *(threshold_cell(s) for s in row)]
         if converts:
             cells.append(_conversion_cell(_conversion(group)))
         if unfinished:
@@ -358,7 +374,8 @@ def _threshold_section(
     return Section(heading(dataset, stand_in), _facts(groups), tuple(columns), tuple(rows))
 
 
-def _threshold_cell(summary: Summary) -> Cell:
+def threshold_cell(summary: Summary) -> Cell:
+    """The summary as a table prints it: the median and its interval, or why there is none."""
     partly = reached(summary.samples) if summary.limit else ""
     if math.isfinite(summary.median):
         parts = [interval_text(summary.median, summary.low, summary.high)]
@@ -407,13 +424,13 @@ def interval_text(value: float, low: float, high: float) -> str:
 def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
     record = _record_head(group) | {
         "accuracy": summary.threshold,
-        f"median_{unit}": _finite(summary.median),
-        f"low_{unit}": _finite(summary.low),
-        f"high_{unit}": _finite(summary.high),
+        f"median_{unit}": finite(summary.median),
+        f"low_{unit}": finite(summary.low),
+        f"high_{unit}": finite(summary.high),
         "interval_coverage": summary.coverage,
         "reached": sum(map(math.isfinite, summary.samples)),
         "runs": len(summary.samples),
-        f"ert_{unit}": _finite(summary.ert),
+        f"ert_{unit}": finite(summary.ert),
         f"at_least_{unit}": summary.at_least,
         "limit": summary.limit.replace("≥ ", ""),
         "best": summary.best,
@@ -423,7 +440,7 @@ def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, An
         "conversion_seconds": group.middle("conversion_seconds"),
         "horizons": group.runs["horizon"].nunique() or None,
     }
-    return record | _state_counts(group)
+    return record | state_counts(group)
 
 
 def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
@@ -442,7 +459,7 @@ def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> 
             "An epoch is m presentations of a row. First checkpoint at or below ε; checkpoints lie "
             "at most 10 % apart, or one step for methods with longer steps."
         )
-    yield from _interval_notes(everything)
+    yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other whose interval overlaps that "
         "one's (with single runs: the least alone)."
@@ -486,8 +503,8 @@ def _horizon_notes(labels: Iterable[str]) -> Iterator[str]:
         )
 
 
-def _interval_notes(everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
-    coverages = {len(summary.samples): summary.coverage for _, summary in everything}
+def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
+    """How to read medians; ``coverages`` of their intervals by the number of runs."""
     if set(coverages) == {1}:
         yield "Single runs: there is no interval, and no evidence of a difference."
         return
@@ -585,13 +602,13 @@ def _primal_cell(group: Group) -> Cell:
     middle, repeats = median(samples), len(group.repeats)
     if not math.isfinite(middle):
         return Cell("diverged", value=math.inf)
-    text = _digits_apart(middle, group.middle("reference_dual"))
+    text = digits_apart(middle, group.middle("reference_dual"))
     if len(samples) < repeats:
         text += f", {len(samples)} of {repeats}"
     return Cell(text, value=middle)
 
 
-def _digits_apart(value: float, other: float) -> str:
+def digits_apart(value: float, other: float) -> str:
     """A number with digits enough to show two of its difference from another one."""
     return f"{value:.{_places(value, other)}f}"
 
@@ -642,13 +659,13 @@ def _objective_record(group: Group) -> dict[str, Any]:
     for name, samples in columns.items():
         low, high, coverage = median_interval(samples) if samples else (math.nan,) * 3
         record |= {
-            f"{name}_median": _finite(median(samples)) if samples else math.nan,
-            f"{name}_low": _finite(low),
-            f"{name}_high": _finite(high),
+            f"{name}_median": finite(median(samples)) if samples else math.nan,
+            f"{name}_low": finite(low),
+            f"{name}_high": finite(high),
             f"{name}_interval_coverage": coverage,
             f"{name}_runs": len(samples),
         }
-    return record | {"runs": len(group.repeats)} | _state_counts(group)
+    return record | {"runs": len(group.repeats)} | state_counts(group)
 
 
 def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
@@ -711,13 +728,13 @@ def _record_head(group: Group) -> dict[str, Any]:
     }
 
 
-def _state_counts(group: Group) -> dict[str, str]:
+def state_counts(group: Group) -> dict[str, str]:
     """``converged:5 time_limit:2``, for the machine-readable tables."""
     counts = Counter(group.runs["state"])
     return {"states": " ".join(f"{state}:{counts[state]}" for state in sorted(counts))}
 
 
-def _finite(value: float) -> float:
+def finite(value: float) -> float:
     """Infinity is never written to a file: the field is empty."""
     return value if math.isfinite(value) else math.nan
 

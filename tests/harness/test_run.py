@@ -13,6 +13,7 @@ from svmbench.harness.plan import plan_runs
 from svmbench.harness.run import Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
+from svmbench.report.read import read_regret
 
 BASE = {
     "version": 1,
@@ -270,6 +271,27 @@ def test_a_memory_limit_holds_beyond_the_data(tmp_path, install):
     outcome = run_sweep(tight, tmp_path / "tight")
     assert outcome.states == {"out_of_memory": 1}
     assert outcome.faulty
+
+
+def test_regret_is_found_after_the_run_where_it_can_be(tmp_path):
+    changes = {"solvers": ["pegasos", "dcd"], "stop": {"max_epochs": 1}, "repeats": 1}
+    plain = run_sweep(sweep(**changes), tmp_path / "plain")
+    assert not (plain.folder / "regret.csv").exists()
+    outcome = run_sweep(sweep(**changes, regret=True), tmp_path)
+    assert read_regret(plain.folder).empty
+    table = read_regret(outcome.folder)
+    m = int(runs_csv(outcome)["m"].iloc[0])
+    assert set(table["solver"]) == {"pegasos"}
+    assert table["presentations"].tolist() == [2.0**k for k in range(2, 20) if 2**k < m] + [m]
+    assert (table["regret_low"] <= table["regret_high"]).all()
+    assert (table["regret_high"] <= table["online_cost"]).all()
+    assert (table["regret_high"] <= table["regret_bound"]).all()
+    wide = table["regret_high"] - table["regret_low"]
+    assert (wide <= 2e-6 * table["online_cost"] + 1e-9).all()
+    # What was measured before is not affected: the points are the same, the run another.
+    numbers = ["presentations", "updates", "nonzeros", "primal"]
+    assert runs_csv(plain)[numbers].equals(runs_csv(outcome)[numbers])
+    assert set(runs_csv(plain)["id"]).isdisjoint(runs_csv(outcome)["id"])
 
 
 def test_updates_can_be_the_limit(tmp_path):

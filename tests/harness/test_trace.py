@@ -54,6 +54,15 @@ def test_what_is_written_is_read(tmp_path):
     assert trace.end["peak_memory_bytes"] == 5
 
 
+def test_regrets_are_kept_apart_from_points(tmp_path):
+    with TraceWriter(tmp_path / "t", HEADER) as writer:
+        writer.append({"kind": "point", "presentations": 0})
+        writer.append({"kind": "regret", "presentations": 4, "regret_low": -1.0})
+    closed = close_trace(tmp_path / "t", HEADER, "interrupted", "killed")
+    assert [point["presentations"] for point in closed.points] == [0]
+    assert [record["regret_low"] for record in closed.regrets] == [-1.0]
+
+
 def test_values_json_cannot_hold_become_null(tmp_path):
     with TraceWriter(tmp_path / "t", {"id": "x"}) as writer:
         writer.append({"kind": "point", "primal": float("inf"), "gap": float("nan")})

@@ -226,3 +226,116 @@ def change():
         return folder
 
     return rewrite
+
+
+PAPER = """
+version: 1
+order: 1
+title: "A demonstration: of everything"
+authors: A. Body
+published_in: Journal 1, 2000
+url: https://example.org
+about: What it shows.
+"""
+
+TIMES = """
+version: 1
+number: Table 1
+order: 1
+title: Times
+question: Which is fastest?
+sweeps:
+  base:
+    datasets: [adult, covtype.binary]
+    lambda: [1e-4, 1e-5]
+    solvers:
+      - pegasos
+      - {name: sgd-m, schedule: 5/9, label: "sgd-m(schedule=blocks)"}
+      - sgd-m
+      - dcd
+      - svmperf
+    stop: {accuracy: [1e-1, 1e-2, 1e-3], time_limit: 60s, max_epochs: 1000}
+    repeats: 3
+tables:
+  - rows: [dataset, lambda]
+    columns: [solver]
+    measures: [{seconds: 1e-2}]
+    against: dcd
+  - of: {lambda: 1e-4}
+    rows: [solver]
+    columns: [dataset]
+    measures: [{seconds: 1e-3}, test_error, primal]
+figures:
+  - {kind: curve, x: seconds, y: accuracy}
+  - {title: Along the epochs, x: epochs, y: primal, log_y: false, panels: [dataset]}
+  - {kind: across, x: lambda, y: seconds, at: 1e-2, panels: [dataset]}
+published:
+  - source: Table 1
+    mark: seed
+    values:
+      - {dataset: adult, lambda: 1e-4, solver: pegasos, measure: {seconds: 1e-2}, value: 1.1}
+      - {dataset: adult, lambda: 1e-4, solver: dcd, measure: {seconds: 1e-2}, value: 0.2}
+      - {dataset: adult, lambda: 1e-4, solver: svm-light, measure: {seconds: 1e-2}, value: "> 18"}
+      - {dataset: astro-ph, lambda: 1e-4, solver: dcd, measure: {seconds: 1e-2}, value: 0.02}
+      - {dataset: adult, solver: dcd, measure: test_error, value: 0.1512}
+      - {dataset: adult, solver: dcd, measure: gap, value: 0.25}
+claims:
+  - {text: DCD beats Pegasos., kind: faster, solver: dcd, over: pegasos, measure: {seconds: 1e-2}}
+  - {text: It is beautiful., kind: untestable, why: a matter of taste}
+notes: ["Reconstructed: λ."]
+"""
+
+NOTHING = """
+version: 1
+number: Figure 2
+order: 2
+title: Not run
+question: What is there to see?
+sweeps:
+  base:
+    datasets: [adult]
+    lambda: 1e-4
+    solvers: [pegasos, dcd]
+    stop: {accuracy: [1e-2]}
+tables:
+  - {rows: [dataset], columns: [solver], measures: [{seconds: 1e-2}]}
+figures:
+  - {x: seconds, y: accuracy}
+published:
+  - {source: Figure 2, mark: read, not_available: a picture without numbers}
+"""
+
+
+def write_paper_files(folder: Path) -> Path:
+    """Write configs/papers/demo: one item with runs to come, one without."""
+    (folder / "demo").mkdir(parents=True, exist_ok=True)
+    for name, text in (("paper", PAPER), ("times", TIMES), ("nothing", NOTHING)):
+        (folder / "demo" / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def paper_files():
+    """The writer of a paper's files."""
+    return write_paper_files
+
+
+@pytest.fixture(scope="session")
+def papered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Results of the papers with their page; configurations in ``papers``; not to be written to."""
+    from svmbench.config.files import dump_sweep
+    from svmbench.papers.model import papers
+    from svmbench.report.papers.write import write_papers
+
+    root = tmp_path_factory.mktemp("papered")
+    found = papers(write_paper_files(root / "papers"))
+    sweep = yaml.safe_load(dump_sweep(found["demo"].items["times"].sweep_at("base", full=False)))
+    write_results(
+        root / "demo" / "times" / "base",
+        repeats=3,
+        labels=("pegasos", "sgd-m(schedule=blocks)", "dcd", "svmperf"),
+        datasets=(("adult", False), ("covtype.binary", True)),
+        **{key: value for key, value in sweep.items() if key not in ("datasets", "repeats")},
+    )
+    write_papers(root, found)
+    return root

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from svmbench.errors import DataError
-from svmbench.report.read import read_results
+from svmbench.report.read import read_regret, read_results
 
 
 @pytest.fixture
@@ -34,6 +34,20 @@ def test_numbers_survive_to_the_last_bit(folder):
         assert ours == [float(row[column]) if row[column] else None for row in raw]
     assert results.thresholds == (0.1, 0.01, 0.001)
     assert results.runs["stand_in"].dtype == bool
+
+
+def test_regret_is_read_and_may_be_missing(copied):
+    assert read_regret(copied).empty
+    (copied / "regret.csv").write_text(
+        "id,dataset,solver,label,lambda,repeat,presentations,online_cost,regret_low,regret_high,"
+        "regret_bound\na,adult,pegasos,pegasos,0.1,0,4,2.5,-0.25,0.5,\n"
+    )
+    row = read_regret(copied).iloc[0]
+    assert (row["label"], row["presentations"], row["regret_low"]) == ("pegasos", 4.0, -0.25)
+    assert math.isnan(row["regret_bound"])
+    edit(copied / "regret.csv", "2.5", "much")
+    with pytest.raises(DataError, match=r"regret.csv:2: column 'online_cost': 'much' is not"):
+        read_regret(copied)
 
 
 def test_order_is_the_configurations(folder):

@@ -6,16 +6,16 @@ problems. What a method promises beyond that is tested in a file of its own.
 """
 
 import re
-from typing import get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 import pytest
 
-from problems import edge_problems, ordinary_problems, with_loss
-from svmbench.problem import LOSSES
-from svmbench.solvers.base import Parameters
+from problems import edge_problems, has_both_classes, ordinary_problems
+from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
+from svmbench.solvers.base import Parameters, Solver
 from svmbench.solvers.registry import solvers
-from twins.optimum import optimum
+from twins.optimum import optimum, variant
 
 ACCURACY = 0.05
 EPOCHS = 2000
@@ -25,28 +25,61 @@ SOLVERS = solvers()
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 
 
-def precisions(solver):
-    return get_args(solver.schema.model_fields["precision"].annotation)
+class Training(NamedTuple):
+    """A solver, the class of problems it is to train, and its precision."""
+
+    solver: type[Solver]
+    loss: str
+    bias: str
+    constraint: str
+    precision: str
+
+    def problem(self, name):
+        """The problem of that name in this class."""
+        return variant(PROBLEMS[name], self.loss, self.bias, self.constraint)
+
+    def started(self, problem, seed=1):
+        run = self.solver(self.solver.schema(precision=self.precision))
+        run.start(problem, seed)
+        return run
+
+    def steps(self, problem, epochs, iterations):
+        return epochs * problem.data.n_samples if self.is_stochastic else iterations
+
+    @property
+    def is_stochastic(self):
+        return self.solver.step == "presentation"
+
+    @property
+    def id(self):
+        parts = [self.solver.name, self.loss, self.precision]
+        parts += ["bias"] * (self.bias == "free") + [self.constraint] * (self.constraint != "none")
+        return "-".join(parts)
 
 
 EVERY_TRAINING = [
-    pytest.param(solver, loss, precision, id=f"{name}-{loss}-{precision}")
-    for name, solver in SOLVERS.items()
+    Training(solver, loss, bias, constraint, precision)
+    for solver in SOLVERS.values()
     for loss in solver.losses
-    for precision in precisions(solver)
+    for bias in solver.biases
+    for constraint in solver.constraints
+    for precision in get_args(solver.schema.model_fields["precision"].annotation)
 ]
 every_solver = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS.keys())
-every_training = pytest.mark.parametrize(("solver", "loss", "precision"), EVERY_TRAINING)
+every_training = pytest.mark.parametrize("training", EVERY_TRAINING, ids=lambda each: each.id)
 
 
-def started(solver, problem, seed=1, precision="float64"):
-    run = solver(solver.schema(precision=precision))
-    run.start(problem, seed)
-    return run
-
-
-def steps_of(solver, problem, epochs, iterations):
-    return epochs * problem.data.n_samples if solver.step == "presentation" else iterations
+def every_training_on(names):
+    """Every training with every problem of these that exists in its class."""
+    return pytest.mark.parametrize(
+        ("name", "training"),
+        [
+            pytest.param(name, training, id=f"{name}-{training.id}")
+            for training in EVERY_TRAINING
+            for name in names
+            if training.bias == "none" or has_both_classes(PROBLEMS[name])
+        ],
+    )
 
 
 def counts(run):
@@ -55,7 +88,7 @@ def counts(run):
 
 def snapshot(run):
     """All that can be read of a run, as bits."""
-    return run.w.tobytes(), counts(run), run.dual(), run.stopped
+    return run.w.tobytes(), run.bias, counts(run), run.dual(), run.stopped
 
 
 @every_solver
@@ -68,6 +101,12 @@ def test_attributes_are_valid(solver):
     assert solver.losses
     assert set(solver.losses) <= set(LOSSES)
     assert len(set(solver.losses)) == len(solver.losses)
+    assert solver.biases
+    assert set(solver.biases) <= set(BIASES)
+    assert len(set(solver.biases)) == len(solver.biases)
+    assert solver.constraints
+    assert set(solver.constraints) <= set(CONSTRAINTS)
+    assert len(set(solver.constraints)) == len(solver.constraints)
     assert solver.step in ("presentation", "iteration")
     assert solver.horizon in ("none", "steps", "accuracy")
     assert re.fullmatch("#[0-9A-Fa-f]{6}", solver.colour)
@@ -110,64 +149,68 @@ def test_builds_tell_solvers_apart():
     assert len(set(hashes)) == len(hashes)
 
 
-@every_training
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_reaches_the_certified_optimum(solver, loss, precision, name):
-    problem = with_loss(PROBLEMS[name], loss)
+@every_training_on(ordinary_problems())
+def test_reaches_the_certified_optimum(training, name):
+    problem = training.problem(name)
     best = optimum(problem)
-    run = started(solver, problem, precision=precision)
-    run.advance(steps_of(solver, problem, EPOCHS, ITERATIONS))
-    assert problem.primal(run.w) - best.lower <= ACCURACY * best.lower
+    run = training.started(problem)
+    run.advance(training.steps(problem, EPOCHS, ITERATIONS))
+    assert problem.admits(run.w)
+    assert problem.primal(run.w, run.bias) - best.lower <= ACCURACY * best.lower
 
 
-@every_training
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_the_duals_and_the_primals_enclose_the_optimum(solver, loss, precision, name):
-    problem = with_loss(PROBLEMS[name], loss)
+@every_training_on(PROBLEMS)
+def test_the_duals_and_the_primals_enclose_the_optimum(training, name):
+    problem = training.problem(name)
     best = optimum(problem)
-    run = started(solver, problem, precision=precision)
-    rounding = 1e-12 if precision == "float64" else 1e-4
+    run = training.started(problem)
+    rounding = 1e-12 if training.precision == "float64" else 1e-4
     for _ in range(40):
-        run.advance(steps_of(solver, problem, 1, 1))
-        assert problem.primal(run.w) >= best.lower * (1.0 - 1e-12)
+        run.advance(training.steps(problem, 1, 1))
+        assert problem.primal(run.w, run.bias) >= best.lower * (1.0 - 1e-12)
+        assert problem.admits(run.w)
         dual = run.dual()
         assert dual is None or dual <= best.upper * (1.0 + rounding)
 
 
-@every_training
-@pytest.mark.parametrize("name", edge_problems())
-def test_survives_edge_problems(solver, loss, precision, name):
-    problem = with_loss(PROBLEMS[name], loss)
-    run = started(solver, problem, precision=precision)
+@every_training_on(edge_problems())
+def test_survives_edge_problems(training, name):
+    problem = training.problem(name)
+    run = training.started(problem)
+    # As many presentations as the ordinary problems get, however few the rows.
+    most = EPOCHS * max(1, 50 // problem.data.n_samples)
     for steps in (
         1,
-        steps_of(solver, problem, 1, 1),
-        steps_of(solver, problem, EPOCHS, ITERATIONS),
+        training.steps(problem, 1, 1),
+        training.steps(problem, most, ITERATIONS),
     ):
         run.advance(steps)
         assert np.isfinite(run.w).all()
+        assert np.isfinite(run.bias)
+        assert problem.admits(run.w)
         assert run.dual() is None or not np.isnan(run.dual())
     # P(0) is 1 or 1/2: a hundredth of that where P* itself may be next to nothing.
     best = optimum(problem)
     allowed = max(ACCURACY * best.lower, 0.01)
-    assert problem.primal(run.w) - best.lower <= allowed
+    assert problem.primal(run.w, run.bias) - best.lower <= allowed
 
 
 @every_training
-def test_a_feature_never_seen_keeps_weight_zero(solver, loss, precision):
-    problem = with_loss(PROBLEMS["unseen-features"], loss)
-    run = started(solver, problem, precision=precision)
-    run.advance(steps_of(solver, problem, 20, 5))
+def test_a_feature_never_seen_keeps_weight_zero(training):
+    problem = training.problem("unseen-features")
+    run = training.started(problem)
+    run.advance(training.steps(problem, 20, 5))
     assert run.w[[0, 3, 5]].tolist() == [0.0, 0.0, 0.0]
-    assert run.w[[1, 2, 4]].all()
+    # A ball leaves weights out that would not pay.
+    assert run.w[[1, 2, 4]].all() or (training.constraint == "l1" and run.w.any())
 
 
 @every_training
-def test_weights_are_a_fresh_array_of_doubles(solver, loss, precision):
-    problem = with_loss(PROBLEMS["sparse"], loss)
-    run = started(solver, problem, precision=precision)
+def test_weights_are_a_fresh_array_of_doubles(training):
+    problem = training.problem("sparse")
+    run = training.started(problem)
     assert run.w.shape == (problem.data.n_features,)
-    run.advance(steps_of(solver, problem, 3, 3))
+    run.advance(training.steps(problem, 3, 3))
     w = run.w
     assert w.shape == (problem.data.n_features,)
     assert w.dtype == np.float64
@@ -175,33 +218,32 @@ def test_weights_are_a_fresh_array_of_doubles(solver, loss, precision):
     kept = w.copy()
     w[:] = 7.0
     assert run.w.tobytes() == kept.tobytes()
-    run.advance(steps_of(solver, problem, 1, 1))
+    run.advance(training.steps(problem, 1, 1))
     assert (w == 7.0).all()
 
 
-@every_training
-@pytest.mark.parametrize("name", ["sparse", "zero-rows", "one-row"])
-def test_pieces_make_the_whole_and_reading_changes_nothing(solver, loss, precision, name):
-    problem = with_loss(PROBLEMS[name], loss)
-    pieces = [*range(1, 40), 3, 1, 100] if solver.step == "presentation" else [1, 2, 1, 3]
-    split = started(solver, problem, precision=precision)
+@every_training_on(["sparse", "zero-rows", "one-row"])
+def test_pieces_make_the_whole_and_reading_changes_nothing(training, name):
+    problem = training.problem(name)
+    pieces = [*range(1, 40), 3, 1, 100] if training.is_stochastic else [1, 2, 1, 3]
+    split = training.started(problem)
     for steps in pieces:
         split.advance(steps)
         snapshot(split)
-    whole = started(solver, problem, precision=precision)
+    whole = training.started(problem)
     # Pieces are rounded up to whole units, so the presentations made may exceed their sum.
     made = split.counters.presentations
-    whole.advance(made if solver.step == "presentation" else sum(pieces))
+    whole.advance(made if training.is_stochastic else sum(pieces))
     assert snapshot(whole) == snapshot(split)
 
 
 @every_training
-def test_a_seed_reproduces_bits(solver, loss, precision):
-    problem = with_loss(PROBLEMS["overlapping"], loss)
-    steps = steps_of(solver, problem, 7, 3)
-    first = started(solver, problem, 2**64 - 1, precision)
+def test_a_seed_reproduces_bits(training):
+    problem = training.problem("overlapping")
+    steps = training.steps(problem, 7, 3)
+    first = training.started(problem, 2**64 - 1)
     first.advance(steps)
-    second = started(solver, problem, 2**64 - 1, precision)
+    second = training.started(problem, 2**64 - 1)
     second.advance(steps)
     assert snapshot(first) == snapshot(second)
     first.start(problem, 2**64 - 1)  # starting again forgets everything
@@ -210,12 +252,12 @@ def test_a_seed_reproduces_bits(solver, loss, precision):
 
 
 @every_training
-def test_two_runs_do_not_share_state(solver, loss, precision):
-    problem = with_loss(PROBLEMS["sparse"], loss)
-    steps = steps_of(solver, problem, 2, 2)
-    alone = started(solver, problem, 5, precision)
+def test_two_runs_do_not_share_state(training):
+    problem = training.problem("sparse")
+    steps = training.steps(problem, 2, 2)
+    alone = training.started(problem, 5)
     alone.advance(steps)
-    beside, other = started(solver, problem, 5, precision), started(solver, problem, 6, precision)
+    beside, other = training.started(problem, 5), training.started(problem, 6)
     for _ in range(2):
         beside.advance(steps // 2)
         other.advance(steps // 2)
@@ -223,19 +265,19 @@ def test_two_runs_do_not_share_state(solver, loss, precision):
 
 
 @every_training
-def test_counters_are_honest(solver, loss, precision):
-    problem = with_loss(PROBLEMS["sparse"], loss)
+def test_counters_are_honest(training):
+    problem = training.problem("sparse")
     m, nnz = problem.data.n_samples, problem.data.nnz
-    run = started(solver, problem, precision=precision)
+    run = training.started(problem)
     run.advance(0)
     last = counts(run)
     assert last == (0, 0, 0)
     for steps in (1, 2, 10, m, 5 * m):
-        run.advance(steps if solver.step == "presentation" else 1)
+        run.advance(steps if training.is_stochastic else 1)
         now = counts(run)
         assert all(isinstance(count, int) for count in now)
         assert all(after >= before for after, before in zip(now, last, strict=True))
-        if solver.step == "presentation":
+        if training.is_stochastic:
             # Overshoot is less than one unit, and a unit is less than an epoch.
             assert steps <= now[0] - last[0] < steps + m
         last = now
@@ -245,9 +287,19 @@ def test_counters_are_honest(solver, loss, precision):
 
 
 @every_training
-def test_data_are_left_alone(solver, loss, precision):
-    problem = with_loss(PROBLEMS["overlapping"], loss)
+def test_the_bias_is_a_number_and_none_where_the_problem_has_none(training):
+    problem = training.problem("sparse")
+    run = training.started(problem)
+    for epochs in (0, 3):
+        run.advance(training.steps(problem, epochs, epochs))
+        assert isinstance(run.bias, float)
+        assert training.bias == "free" or run.bias == 0.0
+
+
+@every_training
+def test_data_are_left_alone(training):
+    problem = training.problem("overlapping")
     before = problem.data.values.tobytes(), problem.data.labels.tobytes()
-    run = started(solver, problem, precision=precision)
-    run.advance(steps_of(solver, problem, 3, 3))
+    run = training.started(problem)
+    run.advance(training.steps(problem, 3, 3))
     assert (problem.data.values.tobytes(), problem.data.labels.tobytes()) == before

@@ -1,6 +1,7 @@
 """svmasgd against plain steps and the program's own recursion for the mean."""
 
 import math
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -38,13 +39,14 @@ class Averaged:
 
     def __init__(self, plain, t_start):
         self.plain, self.t_start = plain, t_start
-        self.average = plain.w
+        self.average, self.average_b = plain.w, plain.b
 
     def step(self):
         t = self.plain.t
         mu = 1.0 if t <= self.t_start else 1.0 / (1.0 + t - self.t_start)
         self.plain.step()
         self.average = self.average + mu * (self.plain.w - self.average)
+        self.average_b = self.average_b + mu * (self.plain.b - self.average_b)
 
 
 @every_precision
@@ -63,6 +65,25 @@ def test_equals_its_twin_step_by_step(name, after, precision):
         np.testing.assert_allclose(
             run.w, averaged.average, rtol=0.0, atol=TOLERANCE[precision] * size
         )
+
+
+@every_precision
+@pytest.mark.parametrize("after", [0.0, 1.0, 2.5])
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
+def test_a_free_bias_is_averaged_alike(name, after, precision):
+    problem = replace(PROBLEMS[name], bias="free")
+    run = started(problem, 17, precision=precision, average_after=after, bias_rate=0.2)
+    plain = twin_of(problem, 17, run.eta0)
+    plain.bias_rate = 0.2
+    averaged = Averaged(plain, math.ceil(after * problem.data.n_samples))
+    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(problem.lam)}
+    for _ in range(300):
+        averaged.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(run.w, averaged.average, **close)
+        np.testing.assert_allclose(run.bias, averaged.average_b, **close)
+    assert run.bias != plain.b
 
 
 @every_precision

@@ -1,6 +1,7 @@
 """svmsgd against plain steps, its search for the first step, and the bounds of its analysis."""
 
 import math
+from dataclasses import replace
 from itertools import cycle
 
 import numpy as np
@@ -67,6 +68,59 @@ def test_equals_its_twin_step_by_step(name, precision):
         run.advance(1)
         assert run.counters.updates == plain.updates
         np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+
+
+@every_precision
+@pytest.mark.parametrize("rate", [0.01, 0.5])
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
+def test_with_a_free_bias_equals_its_twin(name, rate, precision):
+    problem = replace(PROBLEMS[name], bias="free")
+    run = started(problem, 17, precision=precision, bias_rate=rate)
+    order = order_of(problem, 17)
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    assert run.eta0 == searched(X[order], y[order], lam, rate)
+    plain = Decaying(X, y, lam, run.eta0, lam * run.eta0, 1.0, cycle(order), bias_rate=rate)
+    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(lam)}
+    for _ in range(600):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(run.w, plain.w, **close)
+        np.testing.assert_allclose(run.bias, plain.b, **close)
+    assert run.bias != 0.0
+
+
+@pytest.mark.parametrize(("lam", "rate"), [(2.0**-10, 0.01), (0.25, 0.25), (4.0, 1.0)])
+def test_the_rate_of_the_bias_is_the_programs_or_lambda(lam, rate):
+    problem = Problem(PROBLEMS["sparse"].data, lam, bias="free")
+    run, chosen = started(problem, 3), started(problem, 3, bias_rate=rate)
+    for each in (run, chosen):
+        each.advance(200)
+    assert run.bias == chosen.bias != 0.0
+    assert run.w.tobytes() == chosen.w.tobytes()
+
+
+def test_the_programs_rate_stops_the_bias_short_where_lambda_is_large():
+    # Rows of zeros have b alone: P* = 1/2 at b = 1, out of reach of steps that sum to less.
+    data = dataset([[0.0]] * 4, [1, -1, 1, 1])
+    problem = Problem(data, 2.0**-4, bias="free")
+    ends = {}
+    for rate in (0.01, None):
+        run = started(problem, bias_rate=rate)
+        run.advance(8000)
+        ends[rate] = run.bias
+        most = (rate or problem.lam) * (run.eta0 + np.log1p(problem.lam * run.eta0 * 8000) * 16.0)
+        assert 0.0 < run.bias <= most
+    assert ends[0.01] < 0.9
+    assert ends[None] == pytest.approx(1.0, abs=0.01)
+
+
+def test_without_a_free_bias_its_rate_means_nothing():
+    runs = [started(PROBLEMS["overlapping"], bias_rate=rate) for rate in (0.01, 0.5)]
+    for run in runs:
+        run.advance(100)
+        assert run.bias == 0.0
+    assert runs[0].w.tobytes() == runs[1].w.tobytes()
 
 
 @every_precision
@@ -275,7 +329,9 @@ def test_a_first_step_of_inverse_lambda_or_more_is_refused(eta0):
         started(PROBLEMS["one-row"], eta0=eta0)
 
 
-@pytest.mark.parametrize("bad", [{"eta0": 0.0}, {"search_rows": 0}, {"order": "random"}])
+@pytest.mark.parametrize(
+    "bad", [{"eta0": 0.0}, {"search_rows": 0}, {"order": "random"}, {"bias_rate": 0.0}]
+)
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match=r"greater than|'fixed' or 'stored'"):
         SvmSgd.schema(**bad)

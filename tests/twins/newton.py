@@ -19,10 +19,16 @@ def conjugate_gradients(H, b, wanted):
 
 
 class Newton:
-    """Steps to the minimum of the quadratic that the support gives, halved until P falls."""
+    """Steps to the minimum of the quadratic that the support gives, halved until P falls.
 
-    def __init__(self, X, y, lam, solution="cholesky", forcing=0.1):
-        self.Z, self.lam = X * y[:, None], lam
+    A free bias is the weight, not regularised, of one more column, the last, of ones.
+    """
+
+    def __init__(self, X, y, lam, solution="cholesky", forcing=0.1, free=False):
+        lams = np.full(X.shape[1], lam)
+        if free:
+            X, lams = np.column_stack([X, np.ones(len(y))]), np.append(lams, 0.0)
+        self.Z, self.lams = X * y[:, None], lams
         self.m = len(y)
         self.solution, self.forcing = solution, forcing
         self.w = np.zeros(X.shape[1])
@@ -31,7 +37,7 @@ class Newton:
 
     def primal(self, w):
         below = np.maximum(0.0, 1.0 - self.Z @ w)
-        return self.lam / 2.0 * w @ w + np.mean(below**2) / 2.0
+        return w @ (self.lams * w) / 2.0 + np.mean(below**2) / 2.0
 
     def iterate(self):
         if self.stopped:
@@ -39,8 +45,8 @@ class Newton:
         inside = self.Z @ self.w < 1.0
         S = self.Z[inside]
         self.updates += len(S)
-        H = self.lam * np.eye(len(self.w)) + S.T @ S / self.m
-        gradient = self.lam * self.w - S.T @ (1.0 - S @ self.w) / self.m
+        H = np.diag(self.lams) + S.T @ S / self.m
+        gradient = self.lams * self.w - S.T @ (1.0 - S @ self.w) / self.m
         if self.solution == "cholesky":
             goal = np.linalg.solve(H, S.sum(axis=0) / self.m)  # the quadratic's minimum itself
         else:

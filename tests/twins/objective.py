@@ -30,9 +30,9 @@ def conjugate(loss, alpha):
     return alpha - curvature(loss) * alpha**2 / 2.0
 
 
-def primal(X, y, lam, loss, w):
-    """P(w)."""
-    return lam / 2.0 * np.sum(w**2) + np.mean(loss_values(loss, y * (X @ w)))
+def primal(X, y, lam, loss, w, bias=0.0):
+    """P(w, b)."""
+    return lam / 2.0 * np.sum(w**2) + np.mean(loss_values(loss, y * (X @ w + bias)))
 
 
 def weights(X, y, lam, alpha):
@@ -40,10 +40,22 @@ def weights(X, y, lam, alpha):
     return X.T @ (alpha * y) / (lam * len(y))
 
 
-def dual(X, y, lam, loss, alpha):
-    """D(alpha) for an alpha inside the box."""
-    w = weights(X, y, lam, alpha)
-    return np.mean(conjugate(loss, alpha)) - lam / 2.0 * np.sum(w**2)
+def project_l1(w, radius):
+    """The point of the ball ||w||_1 <= radius nearest to w, by sorting."""
+    if np.sum(np.abs(w)) <= radius:
+        return np.array(w)
+    falling = np.sort(np.abs(w))[::-1]
+    thresholds = (np.cumsum(falling) - radius) / np.arange(1, len(w) + 1)
+    tau = thresholds[np.flatnonzero(falling > thresholds)[-1]]
+    return np.sign(w) * np.maximum(np.abs(w) - tau, 0.0)
+
+
+def dual(X, y, lam, loss, alpha, radius=np.inf):
+    """D(alpha) for a feasible alpha: the least of the Lagrangian over the ball of w."""
+    u = weights(X, y, lam, alpha)
+    outside = u - project_l1(u, radius)
+    square = np.sum(u**2) - np.sum(outside**2)
+    return np.mean(conjugate(loss, alpha)) - lam / 2.0 * square
 
 
 def gap_terms(loss, s, alpha):

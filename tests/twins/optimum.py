@@ -1,19 +1,22 @@
-"""Certified optima of small problems by an interior-point method.
+"""Certified optima of small problems of every class by an interior-point method.
 
-It shares nothing with the solvers under test: all m dual variables move together,
-by Newton steps on the perturbed optimality conditions of
+It shares nothing with the solvers under test: the problem is written out as a quadratic program
+in dense matrices, with one variable for each part of w, of b and of the losses,
 
-    min 1/2 alpha' K alpha - 1' alpha,   0 <= alpha <= u,   K = YXX'Y/(lam m) + nu I
+    min 1/2 v'Qv + c'v,   Gv >= h,
+
+and all variables and multipliers move together by Newton steps on its optimality conditions.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
-from problems import dense, labels
+from problems import dense, labels, with_class
 from twins import objective
 
 
@@ -25,53 +28,97 @@ class Optimum:
     alpha: np.ndarray
     lower: float
     upper: float
+    bias: float = 0.0
 
 
 @cache
 def optimum(problem, gap=1e-9):
     """The optimum of ``problem``, certified to a relative gap (or, for P* near 0, absolute)."""
     X, y = dense(problem.data), labels(problem.data)
-    alpha = box_qp(X, y, problem.lam, problem.loss)
-    w = objective.weights(X, y, problem.lam, alpha)
-    lower = float(objective.dual(X, y, problem.lam, problem.loss, alpha))
-    upper = float(objective.primal(X, y, problem.lam, problem.loss, w))
+    w, bias, alpha = solved(problem, X, y)
+    lower = float(objective.dual(X, y, problem.lam, problem.loss, alpha, problem.l1_radius))
+    upper = float(objective.primal(X, y, problem.lam, problem.loss, w, bias))
     assert upper - lower <= gap * max(lower, 1e-3), "the reference of this test is not certified"
-    return Optimum(w, alpha, lower, upper)
+    return Optimum(w, alpha, lower, upper, bias)
 
 
-def box_qp(X, y, lam, loss):
-    """The dual optimum, strictly inside its box."""
-    m = len(y)
+@cache
+def variant(problem, loss="hinge", bias="none", constraint="none"):
+    """The problem in another class; its ball, if any, half as large as w*, 1 for w* = 0."""
+    free = with_class(problem, loss, bias)
+    if constraint == "none":
+        return free
+    size = float(np.sum(np.abs(optimum(free).w)))
+    return with_class(problem, loss, bias, 0.5 * size if size > 1e-3 else 1.0)
+
+
+def solved(problem, X, y):
+    """w, b and alpha at the optimum, each of them feasible."""
+    m, d = X.shape
+    radius, loss = problem.l1_radius, problem.loss
+    bounded, free = radius < np.inf, problem.bias == "free"
+    curved, straight = loss.name != "hinge", loss.name != "squared-hinge"
+    # The variables: w, or its positive and its negative part; b; of each loss the part that
+    # costs t^2/(2 nu) and the part that costs r.
+    split = np.hstack([np.eye(d), -np.eye(d)]) if bounded else np.eye(d)
+    of_w = split.shape[1]
+    parts = [np.eye(m)] * (curved + straight)
+    columns = of_w + free + m * len(parts)
+    Q, c = np.zeros((columns, columns)), np.zeros(columns)
+    Q[:of_w, :of_w] = problem.lam * split.T @ split
+    first = of_w + free
+    if curved:
+        Q[first : first + m, first : first + m] = np.eye(m) / (objective.curvature(loss) * m)
+    if straight:
+        c[-m:] = 1.0 / m
     Z = X * y[:, None]
-    K = Z @ Z.T / (lam * m) + objective.curvature(loss) * np.eye(m)
-    u = objective.upper_bound(loss)
-    bounded = np.isfinite(u)
-    alpha, low = np.full(m, 0.5), np.ones(m)
-    high = np.ones(m) if bounded else np.zeros(m)  # multipliers of the two bounds
-    for _ in range(200):
-        room = u - alpha if bounded else np.ones(m)
-        complementarity = np.concatenate([alpha * low, room * high])
-        residual = K @ alpha - 1.0 - low + high
-        if max(complementarity.max(), np.abs(residual).max()) < 1e-13:
+    margins = np.hstack([Z @ split, *([y[:, None]] if free else []), *parts])
+    G, h = [margins, np.eye(columns)[first:]], [np.ones(m), np.zeros(columns - first)]
+    if bounded:
+        G += [np.eye(columns)[:of_w], -np.ones((1, columns)) * (np.arange(columns) < of_w)]
+        h += [np.zeros(of_w), [-radius]]
+    v, multipliers = quadratic_program(Q, c, np.vstack(G), np.concatenate(h))
+    w = split @ v[:of_w]
+    w *= min(1.0, radius / max(np.sum(np.abs(w)), 1e-300))
+    alpha = np.clip(m * multipliers[:m], 0.0, objective.upper_bound(loss))
+    if free:
+        positive, negative = alpha[y > 0].sum(), alpha[y < 0].sum()
+        smaller = min(positive, negative)
+        alpha *= np.where(y > 0, smaller / positive, smaller / negative)
+    return w, float(v[of_w]) if free else 0.0, alpha
+
+
+def quadratic_program(Q, c, G, h):
+    """Minimiser v and multipliers of min 1/2 v'Qv + c'v, Gv >= h, with Q not negative."""
+    v = np.zeros(len(c))
+    slack, multiplier = np.ones(len(h)), np.full(len(h), 1.0 / len(h))
+    for _ in range(300):
+        gap = float(slack @ multiplier)
+        uphill = Q @ v + c - G.T @ multiplier
+        beyond = G @ v - slack - h
+        apart = max(np.abs(uphill).max(), np.abs(beyond).max())
+        if gap < 1e-14 and (apart < 1e-13 or gap < 1e-19):  # at the latter, rounding is left
             break
-        mu = 0.1 * complementarity.sum() / (2 * m if bounded else m)
-        pull = mu / alpha - low
-        push = mu / room - high if bounded else np.zeros(m)
-        system = K + np.diag(low / alpha + high / room)
-        step = np.linalg.solve(system, -residual + pull - push)
-        step_low = pull - low / alpha * step
-        step_high = push + high / room * step
-        moves = [(alpha, step), (low, step_low)]
-        if bounded:
-            moves += [(room, -step), (high, step_high)]
-        length = min(1.0, *(0.995 * _reach(point, move) for point, move in moves))
-        alpha = alpha + length * step
-        low = low + length * step_low
-        high = high + length * step_high
-    return alpha
+        ratio = multiplier / slack
+        pull = 0.1 * gap / len(h) / slack - multiplier - ratio * beyond
+        step = _solve(Q + G.T @ (ratio[:, None] * G), G.T @ pull - uphill)
+        change = pull - ratio * (G @ step)
+        along = G @ step + beyond
+        length = min(1.0, 0.995 * _reach(slack, along), 0.995 * _reach(multiplier, change))
+        v = v + length * step
+        slack = slack + length * along
+        multiplier = multiplier + length * change
+    return v, multiplier
+
+
+def _solve(system, right):
+    """The solution; its diagonal is scaled to one and raised where it hardly determines some."""
+    scale = 1.0 / np.sqrt(np.diag(system))
+    scaled = scale[:, None] * system * scale + 1e-15 * np.eye(len(right))
+    return scale * np.linalg.solve(scaled, scale * right)
 
 
 def _reach(point, move):
     """Largest step from a positive point that leaves no entry negative."""
     falling = move < 0.0
-    return np.min(-point[falling] / move[falling], initial=np.inf)
+    return np.min(-point[falling] / move[falling], initial=math.inf)

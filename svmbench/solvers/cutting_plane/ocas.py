@@ -44,6 +44,23 @@ class Ocas(CuttingPlane):
     source = "Franc and Sonnenburg, JMLR 10 (2009), algorithm 3"
     colour = "#8C2D73"
     schema = OcasParameters
+    mathematics = (
+        CuttingPlane.mathematics
+        + """\
+    update   from the best point w_b = 0 and a cut of all rows on, each iteration:
+                 v ← the w of the reduced problem;  k ≥ 0 that makes P(w_b + k(v - w_b))
+                 least, exactly;  w_b ← w_b + k(v - w_b)
+                 a cut of the rows with sᵢ ≤ 1 at w_b + μ(v - w_b), μ = beyond
+    output   w_b
+    stop     if P(w_b) - D(β) ≤ tolerance · P(w_b)
+"""
+    )
+    unstated = (
+        *CuttingPlane.unstated,
+        "μ: any in (0, 1] keeps the bounds true; nothing but its authors' experience fixes 0.1.",
+        "How precisely the reduced problem is solved: to half of the tolerance.",
+        "How to go on past the stop: with a tenth of the tolerance each time.",
+    )
     ties = True
 
     def start(self, problem: Problem, seed: int) -> None:

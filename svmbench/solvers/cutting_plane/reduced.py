@@ -9,7 +9,7 @@ from below: alpha = sum of beta_j c_j is feasible.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -146,6 +146,21 @@ class CuttingPlane(Solver):
     ties: bool
     step = "iteration"
     kernels = ("cutting_plane", "rows")
+    mathematics = """
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    cut      for a set of rows, g = 1/m Σ yᵢ xᵢ and Δ = their share of all m: at every w
+             the mean loss is at least Δ - w·g
+    reduced  max D(β) = Σ βⱼ Δⱼ - 1/(2λ) ‖Σ βⱼ gⱼ‖²,  β ≥ 0, Σ βⱼ ≤ 1, one βⱼ
+             a cut; w = 1/λ Σ βⱼ gⱼ.  αᵢ = sum of βⱼ over the cuts that hold row i is
+             feasible and has the same D: D(β) ≤ P*
+    cost     an iteration: nnz of all rows and of the cut's, d for each cut, and pairwise
+             steps on β that cost a number of operations per cut
+"""
+    unstated: ClassVar[tuple[str, ...]] = (
+        "How the reduced problem is solved: by pairwise steps from the last solution on.",
+        "What to do where an iteration moves neither bound nor output: the reduced problem is "
+        "solved ten times more precisely, until rounding rules.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0 without a cut; all margins are 0, so that the first holds all rows."""

@@ -65,6 +65,23 @@ class Svmperf(CuttingPlane):
     horizon_parameter = "epsilon"
     colour = "#4B6E2F"
     schema = SvmperfParameters
+    mathematics = (
+        CuttingPlane.mathematics
+        + """\
+    update   from w = 0 on, each iteration: a cut of the rows with sᵢ < 1, the joint
+             constraint most violated at w;  w ← the w of the reduced problem
+    output   w
+    stop     if the mean loss exceeds ξ = max(0, maxⱼ Δⱼ - w·gⱼ) by at most ε: then
+             P(w) ≤ P* + 1.5ε
+"""
+    )
+    reconstructed = ("When cuts are dropped: after 50 solutions in a row in which their βⱼ is 0.",)
+    unstated = (
+        *CuttingPlane.unstated,
+        "How precisely the reduced problem is solved: to half of ε.",
+        "Which ε serves a relative accuracy: a sweep runs a ladder of them and takes the best.",
+        "How to go on past the stop: with a tenth of ε each time.",
+    )
     ties = False
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:

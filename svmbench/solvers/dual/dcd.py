@@ -13,6 +13,16 @@ from svmbench.kernels.rng import Generator
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
+#: The step that sdca has in common with dcd.
+COORDINATE_STEP = """
+    problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box: 0 ≤ αᵢ ≤ 1,
+             and 0 ≤ αᵢ alone for the squared hinge
+    update   α = 0 at the start, w = w(α) kept in step; the next row i, exactly over αᵢ:
+                 αᵢ ← clip(αᵢ + λm (1 - sᵢ - ν αᵢ)/(nᵢ + νλm), box)
+                 w ← w + (change of αᵢ) yᵢ xᵢ/(λm)
+    cost     nnz of the row, nnz more where αᵢ moves
+"""
+
 
 class DcdParameters(Parameters):
     """Parameters of dcd."""
@@ -47,6 +57,24 @@ class Dcd(Solver):
     kernels = ("dcd", "objective", "rows", "rng")
     colour = "#009E73"
     schema = DcdParameters
+    mathematics = (
+        COORDINATE_STEP
+        + """\
+    rows     a fresh permutation of the active rows every pass. G = sᵢ - 1 + ν αᵢ, and PG
+             the part of it that the box lets αᵢ follow: a row leaves where αᵢ sits on a
+             bound and G points outwards by more than any PG of the last pass
+    stop     if over all rows max PG - min PG, |max PG| and |min PG| are within tolerance;
+             where only the active ones are, all return first
+    output   w, certified by D(α) ≤ P*
+"""
+    )
+    reconstructed = (
+        "The step for the smoothed hinge, which the paper does not have: the same exact maximum.",
+    )
+    unstated = (
+        "How long a row wrongly left out may stay so: restore_after is ours.",
+        "How to go on past the stop: with a tenth of the tolerance each time.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from alpha = 0, w = 0 with all rows active but those without entries."""

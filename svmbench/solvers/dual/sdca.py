@@ -14,6 +14,7 @@ from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sdca import SumState, advance
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import parameter
+from svmbench.solvers.dual.dcd import COORDINATE_STEP
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
 
 
@@ -50,6 +51,22 @@ class Sdca(IterateOutput):
     kernels = ("sdca", "sampling", "objective", "rows", "rng")
     colour = "#E69F00"
     schema = SdcaParameters
+    mathematics = (
+        COORDINATE_STEP
+        + """\
+    rows     drawn with replacement, a fresh permutation every pass, or as stored
+    output   the last w and α; or of those that steps T/2 .. T-1 of a run of T start from
+             the mean, or a random one. D of these α certifies it: D(α) ≤ P*
+"""
+    )
+    reconstructed = (
+        "The step as the course report by Ali, 2018, prints it lacks the label and half of the "
+        "clip; the exact maximum is taken.",
+    )
+    unstated = (
+        "The length T on which mean and random iterate depend: a sweep runs a series of lengths.",
+        "What becomes of rows without entries: their αᵢ has its best value from the start.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from alpha = 0, w = 0, but for rows without entries."""

@@ -40,6 +40,14 @@ class DecayingParameters(Parameters):
         unit="rows",
         ge=1,
     )
+    bias_rate: float | None = parameter(
+        None,
+        "Step of a free bias as a share of that of the weights; without one it has no use. "
+        "none: 0.01, or lambda (but at most 1) where that is more, for the steps of T "
+        "presentations sum to ln(1 + lambda eta0 T)/lambda, and the bias has to get somewhere.",
+        source="sgd-2.0, whose bias has a hundredth of the step; the least of lambda, ours",
+        gt=0.0,
+    )
 
 
 def require_contraction(solver: str, eta0: float, lam: float) -> None:
@@ -59,15 +67,24 @@ def require_contraction(solver: str, eta0: float, lam: float) -> None:
 class FixedOrder(Solver):
     """Steps eta0/(1 + lambda eta0 t)^p over the rows in the same order every epoch.
 
-    No bias, and rows as they are: sgd-2.0 adds an unregularised bias and scales rows to unit
-    norm on loading, which here is a transform of the data.
+    Rows are as they are: sgd-2.0 scales them to unit norm on loading, which here is a
+    transform of the data. The bias is the problem's, none or free, and not the program's.
     """
 
+    biases = ("none", "free")
     kernels = ("decaying", "scaled", "rows", "rng")
     schema = DecayingParameters
 
     #: Four times the power p.
     quarters: ClassVar[int]
+
+    unstated = (
+        "The step of a free bias where lambda is not small: 0.01 of that of w, the program's, "
+        "would stop it short of the optimum; bias_rate is lambda where that is more.",
+        "Whether the search for the first step is training: its time counts, its presentations "
+        "do not.",
+        "A first step of 1/lambda or more, which would turn w round: it is not tried.",
+    )
 
     #: Presentation after which iterates are averaged; inf where the last one is the output.
     _begins: float = math.inf
@@ -80,6 +97,9 @@ class FixedOrder(Solver):
             Generator(seed).shuffle(self._order)
         if self.parameters.eta0 is not None:
             require_contraction(self.name, self.parameters.eta0, problem.lam)
+        self._bias_rate: float = 0.0
+        if problem.bias == "free":
+            self._bias_rate = self.parameters.bias_rate or max(0.01, min(1.0, problem.lam))
         self._eta0: float = self.parameters.eta0 or self._search()
         self._v = self._zeros()
         self._u = self._v[:0]
@@ -92,7 +112,7 @@ class FixedOrder(Solver):
         if state.presentations <= self._begins <= target:
             self._run(int(self._begins))
             self._u = self._zeros()
-            state.tau = 0.0
+            state.tau = state.bias_sum = 0.0
         self._run(target)
 
     @property
@@ -112,6 +132,14 @@ class FixedOrder(Solver):
         mean: FloatArray = (v * state.tau + self._u + last) / (summed + 1.0)
         return mean
 
+    @property
+    def bias(self) -> float:
+        """The last iterate's bias, or the mean that belongs to `w`."""
+        state = self._state
+        last: float = state.bias
+        summed = state.presentations - self._begins
+        return (state.bias_sum + last) / (summed + 1.0) if summed > 0 else last
+
     def _run(self, target: int) -> None:
         state, lam = self._state, self._problem.lam
         while state.presentations < target:
@@ -130,6 +158,7 @@ class FixedOrder(Solver):
                 1.0,
                 True,
                 target,
+                self._bias_rate,
             )
 
     def _zeros(self) -> Array:
@@ -162,9 +191,9 @@ class FixedOrder(Solver):
             return math.inf
         rows, order = problem.data.rows, self._order[: self.parameters.search_rows]
         v, state = self._zeros(), ScaledState()
-        steps = (problem.lam, eta, 0.0, self.quarters, 1.0, True, len(order))
+        steps = (problem.lam, eta, 0.0, self.quarters, 1.0, True, len(order), self._bias_rate)
         advance(rows, v, v[:0], order, state, *steps)
         with np.errstate(over="ignore"):  # too long a first step is a result of the search
             norm2 = float(np.sum(np.square(v * state.scale, dtype=np.float64)))
-        loss: float = mean_loss(rows, v, state.scale, order)
+        loss: float = mean_loss(rows, v, state.scale, order, state.bias)
         return 0.5 * problem.lam * norm2 + loss

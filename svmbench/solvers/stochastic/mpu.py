@@ -65,6 +65,29 @@ class Mpu(Solver):
     kernels = ("mpu", "objective", "rows", "rng")
     colour = "#B8860B"
     schema = MpuParameters
+    mathematics = """
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   integers 0 ≤ Iᵢ ≤ N, 0 at the start; a = Σ Iᵢ yᵢ xᵢ, b = Nλm; the next
+             row i of a fresh permutation, p = yᵢ a·xᵢ:
+                 learn    p ≤ b and Iᵢ < N:       κ = min(N - Iᵢ, floor((b-p)/nᵢ) + 1)
+                          Iᵢ ← Iᵢ + κ,  a ← a + κ yᵢ xᵢ
+                 unlearn  p > b + nᵢ and Iᵢ > 0:  κ = min(Iᵢ, floor((p-b)/nᵢ))
+                          Iᵢ ← Iᵢ - κ,  a ← a - κ yᵢ xᵢ
+    stop     after a pass without change, which proves P/D - 1 ≤ δ for
+             N = ceil((2+δ) max nᵢ/(δλm)); or once P/D - 1 ≤ δ is seen
+    output   w = a/b; αᵢ = Iᵢ/N is feasible, so that D(α) ≤ P*
+    cost     nnz of the row, nnz more where Iᵢ moves
+"""
+    reconstructed = (
+        "The steps of learning and unlearning, from the paper's description of them.",
+        "The strict inequality of unlearning, passed by one part in 1e12: a row at equality would "
+        "be learnt and unlearnt for ever.",
+        "The stop after a pass without change, and N for a δ: they follow from these steps.",
+    )
+    unstated = (
+        "The order of the rows: a fresh permutation a pass.",
+        "Whether to stop sooner: stop certificate and its comparison coefficient are ours.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from I = 0, a = 0, but for rows without entries."""

@@ -50,6 +50,20 @@ class Norma(Solver):
     kernels = ("decaying", "sampling", "scaled", "rows", "rng")
     colour = "#999933"
     schema = NormaParameters
+    mathematics = """
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   w = 0 at the start; t = 1, 2, ...; the next row i, sᵢ at the old w:
+                 η = η0/√t;   w ← (1 - ηλ) w + [sᵢ < 1] η yᵢ xᵢ
+    rows     drawn with replacement, permuted every epoch, or as stored
+    output   the last w, or the mean of all that the steps start from
+    cost     nnz of the row, nnz more at a margin error and again for a mean: w is kept as
+             a number times a vector, so that shrinking it is free
+"""
+    unstated = (
+        "η0: the paper asks for η0 λ < 1 and no more; the default minimises a bound on the regret.",
+        "The margin, which the paper may adapt: it is 1, as in P.",
+        "Which rows come next: the paper has a stream.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0."""

@@ -7,7 +7,7 @@ import numpy as np
 from svmbench.data.dataset import Array
 from svmbench.kernels.olbfgs import PairState, advance
 from svmbench.solvers.base import parameter
-from svmbench.solvers.stochastic.scheduled import Scheduled, ScheduledParameters
+from svmbench.solvers.stochastic.scheduled import OWN_TRIAL, Scheduled, ScheduledParameters
 
 
 class OlbfgsParameters(ScheduledParameters):
@@ -52,6 +52,28 @@ class Olbfgs(Scheduled):
     kernels = ("olbfgs", "sgd_qn", "rows", "rng")
     colour = "#3C6E8F"
     schema = OlbfgsParameters
+    mathematics = (
+        Scheduled.mathematics
+        + """\
+    update   t = 0, 1, ...; the next row i, its gradient G(w) = λw + loss'(sᵢ) yᵢ xᵢ:
+                 p = -H G(w),  H by the two-loop recursion over the last pairs (σ, ψ), its
+                     middle the mean of σ·ψ/ψ·ψ over them, 1e-4 while there are none
+                 σ = gain (t0/λ)/(t0+t) p;   w ← w + σ
+                 ψ = G(w + σ) - G(w) + t0 σ  of the same row; no pair where σ = 0
+    cost     4d a pair and step, some 6d more, and nnz of the row four times
+"""
+    )
+    reconstructed = (
+        *Scheduled.reconstructed,
+        "The gain schedule: JMLR 10 (2009) replicates that of a package and does not print it.",
+        "t0, which the released code derives from λ, is searched for as sgd-qn's is.",
+        OWN_TRIAL,
+    )
+    unstated = (
+        *Scheduled.unstated,
+        "How much curvature to add to every pair: t0 σ, as in the released code; with little or "
+        "none the method diverges.",
+    )
 
     def _begin(self, t0: float) -> None:
         rank, d = self.parameters.rank, self._problem.data.n_features

@@ -7,13 +7,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
-from svmbench.kernels import pegasos, pegasos_batch
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.errors import ConfigError
+from svmbench.kernels import ball, pegasos, pegasos_batch
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches, draw_rows
 from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
+from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
 
 
@@ -24,7 +26,8 @@ class PegasosParameters(OutputParameters):
 
     project: bool = parameter(
         False,
-        "Whether each step ends with the projection on the ball of radius 1/sqrt(lambda).",
+        "Whether each step ends with the projection on the ball of radius 1/sqrt(lambda); not "
+        "where the problem has a ball of its own.",
         source="optional in Math. Prog. B 127 (2011), figure 1",
     )
     batch: int = parameter(
@@ -52,17 +55,48 @@ class PegasosParameters(OutputParameters):
 
 
 class Pegasos(IterateOutput):
-    """Primal estimated subgradient solver; by default last iterate, one row a step."""
+    """Primal estimated subgradient solver; by default last iterate, one row a step.
+
+    Where the problem confines w to an l1 ball, each step ends with the projection on that.
+    """
 
     name = "pegasos"
     summary = "Primal subgradient steps 1/(λt) on rows drawn with replacement"
     source = "Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), figure 1"
-    kernels = ("pegasos", "pegasos_batch", "sampling", "scaled", "rows", "rng")
+    constraints = ("none", "l1")
+    mathematics = """
+    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i), or that over ||w||₁ <= z
+    update   w = 0 at the start; t = 1, 2, ...; k rows A, s_i at the old w:
+                 w <- (1 - 1/t) w + 1/(λ t k) Σ_A [s_i < 1] y_i x_i
+                 w <- min(1, 1/(√λ ||w||)) w, if project;   w <- Π(w), where there is a ball
+    rows     drawn with replacement, distinct in a batch, or permuted
+    output   the last w; the mean of all that the steps start from, or of the second half's;
+             or a random one of them
+    cost     nnz of the rows, nnz more at a margin error and again for a mean: w is kept as
+             a number times a vector; in a ball a step with a margin error costs d, some ten
+             times over
+"""
+    unstated = (
+        "An ℓ1 ball, which is Chor's (2020): its projection takes the place of the ℓ2 ball's.",
+    )
+    kernels = (
+        "pegasos", "pegasos_batch", "ball", "projection", "sampling", "scaled", "rows", "rng",
+    )  # fmt: skip
     colour = "#CC79A7"
     schema = PegasosParameters
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0."""
+        """Start from w = 0.
+
+        Raises
+        ------
+        ConfigError
+            When both balls are asked for, or an output of a run of unknown length.
+        """
+        if self.parameters.project and problem.constraint == "l1":
+            raise ConfigError(
+                "solver pegasos: 'project' and the constraint l1 are two balls; leave one out"
+            )
         m, d = problem.data.n_samples, problem.data.n_features
         batch = min(self.parameters.batch, m)
         sampling = self.parameters.sampling
@@ -70,8 +104,9 @@ class Pegasos(IterateOutput):
         self._problem = problem
         self._rng = Generator(seed)
         self._v = np.zeros(d, dtype=self.parameters.precision)
-        self._u = self._v[:0]
+        self._u = self._sums(0)
         self._margins = np.empty(batch)
+        self._sizes = np.empty(d if problem.constraint == "l1" else 0)
         self._order = np.arange(m if whole_epoch else m - m % batch, dtype=np.int32)
         self._permutation = np.arange(m if sampling == "without-replacement" else 0, dtype=np.int32)
         self._kept: FloatArray | None = None
@@ -87,25 +122,49 @@ class Pegasos(IterateOutput):
         state = self._state
         if self._kept is not None:
             return self._kept.copy()
-        v = self._v.astype(np.float64)
         summed: int = state.steps - self._summed_from if len(self._u) else 0
         if summed == 0:
-            last: FloatArray = v * state.scale
-            return last
-        mean: FloatArray = (v * state.tau + self._u) / summed
+            return self.iterate
+        mean: FloatArray = (self._v.astype(np.float64) * state.tau + self._u) / summed
         return mean
+
+    @property
+    def iterate(self) -> FloatArray:
+        """The vector that the next step starts from, shape (d,)."""
+        last: FloatArray = self._v.astype(np.float64) * self._state.scale
+        return last
+
+    @property
+    def presented(self) -> int | None:
+        """Row of the last step; None where a step has several."""
+        if len(self._margins) > 1:
+            return None
+        return int(self._order[self._state.position - 1])
+
+    def regret_bound(self, steps: int) -> float:
+        """The logarithmic bound on the regret after so many steps."""
+        return logarithmic_bound(self._problem, steps, in_ball=self.parameters.project)
 
     def _run(self, target: int) -> None:
         rows, state = self._problem.data.rows, self._state
         lam, project = self._problem.lam, self.parameters.project
+        radius, confined = self._problem.l1_radius, self._problem.constraint == "l1"
         while state.presentations < target:
             if state.position == len(self._order):
                 self._next_order()
             vectors = (rows, self._v, self._u, self._order)
-            if len(self._margins) == 1:
+            if confined:
+                room = (self._margins, self._sizes)
+                ball.advance(*vectors, *room, state, lam, radius, 1.0 / lam, False, target)
+            elif len(self._margins) == 1:
                 pegasos.advance(*vectors, state, lam, project, target)
             else:
                 pegasos_batch.advance(*vectors, self._margins, state, lam, project, target)
+
+    def _sums(self, length: int) -> Array:
+        """Room for sums of iterates: double where projections move every entry."""
+        confined = self._problem.constraint == "l1"
+        return np.zeros(length, dtype=np.float64 if confined else self._v.dtype)
 
     def _next_order(self) -> None:
         sampling = self.parameters.sampling
@@ -121,7 +180,7 @@ class Pegasos(IterateOutput):
         if self.parameters.output == "random":
             self._kept = self.w
         else:
-            self._u = np.zeros_like(self._v)
+            self._u = self._sums(len(self._v))
             self._state.tau = 0.0
             self._summed_from = self._state.steps
 

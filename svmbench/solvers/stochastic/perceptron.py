@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from typing import ClassVar
 
 import numpy as np
 
@@ -21,6 +22,16 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_primal import PassState, advance_pass
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
+
+#: The form that sgd-r shares with the permuted ones.
+PERCEPTRON_FORM = """
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   a = 0, t = 0, M = 0 at the start; row i is presented:
+                 if yᵢ a·xᵢ ≤ λt:  a ← a + yᵢ xᵢ,  M ← M + 1   (a margin error)
+                 t ← t + 1
+    output   w = a/(λt), which is where subgradient steps of length 1/(λt) lead
+    cost     nnz of the row for the inner product, nnz more at a margin error
+"""
 
 
 class PassParameters(Parameters):
@@ -46,6 +57,22 @@ class PermutedPasses(Solver):
 
     kernels = ("sgd_primal", "rows", "rng")
     schema = PassParameters
+    mathematics = (
+        PERCEPTRON_FORM
+        + """\
+    rows     a fresh permutation every pass
+    dual     after whole passes, t = mT, row i was in error Iᵢ ≤ T times: αᵢ = Iᵢ/T is
+             feasible, and D(α) = M/t - ‖a‖²/(2λt²) ≤ P* for the price of ‖a‖²
+    stop     after a pass, if P/D - 1 ≤ ε; P is computed only where the estimate by the
+             losses met along the pass is within a factor β, comparison_coefficient, of ε
+"""
+    )
+    reconstructed: ClassVar[tuple[str, ...]] = (
+        "The comparison coefficient β of 1.2: the paper's value could not be recovered.",
+    )
+    unstated: ClassVar[tuple[str, ...]] = (
+        "How far β is to be raised for extreme accuracies: it stays what the parameter says.",
+    )
 
     @abstractmethod
     def multiplicity(self, number: int) -> int:

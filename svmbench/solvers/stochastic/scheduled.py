@@ -22,6 +22,21 @@ from svmbench.solvers.base import Parameters, Solver, parameter
 
 _CANDIDATES = tuple(10.0**k for k in range(11))
 
+#: What the sources of methods with a skip leave open.
+SKIP_UNSTATED = (
+    "The share that skip rests on: 16 over the share of nonzeros is the paper's, the code "
+    "released with it has 8; the paper's is taken.",
+    "What to do where a shrinking of skip steps at once goes too far: a factor 1 - skip c below "
+    "0.8 is replaced by (1 - c)^skip, as in the released code; as printed it turns negative for "
+    "t0 < skip.",
+)
+
+#: Why the search for t0 of sgd-qn-corrected and olbfgs is not the paper's to the letter.
+OWN_TRIAL = (
+    "The trial passes of the search for t0 are passes of the method itself; the paper describes "
+    "them for sgd-qn."
+)
+
 
 class ScheduledParameters(Parameters):
     """Parameters of a method with steps 1/(lambda (t + t0)) over shuffled rows."""
@@ -60,6 +75,20 @@ class Scheduled(Solver):
     losses: ClassVar[tuple[str, ...]] = LOSSES
     kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "rows", "rng")
     schema = ScheduledParameters
+    mathematics = """
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)
+    rows     shuffled once and passed over in that order, or shuffled before every pass
+    t0       if not given, the one of 1, 10, ..., 1e10 that makes P least on the first
+             tenth of these rows after a trial pass over them, in the time of training
+    output   the last w
+"""
+    reconstructed: ClassVar[tuple[str, ...]] = (
+        "The candidates for t0, powers of ten from 1 to 1e10: the paper speaks of several values.",
+    )
+    unstated: ClassVar[tuple[str, ...]] = (
+        "Whether each pass has an order of its own: one order serves all, unless sampling says "
+        "otherwise.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Shuffle the rows, find t0, and start from w = 0."""

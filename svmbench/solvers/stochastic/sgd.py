@@ -17,6 +17,14 @@ class Sgd(Scheduled):
     summary = "SGD with steps 1/(λ(t+t0)) on dense weights, every step of which costs d"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), equation 3 and table 5"
     colour = "#A0785A"
+    mathematics = (
+        Scheduled.mathematics
+        + """\
+    update   t = 0, 1, ...; the next row i, sᵢ at the old w:
+                 w ← (1 - 1/(t+t0)) w - 1/(λ(t+t0)) loss'(sᵢ) yᵢ xᵢ
+    cost     d a row, and nnz of the row twice
+"""
+    )
 
     def _begin(self, t0: float) -> None:
         self.counters = self._state = ScheduleState(self._skip)

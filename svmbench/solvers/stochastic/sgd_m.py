@@ -27,6 +27,25 @@ class SgdM(PermutedPasses):
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 3"
     colour = "#D55E00"
     schema = SgdMParameters
+    mathematics = (
+        PermutedPasses.mathematics
+        + """\
+    passes   a multiple one presents each row ℓ times running and adds ℓ to T; all ℓ come
+             from one inner product, p = yᵢ a·xᵢ - λt, and κ of them are margin errors:
+                 κ = clip(floor(((ℓ-1)λ - p)/max(nᵢ, λ)) + 1, 0, ℓ)
+                 a ← a + κ yᵢ xᵢ,  M ← M + κ,  t ← t + ℓ
+"""
+    )
+    reconstructed = (
+        *PermutedPasses.reconstructed,
+        "The schedule 5/9, ℓ = 5 in passes 9, 18 and so on: the nearest reading of a text that "
+        "could not be recovered in full.",
+    )
+    unstated = (
+        *PermutedPasses.unstated,
+        "Which passes had better be multiple: large ℓ late on puts back noise that single passes "
+        "average out; the schedule blocks, with ℓ = 2, is ours.",
+    )
 
     def multiplicity(self, number: int) -> int:
         """Presentations a row in pass ``number``; a pass of l of them counts as l epochs."""

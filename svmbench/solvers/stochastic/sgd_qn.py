@@ -6,7 +6,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn
-from svmbench.solvers.stochastic.scheduled import Scheduled, SkipParameters
+from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, SkipParameters
 
 
 class SgdQn(Scheduled):
@@ -21,6 +21,19 @@ class SgdQn(Scheduled):
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 5 and figure 2"
     colour = "#332288"
     schema = SkipParameters
+    mathematics = (
+        Scheduled.mathematics
+        + """\
+    update   B = diag(b)/λ with b = 1 at the start; t = 0, 1, ...; the next row i:
+                 w ← w - 1/(t+t0) loss'(sᵢ) yᵢ B xᵢ
+             every skip steps then  wⱼ ← (1 - skip bⱼ/(t+t0)) wⱼ,  and the next row's
+             step moves b as well:
+                 bⱼ ← max(bⱼ + 2/r (qⱼ - bⱼ), 0.01),  r = 2, 3, ...
+                 qⱼ = λ (change of wⱼ)/(change of that row's gradient)ⱼ,  0/0 read as 1
+    cost     nnz of the row, nnz more where loss' is not 0; some d every skip steps
+"""
+    )
+    unstated = (*Scheduled.unstated, *SKIP_UNSTATED)
 
     @property
     def scaling(self) -> FloatArray:

@@ -6,7 +6,12 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.sgd_qn import ScheduleState, advance_corrected
-from svmbench.solvers.stochastic.scheduled import Scheduled, SkipParameters
+from svmbench.solvers.stochastic.scheduled import (
+    OWN_TRIAL,
+    SKIP_UNSTATED,
+    Scheduled,
+    SkipParameters,
+)
 
 
 class SgdQnCorrected(Scheduled):
@@ -25,6 +30,25 @@ class SgdQnCorrected(Scheduled):
     )
     colour = "#7B5EA7"
     schema = SkipParameters
+    mathematics = (
+        Scheduled.mathematics
+        + """\
+    update   B = diag(b)/λ with b = 1/t0 at the start; the next row i, g = -loss'(sᵢ):
+                 w ← w + g yᵢ B xᵢ
+             every skip steps, ahead of that, w is saved and wⱼ ← (1 - skip bⱼ) wⱼ; the
+             next row, unless its g is what it is at the saved w, first moves b:
+                 λ/bⱼ ← λ/bⱼ + (steps since the last time) ρⱼ
+                 ρⱼ = clip(λ - yᵢ (change of g) xᵢⱼ/(change of wⱼ), λ/10, 100λ);
+                      101λ where wⱼ did not change, λ where xᵢⱼ = 0
+    cost     nnz of the row, nnz more where g > 0; some d every skip steps
+"""
+    )
+    reconstructed = (*Scheduled.reconstructed, OWN_TRIAL)
+    unstated = (
+        *Scheduled.unstated,
+        *SKIP_UNSTATED,
+        "The bounds of ρⱼ and the order of a step's parts: those of the released code are taken.",
+    )
 
     @property
     def scaling(self) -> FloatArray:

@@ -10,6 +10,7 @@ from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sgd_primal import PassState, advance_pass
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.stochastic.perceptron import PERCEPTRON_FORM
 
 
 class SgdR(Solver):
@@ -24,6 +25,16 @@ class SgdR(Solver):
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 2"
     kernels = ("sgd_primal", "sampling", "rows", "rng")
     colour = "#56B4E9"
+    mathematics = (
+        PERCEPTRON_FORM
+        + """\
+    rows     drawn uniformly, with replacement
+"""
+    )
+    unstated = (
+        "When to stop, other than after a given number of presentations: with no feasible duals "
+        "nothing it keeps tells the gap.",
+    )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from a = 0, t = 0."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from svmbench.kernels.sgd_qn import ScheduleState, advance_svmsgd2
-from svmbench.solvers.stochastic.scheduled import Scheduled, SkipParameters
+from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, SkipParameters
 
 
 class Svmsgd2(Scheduled):
@@ -14,6 +14,16 @@ class Svmsgd2(Scheduled):
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 3 and figure 2"
     colour = "#882255"
     schema = SkipParameters
+    mathematics = (
+        Scheduled.mathematics
+        + """\
+    update   t = 0, 1, ...; the next row i:
+                 w ← w - 1/(λ(t+t0)) loss'(sᵢ) yᵢ xᵢ
+             every skip steps, with the same t:  w ← (1 - skip/(t+t0)) w
+    cost     nnz of the row, nnz more where loss' is not 0; d every skip steps
+"""
+    )
+    unstated = (*Scheduled.unstated, *SKIP_UNSTATED)
 
     def _begin(self, t0: float) -> None:
         self.counters = self._state = ScheduleState(self._skip)

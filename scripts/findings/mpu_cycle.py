@@ -1,0 +1,94 @@
+"""Unlearning in the margin perceptron: a cycle by exact arithmetic, and one by rounding.
+
+Random problems of a few rows of integers, run in Python's integers (nothing is rounded) and
+in floating point on the same rows divided by ten.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+from measure import markdown, wants_real
+
+PROBLEMS = 2000
+Rows = list[list[int]]
+
+
+def problem(rng: random.Random) -> tuple[Rows, int, int]:
+    """Rows, already times their labels, the most N a count may be, and the threshold b."""
+    m, d = rng.randint(2, 6), rng.randint(1, 3)
+    rows = [[rng.randint(-4, 4) for _ in range(d)] for _ in range(m)]
+    most = rng.randint(1, 8)
+    return [row for row in rows if any(row)], most, most * rng.randint(1, 8)
+
+
+def ends(rows: Sequence[Sequence[float]], most: int, b: float, strict: bool, slack: float) -> str:
+    """Whether passes in the stored order end, or come back to where they were.
+
+    The order is fixed, so that a state met twice at the end of a pass proves a cycle.
+    """
+    counts = [0] * len(rows)
+    a = [0 * x for x in rows[0]] if rows else []
+    norms2 = [sum(x * x for x in row) for row in rows]
+    seen = set()
+    while True:
+        changed = False
+        for i, row in enumerate(rows):
+            p = sum(x * v for x, v in zip(row, a, strict=True))
+            limit = b + norms2[i] if slack == 0.0 else (b + norms2[i]) * (1.0 + slack)
+            move = 0
+            if p <= b:
+                move = min(most - counts[i], int((b - p) // norms2[i]) + 1)
+            elif p > limit or (p == limit and not strict):
+                move = -min(counts[i], int((p - b) // norms2[i]))
+            if move:
+                changed = True
+                counts[i] += move
+                a = [v + move * x for v, x in zip(a, row, strict=True)]
+        if not changed:
+            return "ends"
+        state = (tuple(counts), tuple(a))
+        if state in seen:
+            return "cycles"
+        seen.add(state)
+
+
+def smallest_cycle(problems: Sequence[tuple[Rows, int, int]]) -> tuple[Rows, int, int]:
+    """The cycling problem of fewest entries."""
+    cycling = [one for one in problems if ends(*one, strict=False, slack=0.0) == "cycles"]
+    return min(cycling, key=lambda one: (sum(map(len, one[0])), one[1], one[2]))
+
+
+def main() -> None:
+    """Print the tables."""
+    if wants_real(__doc__):
+        return
+    rng = random.Random(1)
+    problems = [problem(rng) for _ in range(PROBLEMS)]
+    tenths = [
+        ([[x / 10 for x in row] for row in rows], most, b / 100) for rows, most, b in problems
+    ]
+    cases = [
+        ("integers", "p ≥ b + n", [ends(*one, False, 0.0) for one in problems]),
+        ("integers", "p > b + n", [ends(*one, True, 0.0) for one in problems]),
+        ("doubles, rows / 10", "p ≥ b + n", [ends(*one, False, 0.0) for one in tenths]),
+        ("doubles, rows / 10", "p > b + n", [ends(*one, True, 0.0) for one in tenths]),
+        (
+            "doubles, rows / 10",
+            "p > (b + n)(1 + 1e-12)",
+            [ends(*one, True, 1e-12) for one in tenths],
+        ),
+    ]
+    rows = [
+        (numbers, rule, str(Counter(found)["ends"]), str(Counter(found)["cycles"]))
+        for numbers, rule, found in cases
+    ]
+    print(markdown(("arithmetic", "unlearn if", "end", "cycle"), rows))
+    signed, most, b = smallest_cycle(problems)
+    print(f"Smallest cycling problem: rows y·x = {signed}, N = {most}, b = {b}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,283 @@
+"""``svmbench papers``: every table and figure of the papers again, and what they claim."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from svmbench.cli.columns import align
+from svmbench.cli.run import duration, made_again
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from svmbench.papers.model import Paper
+    from svmbench.papers.run import Job, Result
+
+DEFAULT_BUDGET = "30m"
+
+VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
+
+
+@click.command(name="papers")
+@click.argument("names", metavar="[KEY | KEY/ITEM]...", nargs=-1)
+@click.option("--list", "listed", is_flag=True, help="List the papers and their items.")
+@click.option("--dry-run", is_flag=True, help="Print the plan: cells, bounds and stand-ins.")
+@click.option(
+    "--budget",
+    metavar="TIME",
+    default=DEFAULT_BUDGET,
+    show_default=True,
+    help="Time for everything, such as 90s or 2h. It decides the scale of stand-ins, and what "
+    "is not made by then a later call makes.",
+)
+@click.option("--full", is_flag=True, help="At full published size, whatever time it takes.")
+@click.option("--fetch", is_flag=True, help="Download data that are not here.")
+@click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
+@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+@click.option(
+    "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Results folder.  [default: results/papers, with --full results/papers-full]",
+)
+@click.option(
+    "--from",
+    "folder",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of papers, in place of those that come with svmbench.",
+)
+@click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+@click.pass_context
+def command(
+    context: click.Context,
+    names: tuple[str, ...],
+    listed: bool,
+    dry_run: bool,
+    budget: str,
+    full: bool,
+    fetch: bool,
+    fresh: bool,
+    retry_failed: bool,
+    offline: bool,
+    out: Path | None,
+    folder: Path | None,
+    report_only: bool,
+    quiet: bool,
+) -> int:
+    """Regenerate the tables and figures of the papers, and hold their claims against them.
+
+    KEY is a paper and ITEM one of its tables or figures, as --list names them; all of them
+    unless given. Runs that are missing are made first: on real data where they are on this
+    machine, else on marked stand-ins. Finished runs are reused, Ctrl-C keeps what was
+    measured, and the same command goes on from there.
+    """
+    _refuse_contradictions(context, full=full, fetch=fetch, offline=offline, only=report_only)
+    seconds = None if full else _seconds(budget)
+    from svmbench.papers.model import papers
+    from svmbench.papers.run import choose, jobs
+
+    known = papers(folder)
+    chosen = choose(known, names)
+    if listed:
+        click.echo(listing(known, chosen))
+        return 0
+    root = out or Path("results") / ("papers-full" if full else "papers")
+    planned = jobs(
+        known, chosen, root, full=full, budget=seconds, fetch=fetch and not (dry_run or report_only)
+    )
+    if dry_run or not (quiet or report_only):
+        click.echo(plan(known, planned, seconds))
+    if dry_run:
+        return 0
+    return _make(
+        known,
+        chosen,
+        root,
+        [] if report_only else planned,
+        seconds,
+        fresh=fresh,
+        retry_failed=retry_failed,
+        quiet=quiet,
+    )
+
+
+def _refuse_contradictions(
+    context: click.Context, *, full: bool, fetch: bool, offline: bool, only: bool
+) -> None:
+    given = context.get_parameter_source("budget") is not click.core.ParameterSource.DEFAULT
+    if full and given:
+        raise click.UsageError("--full takes whatever time it needs; leave --budget out")
+    if fetch and offline:
+        raise click.UsageError("--fetch and --offline; keep one of them")
+    if fetch and only:
+        raise click.UsageError("--report-only makes no runs; leave --fetch out")
+
+
+def _seconds(text: str) -> float:
+    from pydantic import TypeAdapter, ValidationError
+
+    from svmbench.config.sweep import Duration
+
+    given: str | float = text
+    with suppress(ValueError):
+        given = float(text)
+    try:
+        found: float = TypeAdapter(Duration).validate_python(given)
+    except ValidationError:
+        raise click.UsageError(
+            f"--budget {text!r}: write seconds, or such as 90s, 30m or 2h"
+        ) from None
+    return found
+
+
+def _make(
+    known: Mapping[str, Paper],
+    chosen: Sequence[tuple[str, str]],
+    root: Path,
+    planned: Sequence[Job],
+    budget: float | None,
+    *,
+    fresh: bool,
+    retry_failed: bool,
+    quiet: bool,
+) -> int:
+    from svmbench.cli.progress import ProgressReporter
+    from svmbench.errors import DataError
+    from svmbench.papers.run import reserve, run_jobs
+    from svmbench.papers.written import outdated, remember
+    from svmbench.report.papers.write import write_papers
+
+    begun = time.monotonic()
+    with ProgressReporter(quiet) as reporter:
+        runs = None if budget is None else budget - reserve(known, chosen, budget)
+        result = run_jobs(planned, reporter, budget=runs, fresh=fresh, retry_faults=retry_failed)
+        if not result.interrupted:
+            reporter.stage("tables, figures and claims")
+            stale = outdated(root, known, chosen) if planned else chosen
+            remember(root, known, stale, write_papers(root, known, stale))
+    if not quiet:
+        click.echo(_summary(result, planned, root, time.monotonic() - begun))
+    if result.interrupted:
+        raise KeyboardInterrupt
+    if not quiet:
+        click.echo(_claims(known, chosen, root))
+    if result.faults:
+        for fault in result.faults[:-1]:
+            click.echo(f"svmbench: {fault}", err=True)
+        raise DataError(result.faults[-1])
+    return 1 if result.faulty else 0
+
+
+def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> str:
+    """The papers and their items, a line each."""
+    lines = []
+    for key in dict.fromkeys(key for key, _ in chosen):
+        paper = known[key]
+        lines += [f"{key}: {paper.title}", f"  {paper.authors}; {paper.published_in}"]
+        rows = []
+        for name in (name for of, name in chosen if of == key):
+            item = paper.items[name]
+            count = f"{len(item.claims)} claim{'' if len(item.claims) == 1 else 's'}"
+            rows.append((f"{key}/{name}", item.number, count, item.title))
+        if rows:
+            header = ("name", "in the paper", "claims", "title")
+            lines += [f"    {line}" for line in align(header, rows).splitlines()]
+        lines.append("")
+    return "\n".join(lines).rstrip()
+
+
+def plan(known: Mapping[str, Paper], planned: Sequence[Job], budget: float | None) -> str:
+    """What is to be made, by item; every data set that is not the real one; and the bounds."""
+    lines = []
+    for key in dict.fromkeys(job.paper for job in planned):
+        lines.append(f"{key}: {known[key].title}")
+        of_paper = [job for job in planned if job.paper == key]
+        for item in dict.fromkeys(job.item for job in of_paper):
+            of_item = [job for job in of_paper if job.item == item]
+            sources = dict.fromkeys(
+                source.words for job in of_item for source in job.sources if source.words
+            )
+            lines.append(f"  {known[key].items[item].number} ({item}): {_amount(of_item)}")
+            lines += [f"    {words}" for words in sources]
+    if not planned:
+        return "nothing to run"
+    references = sum(job.problems for job in planned)
+    lines.append(f"in all: {_amount(planned)}, and {references} reference optima")
+    if budget is None:
+        lines.append("no time budget; it can be interrupted and gone on with")
+    else:
+        lines.append(f"the budget ends it after {duration(budget)}; a later call makes the rest")
+    return "\n".join(lines)
+
+
+def _amount(planned: Sequence[Job]) -> str:
+    cells, runs = sum(job.cells for job in planned), sum(job.runs for job in planned)
+    found, bound = sum(job.found for job in planned), sum(job.bound for job in planned)
+    if not runs:
+        return "no runs"
+    return (
+        f"{cells} cells, {runs} runs: {max(0, runs - found)} to make, {found} reused; "
+        f"at most {bound / 60:.1f} min (every limit hit)"
+    )
+
+
+def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
+    states: Counter[str] = Counter()
+    for outcome in result.outcomes.values():
+        states += outcome.states
+    lines = []
+    if planned:
+        said = ", ".join(f"{count} {state}" for state, count in states.most_common())
+        made = f"{result.made} runs made, {result.reused} reused in {duration(seconds)}"
+        lines.append(f"{made}: {said}" if said else made)
+    if result.damaged + result.missing:
+        lines.append(made_again(result.damaged, result.missing))
+    if result.left:
+        lines.append(
+            f"{result.left} runs not made for lack of time; the same command goes on with them"
+        )
+    if result.faulty:
+        lines.append(
+            f"some runs failed; why is in the runs.csv of their sweep below {root}, column "
+            "'reason'; --retry-failed makes them again"
+        )
+    if not result.interrupted:
+        lines.append(f"tables, figures and claims in {root / 'index.html'}")
+    return "\n".join(lines)
+
+
+def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
+    """How many claims have which verdict, by paper and in all; corrected as on the page."""
+    from svmbench.papers.claims import judge, judge_all
+    from svmbench.papers.measured import read_item, rows
+
+    found = [
+        (key, name, finding)
+        for key, paper in known.items()
+        for name, item in paper.items.items()
+        for finding in judge(item, rows(read_item(root, paper, name)))
+    ]
+    judged = [
+        (key, finding.verdict)
+        for (key, name, _), finding in zip(
+            found, judge_all([finding for _, _, finding in found]), strict=True
+        )
+        if (key, name) in chosen
+    ]
+    if not judged:
+        return "no claims"
+    lines = [
+        (key, *(str(sum(entry == (key, verdict) for entry in judged)) for verdict in VERDICTS))
+        for key in dict.fromkeys(key for key, _ in judged)
+    ]
+    total = ("in all", *(str(sum(v == verdict for _, v in judged)) for verdict in VERDICTS))
+    return align(("claims", *VERDICTS), [*lines, total])

@@ -1,0 +1,245 @@
+"""Ways to a problem's optimum, for references: each yields ever better w, b and alpha.
+
+None of them has to be right. What they yield is certified by `Problem`, and what they do not
+reach is said by the certificate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
+
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.transforms import Bias
+from svmbench.kernels.objective import combination
+from svmbench.problem import Problem, relative_gap
+from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.second_order.ipm import Ipm
+
+#: Weights, bias and a feasible alpha.
+Pair = tuple[FloatArray, float, FloatArray]
+
+#: Value of the feature that stands for a free bias, in units of the rows' root mean square norm.
+#: Larger ones leave fewer multiplier steps and harder problems between them; of 0.3, 1 and 3 the
+#: first was the quickest on text.
+BIAS_VALUE = 0.3
+
+#: Gap of the problem without the ball at which its w tells whether the ball binds.
+TELLING = 1e-3
+
+#: Features in the first working set, and the relative gap to which one is solved.
+FIRST_FEATURES, WORKING_GAP = 200, 1e-11
+
+#: Iterations of the dual gradient method between two looks.
+GRADIENT_ITERATIONS = 20
+
+
+def descent(problem: Problem) -> Iterator[Pair]:
+    """Shrinking dual coordinate descent, for no bias and no ball."""
+    solver = Dcd()
+    solver.start(problem, seed=0)
+    while True:
+        solver.advance(_longer(solver, problem))
+        alpha = solver.alpha
+        yield problem.weights(alpha), 0.0, alpha
+
+
+class _Multiplied(Dcd):
+    """Descent whose last feature is the same in all rows and keeps an offset of its weight."""
+
+    def shift(self, amount: float) -> None:
+        """Add to the last weight what no alpha accounts for."""
+        self._w[-1] += amount
+
+
+def balanced_descent(problem: Problem) -> Iterator[Pair]:
+    """Coordinate descent for a free bias, by the method of multipliers.
+
+    A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
+    multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It sits
+    in the feature's weight, where the descent finds it.
+    """
+    data = problem.data
+    size = BIAS_VALUE * math.sqrt(float(data.rows.norms2().mean())) or 1.0
+    rho = float(np.float32(size))  # so that rows in single precision may stay so
+    with_constant, _ = Bias(rho=rho).apply(data, None)
+    solver = _Multiplied()
+    solver.start(Problem(with_constant, problem.lam, problem.loss), seed=0)
+    labels = data.labels.astype(np.float64)
+    while True:
+        solver.advance(_longer(solver, problem))
+        alpha = solver.alpha
+        solver.shift(rho * float(alpha @ labels) / (problem.lam * data.n_samples))
+        alpha = problem.repaired(alpha)
+        w = problem.weights(alpha)
+        yield w, best_bias(problem, w), alpha
+
+
+def _longer(solver: Dcd, problem: Problem) -> int:
+    """Presentations before the next look: an epoch, or an eighth of those made so far."""
+    presentations: int = solver.counters.presentations
+    return max(problem.data.n_samples, presentations // 8)
+
+
+def descent_inside(problem: Problem) -> Iterator[Pair]:
+    """Descent without the ball, as long as it may be that the ball does not bind."""
+    unconfined = replace(problem, l1_radius=math.inf)
+    way = descent if problem.bias == "none" else balanced_descent
+    for w, bias, alpha in way(unconfined):
+        yield problem.project(w), bias, alpha
+        gap = relative_gap(unconfined.primal(w, bias), unconfined.dual(alpha))
+        if gap <= TELLING and not problem.admits(w):
+            return
+
+
+def interior(problem: Problem) -> Iterator[Pair]:
+    """The interior-point method, until rounding ends it."""
+    solver = Ipm()
+    solver.start(problem, seed=0)
+    while not solver.stopped:
+        solver.advance(1)
+        yield solver.w, solver.bias, solver.alpha
+
+
+def working_sets(problem: Problem, most: int) -> Iterator[Pair]:
+    """The interior-point method on the features that a binding ball leaves weights.
+
+    Where the projection of the whole u(alpha) has no more features than the set, the set's
+    optimum is the problem's; otherwise these join it, and those without weight leave it when
+    it has no room for them. It ends there, or with more than ``most`` features.
+    """
+    data = problem.data
+    push = np.abs(combination(data.rows, problem.repaired(np.ones(data.n_samples))))
+    chosen = np.sort(np.argsort(-push, kind="stable")[: min(FIRST_FEATURES, most)])
+    while True:
+        part = replace(problem, data=columns(data, chosen))
+        w, alpha = np.zeros(data.n_features), np.zeros(data.n_samples)
+        best, least = math.inf, -math.inf
+        for of_part, bias, alpha in interior(part):
+            w[:] = 0.0
+            w[chosen] = of_part
+            yield w.copy(), bias, alpha
+            best, least = min(best, part.primal(of_part, bias)), max(least, part.dual(alpha))
+            if relative_gap(best, least) <= WORKING_GAP:
+                break
+        nearest = problem.weights(alpha)
+        missing = np.setdiff1d(np.flatnonzero(nearest), chosen)
+        if len(missing) == 0:
+            return
+        # at most as many again as there are: the farther from its optimum, the more it asks for
+        strongest = np.argsort(-np.abs(nearest[missing]), kind="stable")
+        missing = missing[strongest[: len(chosen)]]
+        if len(chosen) + len(missing) > most:
+            chosen = chosen[np.abs(w[chosen]) > 1e-9 * np.abs(w).max()]
+        chosen = np.sort(np.concatenate([chosen, missing]))
+        if len(chosen) > most:
+            return
+
+
+def dual_gradient(problem: Problem) -> Iterator[Pair]:
+    """Accelerated projected gradient ascent on D: slow, and good for every class.
+
+    Beck and Teboulle, SIAM J. Imaging Sciences 2 (2009), begun anew where the momentum points
+    downhill (O'Donoghue and Candes, Found. Comput. Math. 15, 2015).
+    """
+    data, m = problem.data, problem.data.n_samples
+    labels = data.labels.astype(np.float64)
+    nu = _curvature(problem)
+    step = m / (nu + 1.1 * _largest_eigenvalue(data) / (problem.lam * m))
+    alpha = problem.repaired(np.ones(m))
+    ahead, momentum = alpha, 1.0
+    while True:
+        for _ in range(GRADIENT_ITERATIONS):
+            margins = labels * data.rows.dot(problem.weights(ahead))
+            gradient = (1.0 - nu * ahead - margins) / m
+            last, alpha = alpha, _nearest_feasible(problem, ahead + step * gradient)
+            if gradient @ (alpha - last) < 0.0:
+                momentum = 1.0
+            before, momentum = momentum, 0.5 * (1.0 + math.sqrt(1.0 + 4.0 * momentum**2))
+            ahead = alpha + (before - 1.0) / momentum * (alpha - last)
+        feasible = problem.repaired(alpha)
+        w = problem.weights(feasible)
+        yield w, best_bias(problem, w), feasible
+
+
+def best_bias(problem: Problem, w: FloatArray) -> float:
+    """The b that minimises P(w, b), to rounding; 0 where the problem has none."""
+    if problem.bias == "none":
+        return 0.0
+    labels = problem.data.labels.astype(np.float64)
+    scores: FloatArray = problem.data.rows.dot(w)
+    nu = _curvature(problem)
+    high = float(np.abs(scores).max()) + 1.0
+    low = -high
+    while True:
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            return middle
+        short = np.maximum(0.0, 1.0 - labels * (scores + middle))
+        pull = np.sign(short) if nu == 0.0 else short / nu
+        if problem.loss.name == "smoothed-hinge":
+            pull = np.minimum(pull, 1.0)
+        if float(labels @ pull) > 0.0:
+            low = middle
+        else:
+            high = middle
+
+
+def columns(data: Dataset, chosen: Array) -> Dataset:
+    """The same rows with the chosen columns only, in ascending order."""
+    if data.indices is None:
+        assert data.values is not None
+        values = np.ascontiguousarray(data.values[:, chosen])
+        return replace(data, n_features=len(chosen), values=values)
+    entries = np.ones(data.nnz, dtype=np.float32) if data.values is None else data.values
+    shape = (data.n_samples, data.n_features)
+    part = scipy.sparse.csr_matrix((entries, data.indices.astype(np.int32), data.indptr), shape)
+    part = part[:, chosen]
+    part.sort_indices()
+    return replace(
+        data,
+        n_features=len(chosen),
+        indptr=part.indptr.astype(np.int64),
+        indices=part.indices.astype(np.int32),
+        values=part.data,
+    )
+
+
+def _curvature(problem: Problem) -> float:
+    """Curvature nu of the loss's conjugate."""
+    return {"hinge": 0.0, "squared-hinge": 1.0}.get(problem.loss.name, problem.loss.gamma)
+
+
+def _largest_eigenvalue(data: Dataset) -> float:
+    """About the largest eigenvalue of X'X, by the power method."""
+    labels = data.labels.astype(np.float64)
+    vector = np.random.default_rng(0).normal(size=data.n_features)
+    value = 0.0
+    for _ in range(30):
+        image = combination(data.rows, labels * data.rows.dot(vector))
+        value = float(np.sqrt(image @ image) / max(np.sqrt(vector @ vector), 1e-300))
+        vector = image / max(float(np.abs(image).max(initial=0.0)), 1e-300)
+    return value
+
+
+def _nearest_feasible(problem: Problem, point: FloatArray) -> FloatArray:
+    """The point of the box nearest to this one, with a free bias among those that balance."""
+    upper = math.inf if problem.loss.name == "squared-hinge" else 1.0
+    if problem.bias == "none":
+        return np.clip(point, 0.0, upper)
+    labels = problem.data.labels.astype(np.float64)
+    high = float(np.abs(point).max())
+    low = -high
+    while True:
+        middle = 0.5 * (low + high)
+        nearest = np.clip(point - middle * labels, 0.0, upper)
+        if not low < middle < high:
+            return nearest
+        if float(labels @ nearest) > 0.0:
+            low = middle
+        else:
+            high = middle

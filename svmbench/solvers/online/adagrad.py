@@ -1,0 +1,95 @@
+"""adagrad: steps and projections scaled by the squares of all subgradients so far."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from pydantic import model_validator
+
+from svmbench.kernels.online import advance_adagrad
+from svmbench.solvers.base import parameter
+from svmbench.solvers.online.presented import DoubleParameters, Presented
+
+
+class AdagradParameters(DoubleParameters):
+    """Parameters of adagrad."""
+
+    eta: float | None = parameter(
+        None,
+        "Step; none: 1/(lambda sqrt(T)) for a run of T steps, 1/(lambda sqrt(t)) in a run outside "
+        "a series without 'epochs'.",
+        source="Chor (2020), section 3.2",
+        gt=0.0,
+    )
+    epochs: float | None = parameter(
+        None,
+        "Length T of the run that the step is for; where none is given, each length of a series "
+        "is run.",
+        source="ours",
+        unit="epochs",
+        gt=0.0,
+    )
+
+    @model_validator(mode="after")
+    def _epochs_have_a_use(self) -> AdagradParameters:
+        if self.eta is not None and self.epochs is not None:
+            raise ValueError("'epochs' is for a step that depends on them; leave out eta or it")
+        return self
+
+
+class Adagrad(Presented):
+    """Adaptive subgradients, diagonal; by default the mean of all iterates."""
+
+    name = "adagrad"
+    summary = "Adaptive subgradient steps in the ℓ1 ball, each feature with its own"
+    constraints = ("l1",)
+    horizon_parameter = "epochs"
+    mathematics = """
+    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i) over ||w||₁ <= z
+    update   S = 1/(4d), w = 0 at the start; t = 1, ..., T; a row i with replacement:
+                 g = λ w - [s_i < 1] y_i x_i at the old w;   S <- S + g², h = √S
+                 η = 1/(λ√T);   w <- argmin Σ_j h_j (v_j - w_j + η g_j/h_j)² over the ball
+    output   the mean of all w, the first and the last among them, or the last w
+    cost     nnz of the row, nnz more at a margin error, and d, some ten times over
+"""
+    reconstructed = (
+        "The source names AdaGrad without a formula; S = 1/(4d) and η are its program's.",
+    )
+    unstated = ("η of a run whose length is not known: here 1/(λ√t), with t in T's place.",)
+    colour = "#B03A2E"
+    schema = AdagradParameters
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__(parameters)
+        if self.parameters.eta is None:
+            self.horizon = "steps"
+
+    def _first_step(self) -> float:
+        given, epochs = self.parameters.eta, self.parameters.epochs
+        steps = 1 if epochs is None else math.ceil(epochs * self._problem.data.n_samples)
+        return given or 1.0 / (self._problem.lam * math.sqrt(steps))
+
+    def _begin(self) -> None:
+        d = self._problem.data.n_features
+        self._rooted = self.parameters.eta is None and self.parameters.epochs is None
+        self._squares = np.full(d, 0.25 / max(d, 1))
+        self._room = np.empty((4, d))
+
+    def _run(self, target: int) -> None:
+        problem = self._problem
+        advance_adagrad(
+            problem.data.rows,
+            self._squares,
+            self._v,
+            self._u,
+            self._room,
+            self._order,
+            self._state,
+            problem.lam,
+            problem.l1_radius,
+            self._eta0,
+            self._rooted,
+            target,
+        )

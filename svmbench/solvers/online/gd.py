@@ -1,0 +1,80 @@
+"""gd and, in the l1 ball, pgd: full subgradient steps that fall as 1/t."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.counters import Counters
+from svmbench.kernels.online import subgradient
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.online.presented import SOURCE
+
+
+class GdParameters(Parameters):
+    """Parameters of gd and pgd."""
+
+    precision: Literal["float64"] = parameter(
+        "float64", "A step is a pass over the rows: its few sums cost nothing.", source="ours"
+    )
+    eta0: float | None = parameter(
+        None,
+        "First step; none: 1/lambda, with which 1/t steps converge for every lambda.",
+        source="Zinkevich's and Hazan's analysis; Chor (2020) has eta0 = 1 at lambda = 1/3, with "
+        "which w forgets its start as t^-lambda only",
+        gt=0.0,
+    )
+
+
+class Gd(Solver):
+    """Full subgradient descent; the last iterate."""
+
+    name = "gd"
+    summary = "Full subgradient steps η0/t"
+    source = SOURCE
+    mathematics = """
+    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i)
+    update   w = 0 at the start; t = 1, 2, ...; all rows, s_i at the old w:
+                 w <- w - η0/t (λ w - 1/m Σ [s_i < 1] y_i x_i)
+    output   the last w
+    cost     nnz of all rows, and again of those in error
+"""
+    unstated = (
+        "η0: the source has 1 at λ = 1/3, and says 1/√t of all but pegasos; the default is 1/λ.",
+    )
+    step = "iteration"
+    kernels = ("online", "projection", "rows")
+    colour = "#5B5B5B"
+    schema: ClassVar[type[Parameters]] = GdParameters
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0."""
+        self._problem = problem
+        self._eta0: float = self.parameters.eta0 or 1.0 / problem.lam
+        self._w = np.zeros(problem.data.n_features)
+        self._gradient = np.empty_like(self._w)
+        self._t = 0
+        self.counters = Counters()
+
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` passes."""
+        problem, counters = self._problem, self.counters
+        for _ in range(steps):
+            self._t += 1
+            errors, nonzeros = subgradient(problem.data.rows, self._w, self._gradient, problem.lam)
+            self._w -= self._eta0 / self._t * self._gradient
+            self._project()
+            counters.presentations += problem.data.n_samples
+            counters.updates += errors
+            counters.nonzeros += problem.data.nnz + nonzeros
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate."""
+        return self._w.copy()
+
+    def _project(self) -> None:
+        return

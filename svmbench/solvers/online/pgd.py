@@ -1,0 +1,26 @@
+"""pgd: gd with the projection on the l1 ball."""
+
+from __future__ import annotations
+
+from svmbench.kernels.projection import project_l1
+from svmbench.solvers.online.gd import Gd
+
+
+class Pgd(Gd):
+    """Full subgradient descent, projected; the last iterate."""
+
+    name = "pgd"
+    summary = "Full subgradient steps η0/t, projected on the ℓ1 ball"
+    constraints = ("l1",)
+    mathematics = """
+    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i) over ||w||₁ <= z
+    update   w = 0 at the start; t = 1, 2, ...; all rows, s_i at the old w:
+                 w <- Π(w - η0/t (λ w - 1/m Σ [s_i < 1] y_i x_i))
+             Π the nearest point of the ball
+    output   the last w
+    cost     nnz of all rows, and again of those in error; the projection's is nothing to it
+"""
+    colour = "#A3A3A3"
+
+    def _project(self) -> None:
+        project_l1(self._w, self._problem.l1_radius)

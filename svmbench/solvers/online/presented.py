@@ -1,0 +1,142 @@
+"""What the online methods share: one random row a step, and the mean of all iterates."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.sampling import draw_rows
+from svmbench.kernels.scaled import ScaledState
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+SOURCE = "Chor, On Pegasos and first order optimizers for online convex optimization (2020)"
+
+
+def rooted_step(problem: Problem) -> float:
+    """The eta0 for which steps eta0/sqrt(t) have the least bound on the regret.
+
+    Of D^2 sqrt(T)/(2 eta0) + eta0 G^2 sqrt(T), with D the way from w = 0 to the farthest w and
+    G the largest subgradient: z and lam z + R in a ball, R the largest norm of a row; without
+    one 1/sqrt(lam), beyond which the optimum does not lie, and R, in steps of 1/(2 lam) at most.
+    """
+    lam, longest = problem.lam, math.sqrt(float(problem.data.rows.norms2().max()))
+    if problem.constraint == "l1":
+        farthest = problem.l1_radius
+        return farthest / (math.sqrt(2.0) * (lam * farthest + longest))
+    return 1.0 / max(longest * math.sqrt(2.0 * lam), 2.0 * lam)
+
+
+class PresentedParameters(Parameters):
+    """Parameters of the online methods."""
+
+    output: Literal["average", "last"] = parameter(
+        "average",
+        "The mean of all iterates, the initial point and the last one among them; or the last.",
+        source="Chor (2020), algorithm 1",
+    )
+
+
+class RootedParameters(PresentedParameters):
+    """Parameters of the online methods with steps eta0/sqrt(t)."""
+
+    eta0: float | None = parameter(
+        None,
+        "First step; none: the one of least bound on the regret. In a ball of radius z that is "
+        "z/(sqrt 2 (lambda z + R)), R the largest norm of a row; without one, as norma has it.",
+        source="Zinkevich, ICML 2003; Chor (2020) has 1, whatever the rows",
+        gt=0.0,
+    )
+
+
+class DoubleParameters(PresentedParameters):
+    """Parameters of the online methods that keep sums of small terms."""
+
+    precision: Literal["float64"] = parameter(
+        "float64",
+        "The method is a sum of many small terms, which leaves single precision few digits.",
+        source="ours",
+    )
+
+
+class Presented(Solver):
+    """One row a step, drawn with replacement; iterate w = scale v, sum of iterates tau v + u."""
+
+    source = SOURCE
+    kernels: ClassVar[tuple[str, ...]] = (
+        "online", "projection", "sampling", "scaled", "rows", "rng",
+    )  # fmt: skip
+    schema: ClassVar[type[Parameters]] = PresentedParameters
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0."""
+        data = problem.data
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._order = np.empty(data.n_samples, dtype=np.int32)
+        self._v: Array = np.zeros(data.n_features, dtype=self.parameters.precision)
+        averaging = self.parameters.output == "average"
+        self._u: Array = np.zeros(data.n_features if averaging else 0, dtype=self._sums())
+        self._eta0 = self._first_step()
+        self.counters = self._state = ScaledState()
+        self._state.position = data.n_samples  # the first order is yet to be drawn
+        self._begin()
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` presentations."""
+        target = self._state.presentations + steps
+        while self._state.presentations < target:
+            if self._state.position == len(self._order):
+                draw_rows(self._rng, self._order, len(self._order))
+                self._state.position = 0
+            self._run(target)
+
+    @property
+    def w(self) -> FloatArray:
+        """The mean of the iterates, or the last one."""
+        if self.parameters.output == "last":
+            return self.iterate
+        state = self._state
+        total = self._v.astype(np.float64) * state.tau + self._u
+        mean: FloatArray = (total + self.iterate) / (state.steps + 1)
+        return mean
+
+    @property
+    def iterate(self) -> FloatArray:
+        """The vector that the next step starts from, shape (d,)."""
+        last: FloatArray = self._v.astype(np.float64) * self._state.scale
+        return last
+
+    @property
+    def eta0(self) -> float:
+        """The first step in use."""
+        return self._eta0
+
+    @property
+    def presented(self) -> int:
+        """Row of the last step."""
+        return int(self._order[self._state.position - 1])
+
+    def regret_bound(self, steps: int) -> float | None:
+        """A proved bound on the regret after so many steps, or None."""
+        return None
+
+    def _sums(self) -> str:
+        """Precision in which iterates are summed."""
+        return "float64"
+
+    def _first_step(self) -> float:
+        return self.parameters.eta0 or rooted_step(self._problem)
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Set what else a run from w = 0 needs."""
+
+    @abstractmethod
+    def _run(self, target: int) -> None:
+        """Take steps until the order ends or the presentations reach ``target``."""

@@ -1,0 +1,54 @@
+"""sgd-sqrt: online gradient descent with steps that fall as 1/sqrt(t)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from svmbench.kernels import ball
+from svmbench.kernels.decaying import advance
+from svmbench.solvers.online.presented import Presented, RootedParameters
+
+
+class SgdSqrt(Presented):
+    """Online (projected) gradient descent; by default the mean of all iterates.
+
+    Without a ball a step touches no more than its row; within one, a margin error costs a
+    projection.
+    """
+
+    name = "sgd-sqrt"
+    summary = "SGD with steps η0/√t, projected where there is an ℓ1 ball"
+    constraints = ("none", "l1")
+    mathematics = """
+    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i), or that over ||w||₁ <= z
+    update   w = 0 at the start; t = 1, 2, ...; a row i drawn with replacement:
+                 η = η0/√t;   w <- Π(w - η (λ w - [s_i < 1] y_i x_i)), s_i at the old w
+             Π the nearest point of the ball, or none
+    output   the mean of all w, the first and the last among them, or the last w
+    cost     nnz of the row, nnz more at a margin error and again for a mean; in a ball a
+             margin error costs d, some ten times over
+"""
+    unstated = (
+        "η0: the source has 1; the default has the least bound on the regret.",
+        "What G is in the source's η = G/√t: its program takes 1.",
+    )
+    kernels = ("ball", "decaying", "projection", "sampling", "scaled", "rows", "rng")
+    colour = "#F781BF"
+    schema = RootedParameters
+
+    def _begin(self) -> None:
+        confined = self._problem.constraint == "l1"
+        self._margins = np.empty(1)
+        self._sizes = np.empty(self._problem.data.n_features if confined else 0)
+
+    def _sums(self) -> str:
+        return "float64" if self._problem.constraint == "l1" else str(self._v.dtype)
+
+    def _run(self, target: int) -> None:
+        problem, state, eta0 = self._problem, self._state, self._eta0
+        vectors = (problem.data.rows, self._v, self._u, self._order)
+        if problem.constraint == "l1":
+            room = (self._margins, self._sizes)
+            ball.advance(*vectors, *room, state, problem.lam, problem.l1_radius, eta0, True, target)
+        else:
+            advance(*vectors, state, problem.lam, eta0, 1.0, 2, 1.0, False, target)

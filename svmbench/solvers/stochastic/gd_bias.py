@@ -1,0 +1,37 @@
+"""gd-bias: full subgradient steps on w and an unregularised bias."""
+
+from __future__ import annotations
+
+from svmbench.solvers.stochastic.subgradient_bias import (
+    SOURCE,
+    SubgradientParameters,
+    SubgradientWithBias,
+)
+
+
+class GdBias(SubgradientWithBias):
+    """All rows a step, in stored order; last iterate."""
+
+    name = "gd-bias"
+    summary = "Full subgradient steps on w and an unregularised b, steps 1/(μ0 + increment·t)"
+    source = f"{SOURCE}, experiment 3"
+    colour = "#AA4499"
+    step = "iteration"
+    schema = SubgradientParameters
+    mathematics = """
+    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b))
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; the rows E with y_i (w·x_i + b) <= 1
+             at the old w and b; γ = 1/(μ0 + increment t):
+                 w <- w - γ (λm w - Σ_E y_i x_i),   b <- b + γ Σ_E y_i
+    cost     nnz of all rows, nnz more of those in E
+    output   the last w and b
+"""
+
+    _shuffles = False
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` passes over all rows."""
+        self._run(self._state.presentations + steps * len(self._order))
+
+    def _batch(self, m: int) -> int:
+        return m

@@ -1,0 +1,48 @@
+"""minibatch-bias: subgradient steps on some rows' sum, on w and an unregularised bias."""
+
+from __future__ import annotations
+
+from svmbench.solvers.base import parameter
+from svmbench.solvers.stochastic.subgradient_bias import SOURCE, FormParameters, Stochastic
+
+
+class MinibatchParameters(FormParameters):
+    """Parameters of minibatch-bias."""
+
+    batch: int = parameter(
+        10,
+        "Rows of a step, M; all rows where there are no more. The last batch of an epoch holds "
+        "the rows that are left, and carries their share of the regulariser.",
+        source=f"{SOURCE}, experiment 2: 10, 20 or 50 of 200",
+        unit="rows",
+        ge=1,
+    )
+
+
+class MinibatchBias(Stochastic):
+    """M rows a step, whose losses are summed; a fresh permutation an epoch; last iterate."""
+
+    name = "minibatch-bias"
+    summary = "Mini-batch steps on w and an unregularised b; the losses of a batch are summed"
+    source = f"{SOURCE}, section 1 and experiment 2"
+    colour = "#117733"
+    schema = MinibatchParameters
+    unstated = (
+        *Stochastic.unstated,
+        "What becomes of the rows left over where M does not divide m: they are the epoch's "
+        "last, smaller batch.",
+    )
+    mathematics = """
+    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b))
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next M rows of the epoch's
+             permutation and those E of them with y_i (w·x_i + b) <= 1, at the old w and b;
+             γ = 1/(μ0 + increment t):
+                 w <- w - γ (Mλ w - Σ_E y_i x_i),   b <- b + γ Σ_E y_i
+             form printed: λm w, the source's λ w, in place of Mλ w
+    cost     nnz of the rows, nnz more of those in E
+    output   the last w and b
+"""
+
+    def _batch(self, m: int) -> int:
+        rows: int = self.parameters.batch
+        return rows

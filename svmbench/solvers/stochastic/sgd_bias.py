@@ -1,0 +1,27 @@
+"""sgd-bias: a subgradient step a row on w and an unregularised bias."""
+
+from __future__ import annotations
+
+from svmbench.solvers.stochastic.subgradient_bias import SOURCE, Stochastic
+
+
+class SgdBias(Stochastic):
+    """One row a step, a fresh permutation an epoch; last iterate."""
+
+    name = "sgd-bias"
+    summary = "SGD on w and an unregularised b, steps 1/(μ0 + increment·t), a permutation an epoch"
+    source = f"{SOURCE}, section 1 and experiment 1"
+    colour = "#44AA99"
+    mathematics = """
+    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b))
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i of the epoch's
+             permutation and e = [y_i (w·x_i + b) <= 1], at the old w and b;
+             γ = 1/(μ0 + increment t):
+                 w <- w - γ (λ w - e y_i x_i),   b <- b + γ e y_i
+             form printed: λm w, the source's λ w, in place of λ w
+    cost     nnz of the row, nnz more at a margin error
+    output   the last w and b
+"""
+
+    def _batch(self, m: int) -> int:
+        return 1

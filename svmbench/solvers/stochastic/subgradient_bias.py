@@ -1,0 +1,157 @@
+"""What sgd-bias, minibatch-bias and gd-bias share: steps 1/mu on w and an unregularised bias."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.scaled import ScaledState
+from svmbench.kernels.sgd_bias import advance
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+SOURCE = "Garrido, Stochastic gradient descent for SVM (2021)"
+
+
+class SubgradientParameters(Parameters):
+    """Parameters of gd-bias, and of the others besides."""
+
+    mu0: float | None = parameter(
+        None,
+        "Inverse of the first step on the sum of a batch's losses; none: the rows of a batch "
+        "times (lambda + 1 + the largest squared norm of a row), so that no step moves a margin "
+        "by more than one and none turns w round.",
+        source=f"{SOURCE}, experiment 1: 100, for 200 points of the plane; none, ours",
+        gt=0.0,
+    )
+    increment: float | None = parameter(
+        None,
+        "What each step adds to the inverse of the step; none: the rows of a batch times "
+        "lambda, the decay 1/(lambda t) of strongly convex problems.",
+        source=f"{SOURCE}, experiment 1: 1, 0.5 or 0.1; none, ours",
+        ge=0.0,
+    )
+
+
+class FormParameters(SubgradientParameters):
+    """Parameters of sgd-bias, and of minibatch-bias besides."""
+
+    form: Literal["consistent", "printed"] = parameter(
+        "consistent",
+        "How much of the regulariser a step on M of m rows carries. consistent: the M/m of it "
+        "that M losses are of their sum. printed: all of it, which leads to the minimum of "
+        "lambda/2 ||w||^2 + M/m mean loss and not to that of P.",
+        source=f"{SOURCE}, section 1, prints the second; the first, ours",
+    )
+
+
+class SubgradientWithBias(Solver):
+    """Steps w - gamma (lambda' w - sum_S [y (w.x + b) <= 1] y x), and alike for b."""
+
+    biases = ("free",)
+    kernels = ("sgd_bias", "scaled", "rows", "rng")
+    reconstructed: ClassVar[tuple[str, ...]] = (
+        "The source's lambda weighs a sum of losses: it is m times the lambda of the mean.",
+        "mu grows after each step, whatever its number of rows; the source says iteration.",
+    )
+    unstated: ClassVar[tuple[str, ...]] = (
+        "The initial point: w = 0 and b = 0.",
+        "Steps for other data than the source's 200 points: by default they come from lambda "
+        "and the longest row; mu0 = 100 and increment = 1, 0.5 or 0.1 are the source's.",
+    )
+
+    #: Whether rows are shuffled before each epoch.
+    _shuffles: ClassVar[bool] = True
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start from w = 0 and b = 0, and settle the steps of the whole run."""
+        data, lam = problem.data, problem.lam
+        m = data.n_samples
+        batch = min(self._batch(m), m)
+        mu0, increment = self.parameters.mu0, self.parameters.increment
+        self._problem = problem
+        self._rng = Generator(seed)
+        self._order = np.arange(m, dtype=np.int32)
+        self._margins = np.empty(batch)
+        self._v = np.zeros(data.n_features, dtype=self.parameters.precision)
+        if mu0 is None:
+            mu0 = batch * (lam + 1.0 + float(data.rows.norms2().max()))
+        if increment is None:
+            increment = batch * lam
+        self._steps: tuple[float, float, float, float] = (mu0, increment, *self._pulls())
+        self.counters = self._state = ScaledState()
+        self._state.position = m  # the first order is yet to be drawn
+
+    def advance(self, steps: int) -> None:
+        """Make ``steps`` presentations, rounded up to whole batches."""
+        self._run(self._state.presentations + steps)
+
+    @property
+    def w(self) -> FloatArray:
+        """The last iterate."""
+        v = self._v.astype(np.float64)
+        with np.errstate(over="ignore", invalid="ignore"):  # steps too long are a result
+            last: FloatArray = v * self._state.scale
+        return last
+
+    @property
+    def bias(self) -> float:
+        """The last iterate's bias."""
+        b: float = self._state.bias
+        return b
+
+    @property
+    def mu0(self) -> float:
+        """Inverse of the first step, given or found."""
+        return self._steps[0]
+
+    @property
+    def increment(self) -> float:
+        """What each step adds to it, given or found."""
+        return self._steps[1]
+
+    @abstractmethod
+    def _batch(self, m: int) -> int:
+        """Rows of a step; more than m are m."""
+
+    def _pulls(self) -> tuple[float, float]:
+        """What a step shrinks w by, over gamma: so much a row, and so much besides."""
+        return self._problem.lam, 0.0
+
+    def _run(self, target: int) -> None:
+        state = self._state
+        while state.presentations < target:
+            if state.position == len(self._order):
+                if self._shuffles:
+                    self._rng.shuffle(self._order)
+                state.position = 0
+            advance(
+                self._problem.data.rows,
+                self._v,
+                self._order,
+                self._margins,
+                state,
+                *self._steps,
+                target,
+            )
+
+
+class Stochastic(SubgradientWithBias):
+    """Steps on a part of the rows, a fresh permutation of them an epoch."""
+
+    schema = FormParameters
+    reconstructed = (
+        *SubgradientWithBias.reconstructed,
+        "The printed step carries the whole regulariser and minimises another function "
+        "(form: printed); by default a step carries its rows' share of it.",
+    )
+
+    def _pulls(self) -> tuple[float, float]:
+        lam = self._problem.lam
+        if self.parameters.form == "consistent":
+            return lam, 0.0
+        return 0.0, lam * self._problem.data.n_samples

@@ -1,0 +1,186 @@
+"""`svmbench papers`: the plan, the files it leaves, what it says, and exit codes."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from svmbench.bundled import bundled
+from svmbench.cli import main
+from svmbench.harness.run import Outcome
+from svmbench.papers import run
+
+PAPER = """\
+version: 1
+order: 1
+title: A small paper
+authors: N. N.
+published_in: nowhere
+url: https://example.org/
+about: Two methods on tiny sets.
+"""
+
+TABLE = """\
+version: 1
+number: Table 1
+order: 1
+title: Times
+question: Which is faster?
+sweeps:
+  dense:
+    datasets: [tiny-dense, {name: heart_scale, label: heart}]
+    lambda: 1e-2
+    solvers: [dcd, sgd-s]
+    stop: {accuracy: 1e-2, max_epochs: 200, time_limit: 30s}
+tables:
+  - rows: [dataset]
+    columns: [solver]
+    measures: [{seconds: 1e-2}]
+claims:
+  - {text: Both arrive., kind: reaches, solvers: [dcd, sgd-s], measure: {seconds: 1e-2}}
+  - {text: It is about people., kind: untestable, why: no people here}
+"""
+
+
+@pytest.fixture
+def papers(tmp_path, monkeypatch):
+    """Call ``svmbench papers`` on a folder with one small paper; returns its result."""
+    folder = tmp_path / "papers" / "small"
+    folder.mkdir(parents=True)
+    (folder / "paper.yaml").write_text(PAPER)
+    (folder / "table-1.yaml").write_text(TABLE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
+
+    def call(*arguments):
+        return CliRunner().invoke(main, ["papers", "--from", "papers", *arguments])
+
+    return call
+
+
+def test_from_nothing_to_the_page_and_again(papers, tmp_path):
+    first = papers()
+    assert first.exit_code == 0, first.output
+    assert "Table 1 (table-1): 4 cells, 4 runs: 4 to make, 0 reused" in first.stdout
+    assert "heart: stand-in, SCALE 1" in first.stdout
+    assert "tiny-dense: " not in first.stdout
+    assert "4 runs made, 0 reused" in first.stdout
+    assert re.search(r"^in all +1 +0 +0 +1$", first.stdout, re.M)
+    root = tmp_path / "results" / "papers"
+    assert (root / "index.html").exists()
+    table = root / "small" / "table-1" / "table-1.md"
+    assert "dcd" in table.read_text()
+    assert "made again" not in first.stdout
+    runs = sorted((root / "small" / "table-1" / "dense" / "runs").iterdir())
+    runs[0].unlink()
+    runs[1].write_text("{}\n")
+    second = papers()
+    assert "2 runs made, 2 reused" in second.stdout
+    assert "run files 1 damaged, 1 missing: made again" in second.stdout
+    third = papers("--quiet")
+    assert (third.exit_code, third.output) == (0, "")
+
+
+def test_tables_follow_their_description(papers, tmp_path):
+    papers("--quiet")
+    table = tmp_path / "results" / "papers" / "small" / "table-1" / "table-1.md"
+    written = table.stat().st_mtime_ns
+    papers("--quiet")
+    assert table.stat().st_mtime_ns == written
+    papers("--quiet", "--report-only")
+    assert table.stat().st_mtime_ns > written
+    table.unlink()
+    papers("--quiet")
+    assert table.exists()
+    description = tmp_path / "papers" / "small" / "table-1.yaml"
+    before = table.read_text()
+    description.write_text(TABLE.replace("[{seconds: 1e-2}]", "[test_error]"))
+    papers("--quiet")
+    assert table.read_text() != before
+
+
+def test_report_only_makes_no_runs(papers, tmp_path):
+    assert papers("--report-only").exit_code == 0
+    assert (tmp_path / "results" / "papers" / "index.html").exists()
+    assert not (tmp_path / "results" / "papers" / "small" / "table-1" / "dense").exists()
+
+
+def test_a_dry_run_and_a_list_leave_nothing(papers, tmp_path):
+    plan = papers("--dry-run", "--budget", "90s", "small/table-1")
+    assert plan.exit_code == 0, plan.output
+    assert "the budget ends it after 90 s" in plan.stdout
+    assert "SCALE" in plan.stdout
+    listed = papers("--list")
+    assert "small/table-1  Table 1       2 claims  Times" in listed.stdout
+    assert not (tmp_path / "results").exists()
+
+
+def test_the_full_size_has_a_folder_of_its_own_and_no_budget(papers, tmp_path):
+    assert "no time budget" in papers("--full", "--dry-run").stdout
+    assert papers("--full", "--report-only").exit_code == 0
+    assert (tmp_path / "results" / "papers-full" / "index.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["smal"], "unknown paper 'smal'; did you mean 'small'?"),
+        (["small/tabel-1"], "small has no item 'tabel-1'; did you mean 'table-1'?"),
+        (["--budget", "soon"], "--budget 'soon': write seconds, or such as 90s, 30m or 2h"),
+        (["--budget", "0"], "--budget '0': write seconds, or such as 90s, 30m or 2h"),
+        (["--full", "--budget", "1h"], "leave --budget out"),
+        (["--fetch", "--offline"], "keep one of them"),
+        (["--fetch", "--report-only"], "leave --fetch out"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(papers, arguments, said):
+    result = papers(*arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        ({"states": {"failed": 1}}, 1, "--retry-failed"),
+        ({"left": 3}, 0, "3 runs not made for lack of time"),
+        ({"interrupted": True}, 130, "interrupted"),
+    ],
+)
+def test_exit_codes(papers, monkeypatch, change, code, said):
+    def pretend(sweep, folder, reporter, options):
+        outcome = Outcome(folder)
+        outcome.states.update(change.get("states", {}))
+        outcome.left = change.get("left", 0)
+        outcome.interrupted = change.get("interrupted", False)
+        return outcome
+
+    monkeypatch.setattr(run, "run_sweep", pretend)
+    monkeypatch.setattr(run, "PASSES", 1)
+    result = papers()
+    assert result.exit_code == code, result.output
+    assert said in result.output
+
+
+def test_data_that_cannot_be_read_are_exit_code_3_after_all_else(papers, tmp_path):
+    description = tmp_path / "papers" / "small" / "table-1.yaml"
+    (tmp_path / "papers" / "small" / "mine.libsvm").write_text("1 1:one\n")
+    description.write_text(
+        TABLE.replace("[tiny-dense, {name: heart_scale, label: heart}]", "[{path: mine.libsvm}]")
+    )
+    result = papers()
+    assert result.exit_code == 3
+    assert "small/table-1, dense: " in result.stderr
+    assert (tmp_path / "results" / "papers" / "index.html").exists()
+
+
+def test_the_papers_of_svmbench_are_listed():
+    result = CliRunner().invoke(main, ["papers", "--list"])
+    assert result.exit_code == 0
+    for path in bundled("configs").glob("papers/*/*.yaml"):
+        name = path.parent.name if path.name == "paper.yaml" else f"/{path.stem}"
+        assert name in result.output

@@ -1,0 +1,80 @@
+"""A folder of one small paper, whose data come with svmbench, and a cache of its own."""
+
+from __future__ import annotations
+
+import pytest
+
+PAPER = """\
+version: 1
+order: 1
+title: A small paper
+authors: N. N.
+published_in: nowhere
+url: https://example.org/
+about: Two methods on tiny sets.
+"""
+
+TABLE = """\
+version: 1
+number: Table 1
+order: 1
+title: Times
+question: Which is faster?
+sweeps:
+  dense:
+    datasets: [tiny-dense]
+    lambda: 1e-2
+    solvers: [dcd, sgd-s]
+    stop: {accuracy: 1e-2, max_epochs: 200, time_limit: 20s}
+    repeats: 2
+  plane:
+    datasets: [tiny-separable]
+    lambda: 1e-2
+    solvers: [dcd]
+    stop: {accuracy: 1e-2, max_epochs: 200, time_limit: 20s}
+full:
+  dense: {repeats: 3, stop: {max_epochs: 300}}
+tables:
+  - rows: [dataset]
+    columns: [solver]
+    measures: [{seconds: 1e-2}]
+claims:
+  - text: Both arrive.
+    kind: reaches
+    where: {sweep: dense}
+    solvers: [dcd, sgd-s]
+    measure: {seconds: 1e-2}
+  - text: It is about people.
+    kind: untestable
+    why: no people here
+"""
+
+FIGURE = """\
+version: 1
+number: Figure 1
+order: 2
+title: The same runs
+question: How do they come down?
+sweeps:
+  dense: {same_as: table-1/dense}
+figures:
+  - {x: epochs, y: accuracy}
+"""
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path_factory, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
+    monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder of papers that holds the one called ``small``."""
+    paper = tmp_path / "papers" / "small"
+    paper.mkdir(parents=True)
+    (paper / "paper.yaml").write_text(PAPER)
+    (paper / "table-1.yaml").write_text(TABLE)
+    (paper / "figure-1.yaml").write_text(FIGURE)
+    return paper.parent

@@ -1,0 +1,320 @@
+"""The papers' runs: which are wanted, on which data, within which time, and what is redone."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pandas as pd
+import pytest
+
+from svmbench import reference
+from svmbench.config import Sweep
+from svmbench.data import catalogue
+from svmbench.data.load import load
+from svmbench.errors import ConfigError
+from svmbench.harness.run import Options, Reporter, run_sweep
+from svmbench.papers import run
+from svmbench.papers.model import papers
+from svmbench.papers.run import SCALES, choose, is_here, jobs, reserve, run_jobs, scale_for
+from svmbench.problem import Problem
+from svmbench.reference import certified_optimum
+
+WEBSPAM = catalogue.entry("webspam.trigram").stand_in
+ALPHA = catalogue.entry("alpha").stand_in
+
+
+def planned(folder, root, wanted=(), **options):
+    known = papers(folder)
+    return jobs(known, choose(known, wanted), root, **options)
+
+
+def files(job):
+    return sorted((job.folder / "runs").iterdir())
+
+
+# --- what is wanted ----------------------------------------------------------------
+
+
+def test_items_are_chosen_by_paper_and_by_name(folder):
+    known = papers(folder)
+    both = [("small", "table-1"), ("small", "figure-1")]
+    assert choose(known, []) == both
+    assert choose(known, ["small"]) == both
+    assert choose(known, ["small/figure-1", "small/table-1", "small"]) == both
+    assert choose(known, ["small/figure-1"]) == both[1:]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "hint"),
+    [
+        ("smal", "unknown paper 'smal'; did you mean 'small'?"),
+        ("small/table-2", "small has no item 'table-2'; did you mean 'table-1'?"),
+    ],
+)
+def test_what_is_unknown_is_answered_with_the_nearest(folder, wanted, hint):
+    with pytest.raises(ConfigError) as caught:
+        choose(papers(folder), [wanted])
+    assert str(caught.value) == hint
+
+
+def test_shared_sweeps_are_run_once_and_where_they_are_described(folder, tmp_path):
+    everything = planned(folder, tmp_path)
+    assert [job.name for job in everything] == ["dense", "plane"]
+    (shared,) = planned(folder, tmp_path, ["small/figure-1"])
+    assert (shared.item, shared.folder) == ("table-1", tmp_path / "small" / "table-1" / "dense")
+
+
+def test_the_full_size_is_another_plan(folder, tmp_path):
+    quick, _ = planned(folder, tmp_path)
+    full, _ = planned(folder, tmp_path, full=True)
+    assert (quick.cells, quick.runs, quick.problems) == (2, 4, 1)
+    assert (full.cells, full.runs, full.problems) == (2, 6, 1)
+    assert full.sweep.stop.max_epochs == 300
+    assert full.sweep.stop.time_limit == quick.sweep.stop.time_limit == 20.0
+    assert quick.bound == 4 * 20.0 + quick.sweep.reference.time_limit
+
+
+# --- which data --------------------------------------------------------------------
+
+
+def test_what_comes_with_svmbench_is_here_and_other_sets_are_not():
+    assert is_here(catalogue.entry("tiny-dense"))
+    assert not is_here(catalogue.entry("adult"))
+
+
+def test_a_set_in_the_mirror_is_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
+    adult = catalogue.entry("adult")
+    for number, file in enumerate(adult.files.values()):
+        assert not is_here(adult)
+        (tmp_path / f"{file.file}{'.xz' * number}").touch()
+    assert is_here(adult)
+
+
+def test_stand_ins_grow_with_the_budget():
+    scales = [scale_for(ALPHA, budget) for budget in (90.0, 180.0, 1800.0, 1e7)]
+    assert scales == sorted(scales)
+    assert len(set(scales)) == len(scales)
+    assert scales[-1] == 1.0
+    assert set(scales) <= set(SCALES)
+
+
+def test_no_stand_in_that_takes_longer_to_make_than_there_is_time():
+    assert scale_for(WEBSPAM, 60.0) is None
+    assert scale_for(WEBSPAM, 1e6) is not None
+
+
+def test_memory_bounds_stand_ins_that_no_budget_does(monkeypatch):
+    assert scale_for(ALPHA, None) is not None
+    monkeypatch.setattr(run, "available_memory", lambda: 1e9)
+    assert scale_for(WEBSPAM, None) < scale_for(ALPHA, None) < 1.0
+    monkeypatch.setattr(run, "available_memory", lambda: None)
+    assert scale_for(WEBSPAM, None) == 1.0
+
+
+def test_sources_are_told_and_what_cannot_be_had_is_left_out(folder, tmp_path):
+    path = folder / "small" / "table-1.yaml"
+    text = path.read_text().replace(
+        "datasets: [tiny-dense]",
+        "datasets: [tiny-dense, {name: heart_scale, label: heart}, webspam.trigram]",
+    )
+    path.write_text(text)
+    job, _ = planned(folder, tmp_path, budget=60.0)
+    here, scaled, unavailable = job.sources
+    assert here.words == ""
+    assert scaled.words == "heart: stand-in, SCALE 1"
+    assert unavailable.words.startswith("webspam.trigram: left out, ")
+    assert job.stand_ins == {"heart": 1.0}
+    assert [data.label for data in job.runnable.datasets] == ["tiny-dense", "heart"]
+    assert job.cells == 4
+
+
+def test_stand_ins_may_be_of_some_of_the_sets_alone(tmp_path):
+    wanted = Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "both",
+            "datasets": ["tiny-dense", {"name": "heart_scale", "label": "heart"}],
+            "lambda": [0.1],
+            "solvers": ["dcd"],
+            "stop": {"accuracy": [0.1], "max_epochs": 100},
+        }
+    )
+    run_sweep(wanted, tmp_path, options=Options(stand_in={"heart": 0.5}))
+    runs = pd.read_csv(tmp_path / "runs.csv").set_index("dataset")
+    assert runs["stand_in"].to_dict() == {"tiny-dense": False, "heart": True}
+    assert runs.loc["heart", "m"] == 135
+
+
+# --- runs --------------------------------------------------------------------------
+
+
+def test_a_second_call_makes_nothing_and_a_lost_run_alone_is_made_again(folder, tmp_path):
+    root = tmp_path / "results"
+    work = planned(folder, root)
+    first = run_jobs(work, Reporter())
+    assert (first.made, first.reused, first.left, first.faulty) == (5, 0, 0, False)
+    assert [job.found for job in planned(folder, root)] == [4, 1]
+    second = run_jobs(planned(folder, root), Reporter())
+    assert (second.made, second.reused) == (0, 5)
+    assert (second.damaged, second.missing) == (0, 0)
+    gone, changed, kept, other = files(work[0])
+    before = kept.stat().st_mtime_ns, other.stat().st_mtime_ns
+    gone.unlink()
+    changed.write_text(changed.read_text().replace('"presentations": 0', '"presentations": 1', 1))
+    third = run_jobs(planned(folder, root), Reporter())
+    assert (third.made, third.reused, third.damaged, third.missing) == (2, 3, 1, 1)
+    assert (kept.stat().st_mtime_ns, other.stat().st_mtime_ns) == before
+    assert changed.exists()
+    assert gone.exists()
+
+
+def test_a_torn_run_is_damage_too(folder, tmp_path):
+    work = planned(folder, tmp_path)
+    run_jobs(work, Reporter())
+    path = files(work[1])[0]
+    path.write_bytes(path.read_bytes()[:-20])
+    again = run_jobs(planned(folder, tmp_path), Reporter())
+    assert (again.made, again.damaged, again.missing) == (1, 1, 0)
+
+
+def test_another_description_finds_nothing(folder, tmp_path):
+    run_jobs(planned(folder, tmp_path), Reporter())
+    path = folder / "small" / "table-1.yaml"
+    path.write_text(
+        path.read_text().replace(
+            "datasets: [tiny-dense]\n    lambda: 1e-2", "datasets: [tiny-dense]\n    lambda: 1e-1"
+        )
+    )
+    assert [job.found for job in planned(folder, tmp_path)] == [0, 1]
+
+
+def test_without_time_no_run_is_begun_and_a_later_call_makes_them(folder, tmp_path):
+    work = planned(folder, tmp_path)
+    hurried = run_jobs(work, Reporter(), budget=1e-9)
+    assert (hurried.made, hurried.left, hurried.faulty) == (0, 5, False)
+    assert not work[0].folder.exists()
+    options = Options(deadline=time.monotonic())
+    outcome = run_sweep(work[0].sweep, work[0].folder, options=options)
+    assert (outcome.made, outcome.left) == (0, 4)
+    assert not (work[0].folder / "runs.csv").exists()
+    unhurried = run_jobs(work, Reporter())
+    assert (unhurried.made, unhurried.left) == (5, 0)
+    assert (unhurried.damaged, unhurried.missing) == (0, 0)
+
+
+def test_a_run_at_the_end_of_the_time_is_given_up_without_a_trace(tmp_path):
+    wanted = Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "long",
+            "datasets": ["tiny-dense"],
+            "lambda": [1e-4],
+            "solvers": ["pegasos"],
+            "stop": {"accuracy": [1e-9], "time_limit": 600.0},
+            "reference": {"gap": 1e-11, "time_limit": 1.0},
+        }
+    )
+    now = time.monotonic()
+    outcome = run_sweep(wanted, tmp_path, options=Options(deadline=now + 1e4, end=now + 3.0))
+    assert (outcome.made, outcome.left) == (0, 1)
+    assert not list((tmp_path / "runs").iterdir())
+    assert not (tmp_path / "runs.csv").exists()
+
+
+def test_runs_wait_for_a_reference_that_the_deadline_cut_short(folder, tmp_path, monkeypatch):
+    (work, _) = planned(folder, tmp_path)
+    options = Options(deadline=time.monotonic() + 1e4)
+    monkeypatch.setattr(Options, "seconds_each", lambda self, count: 0.0)
+    outcome = run_sweep(work.sweep, work.folder, options=options)
+    assert (outcome.made, outcome.left) == (0, 4)
+
+
+def test_an_optimum_is_not_sought_again_in_vain(monkeypatch):
+    searches = []
+    search = reference._search
+
+    def counted(problem, gap, time_limit, progress):
+        searches.append(time_limit)
+        return search(problem, gap, time_limit, progress)
+
+    monkeypatch.setattr(reference, "_search", counted)
+    problem = Problem(load("tiny-dense").train, 0.1)
+    first = certified_optimum(problem, 1e-40, 0.05)
+    again = certified_optimum(problem, 1e-40, 0.05)
+    assert (again.primal, again.dual) == (first.primal, first.dual)
+    certified_optimum(problem, 1e-40, 0.1)
+    certified_optimum(problem, 1e-40, 0.05)
+    assert searches == [0.05, 0.1]
+
+
+def test_what_is_cut_short_is_gone_on_with_while_there_is_time(folder, tmp_path, monkeypatch):
+    deadlines = iter([0.0, 0.0])
+    plain = run._deadline
+    monkeypatch.setattr(
+        run, "_deadline", lambda end, weights: next(deadlines, None) or plain(end, weights)
+    )
+    result = run_jobs(planned(folder, tmp_path), Reporter(), budget=300.0)
+    assert (result.made, result.left, result.reused) == (5, 0, 0)
+
+
+def test_a_set_that_cannot_be_read_stops_its_own_sweep_only(folder, tmp_path):
+    path = folder / "small" / "table-1.yaml"
+    (folder / "small" / "mine.libsvm").write_text("1 1:one\n")
+    path.write_text(path.read_text().replace("[tiny-dense]", "[{path: mine.libsvm}]"))
+    result = run_jobs(planned(folder, tmp_path), Reporter())
+    assert result.made == 1
+    (fault,) = result.faults
+    assert fault.startswith("small/table-1, dense: ")
+    assert "mine.libsvm" in fault
+
+
+def test_an_interruption_ends_it_all_and_keeps_what_was_made(folder, tmp_path):
+    class Impatient(Reporter):
+        ended = 0
+
+        def run_ends(self, run, state):
+            self.ended += 1
+            if self.ended == 2:
+                raise KeyboardInterrupt
+
+    work = planned(folder, tmp_path)
+    result = run_jobs(work, Impatient())
+    assert result.interrupted
+    assert not work[1].folder.exists()
+    again = run_jobs(work, Reporter())
+    assert 0 < again.made < 5
+
+
+def test_writing_has_its_time(folder):
+    known = papers(folder)
+    few, many = (reserve(known, choose(known, wanted), 1e4) for wanted in (["small/table-1"], []))
+    assert 0.0 < few < many < 1e4
+    assert reserve(known, choose(known, []), 1.0) < 1.0
+
+
+# --- what runs tell besides --------------------------------------------------------
+
+
+def test_runs_tell_of_the_evaluation_the_problem_and_lines_in_the_plane(tmp_path):
+    sweep = {
+        "version": 1,
+        "name": "told",
+        "datasets": ["tiny-dense", "tiny-sparse"],
+        "lambda": [0.1],
+        "solvers": ["dcd"],
+        "stop": {"accuracy": [0.1], "max_epochs": 100},
+    }
+    run_sweep(Sweep.model_validate(sweep), tmp_path)
+    runs = pd.read_csv(tmp_path / "runs.csv").set_index("dataset")
+    assert (runs["evaluation_seconds"] > 0).all()
+    assert (runs["bias"] == "none").all()
+    assert runs["l1_radius"].isna().all()
+    ends = {}
+    for name, row in runs.iterrows():
+        text = (tmp_path / "runs" / f"{row['id']}.jsonl").read_text()
+        ends[name] = json.loads(text.splitlines()[-1])
+    assert len(ends["tiny-dense"]["weights"]) == runs.loc["tiny-dense", "d"] <= 16
+    assert ends["tiny-dense"]["bias"] == 0.0
+    assert "weights" not in ends["tiny-sparse"]

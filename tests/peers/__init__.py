@@ -1,0 +1,1 @@
+"""Solvers held against independent programs, and against the claims of their papers."""

@@ -1,0 +1,253 @@
+"""The online methods against plain steps, in their ball and at its edge."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+    with_class,
+)
+from svmbench.kernels import online as kernel
+from svmbench.kernels.scaled import ScaledState
+from svmbench.problem import Problem
+from svmbench.solvers.online.adagrad import Adagrad
+from svmbench.solvers.online.gd import Gd
+from svmbench.solvers.online.pgd import Pgd
+from svmbench.solvers.online.seg_pm import SegPm
+from svmbench.solvers.online.sgd_sqrt import SgdSqrt
+from svmbench.solvers.online.smd import Smd
+from twins import online
+from twins.objective import project_l1
+from twins.optimum import optimum, variant
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
+DRAWING = {"sgd-sqrt": SgdSqrt, "smd": Smd, "seg-pm": SegPm, "adagrad": Adagrad}
+every_drawing = pytest.mark.parametrize("name", DRAWING)
+every_output = pytest.mark.parametrize("kind", ["average", "last"])
+
+
+def started(solver, problem, seed=1, **parameters):
+    run = solver(solver.schema(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(name, run, problem, seed):
+    X, y = dense(problem.data), labels(problem.data)
+    arguments = (X, y, problem.lam, problem.l1_radius, seed)
+    if name == "adagrad":
+        assert run.parameters.epochs is not None
+        return online.Adagrad(*arguments, run.eta0)
+    if name == "seg-pm":
+        return online.SegPm(*arguments, run.eta0)
+    twin = {"sgd-sqrt": online.SgdSqrt, "smd": online.Smd}[name](*arguments)
+    twin.eta0 = run.eta0
+    return twin
+
+
+def held_to_twin(name, problem, precision="float64", kind="average", steps=300, **options):
+    if name == "adagrad":
+        options["epochs"] = steps / problem.data.n_samples
+    run = started(DRAWING[name], problem, 17, output=kind, precision=precision, **options)
+    plain = twin_of(name, run, problem, 17)
+    size = max(problem.l1_radius if problem.constraint == "l1" else 1.0 / problem.lam, 1.0)
+    for _ in range(steps):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        assert run.presented == plain.picked[-1]
+        shown = plain.w if kind == "last" else plain.average
+        close = {"rtol": 0.0, "atol": TOLERANCE[precision] * size}
+        np.testing.assert_allclose(run.w, shown, **close)
+        np.testing.assert_allclose(run.iterate, plain.w, **close)
+    return plain
+
+
+@every_drawing
+@every_output
+@pytest.mark.parametrize("case", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
+def test_equals_its_twin_in_the_ball(name, case, kind):
+    held_to_twin(name, variant(PROBLEMS[case], constraint="l1"), kind=kind)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+@every_output
+@pytest.mark.parametrize("constraint", ["none", "l1"])
+@pytest.mark.parametrize("case", [*ordinary_problems(), "one-class"])
+def test_sgd_sqrt_equals_its_twin_in_both_precisions(case, constraint, kind, precision):
+    problem = variant(PROBLEMS[case], constraint=constraint)
+    held_to_twin("sgd-sqrt", problem, precision, kind)
+
+
+@every_drawing
+def test_twins_meet_the_edge_and_the_interior(name):
+    # What the comparisons above are worth: the projection acts, and at times it does not.
+    free = Problem(PROBLEMS["overlapping"].data, 0.5)
+    radius = 1.05 * np.sum(np.abs(optimum(free).w))
+    plain = held_to_twin(name, with_class(free, l1_radius=radius), steps=300)
+    inside = [np.sum(np.abs(w)) < radius * (1.0 - 1e-9) for w in plain.iterates[1:]]
+    assert any(inside)
+    assert name == "seg-pm" or not all(inside)
+
+
+@every_drawing
+def test_a_large_lambda_turns_the_weights_round(name):
+    # lam eta > 2: w leaves the ball by shrinking alone, without a margin error.
+    X, y = dyadic(3, 20, 4)
+    held_to_twin(name, Problem(dataset(X, y), 8.0, l1_radius=0.5), steps=60)
+
+
+def test_first_steps_are_those_of_least_bound_unless_given():
+    # R = 2: z/(sqrt 2 (lam z + R)) in the ball, 1/(R sqrt(2 lam)) without.
+    problem = Problem(dataset([[2.0, 0.0], [0.0, 1.0]], [1, -1]), 0.5)
+    confined = with_class(problem, l1_radius=4.0)
+    assert started(SgdSqrt, problem).eta0 == pytest.approx(0.5)
+    for solver in (SgdSqrt, Smd):
+        assert started(solver, confined).eta0 == pytest.approx(1.0 / np.sqrt(2.0))
+        assert started(solver, confined, eta0=1.0).eta0 == 1.0
+    assert started(SegPm, confined).eta0 == pytest.approx(2.0 * np.sqrt(np.log(4.0)))
+    assert started(SgdSqrt, PROBLEMS["only-zero-rows"]).eta0 == 8.0  # 1/(2 lambda)
+
+
+def test_adagrad_without_a_horizon_has_steps_that_fall():
+    problem = with_class(PROBLEMS["overlapping"], l1_radius=2.0)
+    X, y = dense(problem.data), labels(problem.data)
+    run = started(Adagrad, problem, 5)
+    plain = online.Adagrad(X, y, problem.lam, 2.0, 5, 0.0)
+    for t in range(1, 101):
+        plain.eta = 1.0 / (problem.lam * np.sqrt(t))
+        plain.step()
+        run.advance(1)
+        np.testing.assert_allclose(run.w, plain.average, rtol=0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize(("solver", "constraint"), [(Gd, "none"), (Pgd, "l1")])
+@pytest.mark.parametrize("eta0", [None, 1.0])
+@pytest.mark.parametrize("case", [*ordinary_problems(), "zero-rows"])
+def test_full_steps_equal_plain_ones(case, eta0, solver, constraint):
+    problem = variant(PROBLEMS[case], constraint=constraint)
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    run, w = started(solver, problem, eta0=eta0), np.zeros(X.shape[1])
+    updates = 0
+    for t in range(1, 101):
+        errors = y * (X @ w) < 1.0
+        updates += int(errors.sum())
+        w = w - (eta0 or 1.0 / lam) / t * (lam * w - (y * errors) @ X / len(y))
+        if constraint == "l1":
+            w = project_l1(w, problem.l1_radius)
+        run.advance(1)
+        assert run.counters.updates == updates
+        np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-11)
+    assert run.counters.presentations == 100 * len(y)
+
+
+@every_drawing
+@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.floats(2.0**-6, 8.0))
+def test_iterates_and_means_keep_the_ball(name, problem, seed, radius):
+    problem = Problem(problem.data, problem.lam, l1_radius=radius)
+    run = started(DRAWING[name], problem, seed)
+    for _ in range(60):
+        run.advance(1)
+        for w in (run.w, run.iterate):
+            assert np.sum(np.abs(w)) <= radius * (1.0 + 1e-12)
+
+
+def test_exponents_far_beyond_those_of_a_double_are_borne():
+    # Rows of 1e5 make the logarithms about 1e5 in one step.
+    X, y = dyadic(4, 12, 3)
+    problem = Problem(dataset(1e5 * X, y), 2.0**-4, l1_radius=3.0)
+    run = started(SegPm, problem, output="last")
+    for _ in range(50):
+        run.advance(1)
+        assert np.isfinite(run.w).all()
+        assert np.sum(np.abs(run.w)) <= 3.0 * (1.0 + 1e-12)
+    assert np.sum(np.abs(run.w)) >= 2.9  # all the mass on what is largest
+
+
+def test_without_a_ball_a_step_touches_its_row_and_nothing_else():
+    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4)
+    X = dense(problem.data)
+    run = started(SgdSqrt, problem, 6)
+    plain = twin_of("sgd-sqrt", run, problem, 6)
+    expected = 0
+    for _ in range(90):
+        before = plain.updates
+        plain.step()
+        run.advance(1)
+        expected += (1 + 2 * (plain.updates - before)) * np.count_nonzero(X[plain.picked[-1]])
+        assert run.counters.nonzeros == expected
+    assert 0 < plain.updates < 90
+
+
+def test_adagrad_is_told_its_horizon():
+    problem = with_class(PROBLEMS["overlapping"], l1_radius=2.0)
+    assert started(Adagrad, problem, epochs=8.0).eta0 == 1.0 / (problem.lam * 20.0)
+    assert Adagrad().horizon == "steps"
+    assert Adagrad(Adagrad.schema(eta=0.1)).horizon == "none"
+    assert Adagrad.horizon_parameter in Adagrad.schema.model_fields
+    with pytest.raises(ValueError, match="'epochs' is for a step that depends on them"):
+        Adagrad.schema(eta=0.1, epochs=3.0)
+
+
+@every_drawing
+def test_methods_converge_to_the_optimum_of_the_ball(name):
+    for case in ordinary_problems():
+        problem = variant(PROBLEMS[case], constraint="l1")
+        best = optimum(problem)
+        run = started(DRAWING[name], problem, 3)
+        run.advance(2000 * problem.data.n_samples)
+        assert problem.primal(run.w) - best.lower <= 0.05 * best.lower
+
+
+@pytest.mark.parametrize(
+    ("solver", "bad"),
+    [
+        (Gd, {"eta0": 0.0}),
+        (SgdSqrt, {"eta0": -1.0}),
+        (Smd, {"output": "random"}),
+        (SegPm, {"eta0": 0.0}),
+        (Adagrad, {"eta": 0.0}),
+        (Adagrad, {"epochs": 0.0}),
+    ],
+)
+def test_parameters_outside_their_range_are_refused(solver, bad):
+    with pytest.raises(ValueError, match=r"greater than 0|'average' or 'last'"):
+        solver.schema(**bad)
+
+
+@every_drawing
+def test_methods_show_no_dual_and_have_no_rule(name):
+    run = started(DRAWING[name], with_class(PROBLEMS["overlapping"], l1_radius=2.0))
+    run.advance(30)
+    assert run.dual() is None
+    assert run.stopped is None
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    order, state = np.zeros(1, dtype=np.int32), ScaledState()
+    right, wrong, none = np.zeros(8), np.zeros(7), np.zeros(0)
+    last = (order, state, 1.0, 1.0, 1.0)
+    for theta, w, u in ((wrong, right, none), (right, wrong, none), (right, right, wrong)):
+        with pytest.raises(ValueError, match="do not belong together"):
+            kernel.advance_smd(rows, theta, w, u, right, *last, 1)
+        with pytest.raises(ValueError, match="do not belong together"):
+            kernel.advance_seg(rows, theta, w, u, *last, 1)
+        with pytest.raises(ValueError, match="do not belong together"):
+            kernel.advance_adagrad(rows, theta, w, u, np.zeros((4, 8)), *last, False, 1)
+    with pytest.raises(ValueError, match="room for four vectors"):
+        kernel.advance_adagrad(rows, right, right, none, np.zeros((3, 8)), *last, False, 1)
+    with pytest.raises(ValueError, match="do not belong together"):
+        kernel.subgradient(rows, right, wrong, 1.0)
+    with pytest.raises(ValueError, match="no row 50 among 50"):
+        kernel.presentation_cost(rows, 50, right, 1.0, 0, 1.0)

@@ -1,0 +1,152 @@
+"""pegasos in the l1 ball: against plain steps, and its options there."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    PRECISIONS,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+    with_class,
+)
+from svmbench.errors import ConfigError
+from svmbench.kernels import ball
+from svmbench.kernels.scaled import ScaledState
+from svmbench.problem import Problem
+from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+from twins import online
+from twins.optimum import optimum, variant
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+
+
+def started(problem, seed=1, **parameters):
+    run = Pegasos(PegasosParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(problem, seed, batch=1):
+    X, y = dense(problem.data), labels(problem.data)
+    twin = online.Pegasos(X, y, problem.lam, problem.l1_radius, seed)
+    twin.batch = batch
+    return twin
+
+
+@every_precision
+@pytest.mark.parametrize("kind", ["last", "average"])
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize("name", ["sparse", "overlapping", "zero-rows", "one-class"])
+def test_equals_its_twin_step_by_step(name, batch, kind, precision):
+    problem = variant(PROBLEMS[name], constraint="l1")
+    run = started(problem, 17, batch=batch, output=kind, precision=precision)
+    plain = twin_of(problem, 17, batch)
+    steps = 600 // batch
+    for _ in range(steps):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        shown = plain.w if kind == "last" else np.mean(plain.iterates, axis=0)
+        size = max(1.0, problem.l1_radius)
+        np.testing.assert_allclose(run.w, shown, rtol=0.0, atol=TOLERANCE[precision] * size)
+    assert run.counters.presentations == steps * batch
+
+
+def test_a_ball_that_holds_every_iterate_changes_no_more_than_rounding():
+    problem = PROBLEMS["overlapping"]
+    free, confined = started(problem, 3), started(with_class(problem, l1_radius=1e4), 3)
+    for _ in range(300):
+        free.advance(1)
+        confined.advance(1)
+        assert free.counters.nonzeros == confined.counters.nonzeros
+        np.testing.assert_allclose(confined.w, free.w, rtol=0.0, atol=1e-11)
+
+
+@every_precision
+@given(dyadic_problems(), st.integers(0, 2**64 - 1), st.floats(2.0**-6, 8.0), st.integers(1, 4))
+def test_iterates_and_means_keep_the_ball(precision, problem, seed, radius, batch):
+    problem = Problem(problem.data, problem.lam, l1_radius=radius)
+    for kind in ("last", "average"):
+        run = started(problem, seed, precision=precision, batch=batch, output=kind)
+        for _ in range(60):
+            run.advance(batch)
+            assert problem.admits(run.w)
+
+
+@every_precision
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_converges_to_the_optimum_of_the_ball(name, precision):
+    problem = variant(PROBLEMS[name], constraint="l1")
+    best = optimum(problem)
+    for kind in ("last", "average"):
+        run = started(problem, precision=precision, output=kind)
+        run.advance(100_000)
+        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
+
+
+@every_precision
+def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
+    problem = with_class(PROBLEMS["overlapping"], l1_radius=2.0)
+    rows, d = problem.data.rows, problem.data.n_features
+    smallest = 1e-5 if precision == "float64" else 1e-2
+    state, plain = ScaledState(), twin_of(problem, 9)
+    state.steps, state.scale = 50, 1.05 * smallest
+    w = np.random.default_rng(3).normal(size=d)
+    v, u = (w / np.sum(np.abs(w)) / state.scale).astype(precision), np.zeros(d)
+    plain.w, plain.t = v.astype(float) * state.scale, 50
+    sizes, margins = np.empty(d), np.empty(1)
+    constants = (problem.lam, problem.l1_radius, 1.0 / problem.lam, False)
+    scales = []
+    for t in range(1, 101):
+        plain.step()
+        order = np.array(plain.picked[-1:], dtype=np.int32)
+        state.position = 0
+        ball.advance(rows, v, u, order, margins, sizes, state, *constants, t)
+        scales.append(state.scale)
+        close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
+        np.testing.assert_allclose(state.scale * v.astype(float), plain.w, **close)
+        mean = (state.tau * v.astype(float) + u) / t
+        np.testing.assert_allclose(mean, np.mean(plain.iterates, axis=0), **close)
+    assert scales[0] < 1.05 * smallest
+    assert max(scales) > 0.5  # it was taken in on the way
+    assert min(scales) >= smallest * 0.9
+
+
+def test_a_step_without_an_error_touches_its_rows_and_nothing_else():
+    problem = Problem(dataset(*dyadic(2, 30, 400, density=0.02)), 2.0**-4, l1_radius=3.0)
+    X = dense(problem.data)
+    run, plain = started(problem, 6, output="average"), twin_of(problem, 6)
+    expected = 0
+    for _ in range(90):
+        before = plain.updates
+        plain.step()
+        run.advance(1)
+        expected += (1 + 2 * (plain.updates - before)) * np.count_nonzero(X[plain.picked[-1]])
+        assert run.counters.nonzeros == expected
+
+
+def test_the_two_balls_exclude_each_other():
+    problem = with_class(PROBLEMS["overlapping"], l1_radius=1.0)
+    with pytest.raises(ConfigError, match="'project' and the constraint l1 are two balls"):
+        started(problem, project=True)
+
+
+def test_arrays_of_other_lengths_are_refused():
+    rows = PROBLEMS["overlapping"].data.rows
+    order, state, margins = np.zeros(1, dtype=np.int32), ScaledState(), np.empty(1)
+    step = (1.0, 1.0, 1.0, False, 1)
+    for lengths in ((3, 0, 8), (8, 3, 8), (8, 0, 7)):
+        v, u, sizes = (np.zeros(length) for length in lengths)
+        with pytest.raises(ValueError, match="do not belong together"):
+            ball.advance(rows, v, u, order, margins, sizes, state, *step)
+    with pytest.raises(ValueError, match="at least one row"):
+        ball.advance(rows, np.zeros(8), np.empty(0), order, np.empty(0), np.zeros(8), state, *step)

@@ -1,0 +1,324 @@
+"""smo against its twin, the optimality conditions, and LIBSVM by way of scikit-learn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    losses,
+    ordinary_problems,
+    with_loss,
+)
+from svmbench.data.load import load
+from svmbench.errors import DataError
+from svmbench.kernels.smo import products, solve
+from svmbench.problem import LOSSES, Problem
+from svmbench.solvers.dual import smo
+from svmbench.solvers.dual.smo import Smo, SmoParameters, best_bias
+from twins.optimum import optimum
+from twins.smo import Smo as Twin
+
+
+def freed(problem, loss="hinge"):
+    return replace(with_loss(problem, loss), bias="free")
+
+
+def both_classes(problem):
+    return len(np.unique(problem.data.labels)) == 2
+
+
+ORDINARY = ordinary_problems()
+PROBLEMS = {
+    name: problem
+    for name, problem in {**ORDINARY, **edge_problems()}.items()
+    if both_classes(problem)
+}
+SIZES = (2, 3, 8, 21, 256)
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_size = pytest.mark.parametrize("size", SIZES)
+
+
+def started(problem, **parameters):
+    run = Smo(SmoParameters(**parameters))
+    run.start(problem, 0)
+    return run
+
+
+def stopped(problem, **parameters):
+    run = started(problem, **parameters)
+    iterations = 0
+    while not run.stopped and iterations < 100_000:
+        run.advance(1)
+        iterations += 1
+    assert run.stopped
+    return run
+
+
+def twin_of(problem, size=256):
+    return Twin(dense(problem.data), labels(problem.data), problem.lam, problem.loss, size)
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_the_products_are_exact_on_dyadic_rows(storage):
+    data = dataset(*dyadic(5, 30, 9), storage)
+    X = dense(data)
+    chosen, room = np.array([29, 3, 4, 11]), np.zeros(9)
+    matrix, entries = products(data.rows, chosen, room)
+    np.testing.assert_array_equal(matrix, X[chosen] @ X[chosen].T)
+    assert not room.any()
+    stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
+    # Each row is written and wiped out again, and read once for each row no later than it.
+    assert entries == np.sum(stored[chosen] * (np.arange(4) + 3))
+
+
+@every_loss
+@pytest.mark.parametrize("name", ORDINARY)
+def test_every_pair_is_the_twins(name, loss):
+    problem = freed(ORDINARY[name], loss)
+    plain = twin_of(problem)
+    X, y, scale = plain.X, plain.y, problem.lam * len(plain.y)
+    alpha, f = np.zeros(len(y)), y.copy()
+    pairs = 0
+    while plain.violation() > 1e-6 and pairs < 300:
+        assert solve(X @ X.T, y, alpha, f, scale, problem.loss.code, 0.5, 0.0, 1) == 1
+        if plain.decided():
+            plain.pair(range(len(y)))
+            np.testing.assert_allclose(alpha, plain.alpha, rtol=0.0, atol=1e-10)
+            np.testing.assert_allclose(f, plain.f(), rtol=0.0, atol=1e-9)
+            pairs += 1
+        plain.alpha = alpha.copy()
+    assert pairs > 30
+
+
+@pytest.mark.parametrize("size", SIZES[:-1])
+@every_loss
+@pytest.mark.parametrize("name", ORDINARY)
+def test_every_working_set_is_the_twins(name, loss, size):
+    problem = freed(ORDINARY[name], loss)
+    run, plain = started(problem, working_set=size), twin_of(problem, size)
+    plain.iterate()
+    run.advance(1)
+    if size > 2:
+        assert run._set.tolist() == plain.set
+    for _ in range(25):
+        plain.alpha, plain.set = run.alpha, run._set.tolist()
+        before = plain.violation()
+        assert run.violation == pytest.approx(before, abs=1e-9)
+        if before < 1e-6:
+            break
+        rows = plain.choose()
+        f = plain.f()
+        run.advance(1)
+        # Rows that the last set left with the same f, but for rounding, may stand in for others.
+        np.testing.assert_allclose(np.sort(f[run._set]), np.sort(f[rows]), rtol=0.0, atol=1e-7)
+        plain.alpha = run.alpha
+        assert plain.violation(run._set) <= 0.1 * before + 1e-9
+
+
+@pytest.mark.parametrize("size", [2, 21, 256])
+@every_loss
+@pytest.mark.parametrize("name", ORDINARY)
+def test_ends_where_its_twin_does(name, loss, size):
+    problem = freed(ORDINARY[name], loss)
+    run, plain = stopped(problem, tolerance=1e-6, working_set=size), twin_of(problem, 256)
+    while plain.violation() > 1e-6:
+        plain.iterate()
+    dual = problem.dual(problem.repaired(plain.alpha))
+    assert run.dual() == pytest.approx(dual, abs=1e-6)
+
+
+@every_size
+@every_loss
+@every_problem
+def test_when_it_stops_the_optimality_conditions_hold(name, loss, size):
+    problem = freed(PROBLEMS[name], loss)
+    for tolerance in (1e-1, 1e-3, 1e-7):
+        run = stopped(problem, tolerance=tolerance, working_set=size)
+        plain = twin_of(problem)
+        plain.alpha = run.alpha
+        assert plain.violation() <= tolerance + 1e-10
+        # A row of up, 1 - s <= V where alpha < 1, and one of low, s - 1 <= V where alpha > 0,
+        # make each row's term of the certificate at most max(1, alpha) V, whatever the loss.
+        most = tolerance * max(1.0, run.alpha.max())
+        feasible = problem.repaired(run.alpha)
+        assert problem.gap(run.w, feasible, run.bias) <= most + 1e-9
+        assert problem.primal(run.w, run.bias) - run.dual() <= most + 1e-9
+
+
+@every_loss
+@every_problem
+def test_reaches_the_optimum(name, loss):
+    problem = freed(PROBLEMS[name], loss)
+    best = optimum(problem)
+    run = started(problem)
+    run.advance(200)
+    slack = 1e-9 * max(best.upper, 1e-3)
+    assert problem.primal(run.w, run.bias) <= best.upper + slack
+    assert run.dual() >= best.lower - slack
+
+
+@given(dyadic_problems(), losses, st.sampled_from(SIZES))
+def test_invariants(problem, loss, size):
+    if not both_classes(problem):
+        problem = Problem(dataset([[1.0], [0.5], [0.5]], [1, -1, 1]), problem.lam)
+    problem = Problem(problem.data, problem.lam, loss, bias="free")
+    y = labels(problem.data)
+    upper = np.inf if loss.name == "squared-hinge" else 1.0
+    run = started(problem, working_set=size)
+    last = 0.0
+    for _ in range(15):
+        run.advance(1)
+        alpha = run.alpha
+        assert np.all(alpha >= 0.0)
+        assert np.all(alpha <= upper)
+        assert abs(alpha @ y) <= 1e-12 * alpha.sum()
+        dual = run.dual()
+        assert dual >= last - 1e-12 * (1.0 + abs(last))
+        assert dual <= problem.primal(run.w, run.bias) + 1e-12
+        last = dual
+
+
+@given(dyadic_problems(), losses, st.integers(0, 1000))
+def test_the_bias_is_the_best_for_its_weights(problem, loss, seed):
+    if not both_classes(problem):
+        problem = Problem(dataset([[1.0], [0.5], [0.5]], [1, -1, 1]), problem.lam)
+    problem = Problem(problem.data, problem.lam, loss, bias="free")
+    X = dense(problem.data)
+    w = np.random.default_rng(seed).normal(size=X.shape[1])
+    found = problem.primal(w, best_bias(problem, X @ w))
+    kinks = np.unique(np.concatenate([(labels(problem.data) - X @ w), [0.0]]))
+    tried = np.concatenate([kinks, (kinks[1:] + kinks[:-1]) / 2.0, kinks - 1e-3, kinks + 1e-3])
+    assert found <= min(problem.primal(w, b) for b in tried) + 1e-12 * (1.0 + found)
+
+
+def test_the_hinges_bias_is_the_middle_of_those_as_good():
+    problem = Problem(dataset([[2.0], [-4.0]], [1, -1]), 1.0, bias="free")
+    assert best_bias(problem, np.array([2.0, -4.0])) == 1.0  # from -1 to 3, no loss
+
+
+def test_a_pair_takes_the_step_of_the_exact_maximum():
+    # x = +1 and -1 with their labels, K = 1/(lam m) = 1: alpha = 1/2 each, w = 1, b = 0.
+    problem = Problem(dataset([[1.0], [-1.0]], [1, -1]), 0.5, bias="free")
+    run = started(problem)
+    run.advance(1)
+    assert run.alpha.tolist() == [0.5, 0.5]
+    assert (run.w.tolist(), run.bias) == ([1.0], 0.0)
+    assert (run.violation, run.stopped) == (0.0, True)
+    assert run.dual() == problem.primal(run.w, run.bias) == 0.25
+
+
+def test_rows_that_are_the_same_meet_their_bounds():
+    problem = freed(PROBLEMS["contradicting-rows"])
+    run = started(problem)
+    run.advance(50)
+    assert run.dual() == pytest.approx(1.0, abs=1e-9) == problem.primal(run.w, run.bias)
+
+
+def test_renewing_w_changes_rounding_alone(monkeypatch):
+    problem = freed(ORDINARY["overlapping"])
+    ends = []
+    for often in (1, 10**9):
+        monkeypatch.setattr(smo, "RENEWAL", often)
+        run = started(problem, working_set=4)
+        run.advance(60)
+        ends.append(run.w)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=0.0, atol=1e-11)
+
+
+def test_counts():
+    problem = freed(ORDINARY["sparse"])
+    run = started(problem, working_set=8)
+    run.advance(1)
+    m, counters = problem.data.n_samples, run.counters
+    # No row is of low for its alpha at first: those of -1 are, for theirs may grow.
+    assert counters.presentations == m + len(run._set)
+    assert 2 <= counters.updates <= len(run._set) == 4
+    assert counters.updates == np.count_nonzero(run.alpha)
+    assert counters.nonzeros > problem.data.nnz
+
+
+def test_told_to_halt_it_returns_when_its_rule_first_holds():
+    problem = freed(ORDINARY["overlapping"])
+    halting = started(problem, working_set=8)
+    halting.halts = True
+    halting.advance(10**6)
+    assert halting.stopped
+    stepwise = stopped(problem, working_set=8)
+    assert halting.w.tobytes() == stepwise.w.tobytes()
+    assert halting.bias == stepwise.bias
+    before = halting.violation
+    halting.advance(100)  # it has stopped, and goes on
+    assert halting.violation < before / 100.0
+
+
+def test_at_the_optimum_it_rests():
+    problem = freed(ORDINARY["separable"])
+    run = started(problem)
+    run.advance(60)
+    before, presentations = run.w, run.counters.presentations
+    assert run.violation == 0.0
+    run.advance(3)
+    assert run.w.tobytes() == before.tobytes()
+    assert run.counters.presentations == presentations + 3 * problem.data.n_samples
+
+
+@pytest.mark.parametrize("lam", [2.0**-4, 2.0**-8])
+@pytest.mark.parametrize("name", ORDINARY)
+def test_agrees_with_libsvm(name, lam):
+    svm = pytest.importorskip("sklearn.svm", reason="needs scikit-learn, for LIBSVM")
+    problem = Problem(ORDINARY[name].data, lam, bias="free")
+    X, y = dense(problem.data), labels(problem.data)
+    mine, its = 1e-9, 1e-6
+    run = stopped(problem, tolerance=mine)
+    other = svm.SVC(kernel="linear", C=1.0 / (lam * len(y)), tol=its).fit(X, y)
+    w, b = other.coef_[0], float(other.intercept_[0])
+    # The optimality gap is at most the tolerance, see above; LIBSVM's products are float32.
+    norms2 = np.sum(X**2, axis=1)
+    its += 2.0**-22 * norms2.max() / lam
+    assert problem.primal(run.w, run.bias) == pytest.approx(problem.primal(w, b), abs=mine + its)
+    # P is lam-strongly convex in w.
+    apart = np.sqrt(2.0 * mine / lam) + np.sqrt(2.0 * its / lam)
+    assert np.linalg.norm(run.w - w) <= apart
+    # With a free alpha the bias is its y - w.x, up to the tolerance.
+    assert np.any((run.alpha > 0.0) & (run.alpha < 1.0))
+    assert abs(run.bias - b) <= mine + its + np.sqrt(norms2.max()) * apart
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-5])
+def test_certifies_the_optimum_of_adult(lam, tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+    try:
+        data = load("adult", offline=True).train
+    except DataError as error:
+        pytest.skip(f"needs the Adult data: {error}")
+    problem = Problem(data, lam, bias="free")
+    run = stopped(problem, tolerance=1e-7)
+    assert problem.primal(run.w, run.bias) - run.dual() <= 1e-6 * run.dual()
+
+
+def test_arrays_that_do_not_belong_together_are_refused():
+    rows = ORDINARY["overlapping"].data.rows
+    with pytest.raises(ValueError, match="do not belong together"):
+        products(rows, np.array([1, 2]), np.zeros(3))
+    for stranger in (-1, 50):
+        with pytest.raises(ValueError, match="not there"):
+            products(rows, np.array([0, stranger]), np.zeros(8))
+    with pytest.raises(ValueError, match="do not belong together"):
+        solve(np.eye(2), np.ones(2), np.zeros(3), np.zeros(2), 1.0, 0, 1.0, 1e-3, 10)
+
+
+@pytest.mark.parametrize("bad", [{"tolerance": 0.0}, {"working_set": 1}, {"precision": "float32"}])
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match="should be"):
+        SmoParameters(**bad)

@@ -1,0 +1,91 @@
+"""Every table of docs/findings is what its script prints; the index lists every page."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDER = ROOT / "docs" / "findings"
+INDEX = FOLDER / "README.md"
+PAGES = sorted(page for page in FOLDER.glob("*.md") if page != INDEX)
+SCRIPTS = ROOT / "scripts" / "findings"
+ON_REAL_DATA = [page.stem for page in PAGES if "`--real`" in page.read_text(encoding="utf-8")]
+
+
+def script(page):
+    return SCRIPTS / f"{page.stem.replace('-', '_')}.py"
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """What a script prints, cut at its empty lines; its references are made anew."""
+    caches = {"SVMBENCH_CACHE": str(tmp_path_factory.mktemp("cache"))}
+
+    @cache
+    def run(path, *options):
+        done = subprocess.run(
+            [sys.executable, "-W", "error", str(path), *options],
+            cwd=ROOT,
+            env=os.environ | caches,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+        )
+        assert done.returncode == 0, done.stderr
+        return [block.strip("\n") for block in done.stdout.split("\n\n") if block.strip()]
+
+    return run
+
+
+def tables(text):
+    """The tables in a page."""
+    found, lines = [], []
+    for line in [*text.splitlines(), ""]:
+        if line.startswith("| "):
+            lines.append(line)
+        elif lines:
+            found.append("\n".join(lines))
+            lines = []
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_shows_what_its_script_prints(page, printed):
+    text = page.read_text(encoding="utf-8")
+    blocks = printed(script(page))
+    assert blocks
+    for block in blocks:
+        assert block in text
+    rest = set(tables(text)) - set(blocks)
+    assert bool(rest) == (page.stem in ON_REAL_DATA)
+
+
+@pytest.mark.parametrize("name", ON_REAL_DATA)
+def test_a_page_shows_what_its_script_prints_of_real_data(name, printed):
+    if not os.environ.get("SVMBENCH_MIRROR"):
+        pytest.skip("SVMBENCH_MIRROR names no folder with real data")
+    page = FOLDER / f"{name}.md"
+    text = page.read_text(encoding="utf-8")
+    blocks = printed(script(page), "--real")
+    assert blocks
+    for block in blocks:
+        assert block in text
+    assert set(tables(text)) == {*blocks, *tables("\n\n".join(printed(script(page))))}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_names_its_script(page):
+    assert f"`python scripts/findings/{script(page).name}`" in page.read_text(encoding="utf-8")
+
+
+def test_the_index_lists_every_page():
+    listed = re.findall(r"^- \[[^\]]+\]\(([^)]+)\): .+", INDEX.read_text(encoding="utf-8"), re.M)
+    assert sorted(listed) == [page.name for page in PAGES]
+    assert len(listed) == len(set(listed))
