@@ -14,8 +14,10 @@
 #                     lam/b_j += (steps since the last time) rho_j,  j with x_j != 0:
 #                     rho_j = clip(lam - y (change of g) x_j/(change of w_j), lam/10, 100 lam),
 #                     101 lam where w_j did not change;  rho_j = lam where x_j = 0
-#             Where 1 - skip c < 0.8, (1 - c)^skip stands in for it: the factor as printed
-#             turns negative for t0 < skip.
+#             Where 1 - skip c < 0.8, (1 - c)^skip stands in for it, as in the code released
+#             with the erratum, whose first factor, 1 - skip/t0, is negative for t0 < skip.
+#             That of svmsgd2 and sgd-qn never is: it comes at t = skip - 1 at the earliest,
+#             where 1 - skip/(t+t0) = (t0 - 1)/(t0 + skip - 1), and t0 >= 1.
 #   in closed form   the row's own step changes w_j by g/(t+t0) y b_j x_j / lam, so that with
 #             g' after it q_j = g b_j/(g b_j + (t+t0)(g - g')): no old w is kept for it, and
 #             b <= 1 holds in rounded arithmetic as in exact.
@@ -81,10 +83,86 @@ cdef class ScheduleState(Counters):
         self.r = 2.0
 
 
+cdef struct Walk:
+    # A call's walk along the order: what it is of, what it has counted, and the row it is at.
+    const Rows *rows
+    const int32_t *order
+    Py_ssize_t position, end
+    int64_t t, target, updates, nonzeros, count
+    Py_ssize_t i
+    double y
+
+
+cdef inline Walk take_up(ScheduleState state, CompactRows rows, const int32_t[::1] order,
+                         int64_t target) noexcept:
+    """The walk that a state stands for, before its next row."""
+    cdef Walk walk
+    walk.rows = &rows.c
+    walk.order = &order[0] if order.shape[0] else NULL
+    walk.position = state.position
+    walk.end = order.shape[0]
+    walk.t = state.presentations
+    walk.target = target
+    walk.updates = state.updates
+    walk.nonzeros = state.nonzeros
+    walk.count = state.count
+    walk.i = 0
+    walk.y = 0.0
+    return walk
+
+
+cdef inline void lay_down(Walk walk, ScheduleState state) noexcept:
+    """Leave in the state where the walk has come to."""
+    state.position = walk.position
+    state.presentations = walk.t
+    state.updates = walk.updates
+    state.nonzeros = walk.nonzeros
+    state.count = walk.count
+
+
+cdef inline bint goes_on(const Walk *walk) noexcept nogil:
+    return walk.t < walk.target and walk.position < walk.end
+
+
+cdef inline double pull_at(Walk *walk, Loss loss, const weight_t *w) noexcept nogil:
+    """Minus the loss's slope on the row by these weights; its nonzeros are counted."""
+    cdef double pull = best_alpha(loss, walk.y * row_dot(walk.rows, walk.i, w))
+    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
+    return pull
+
+
+cdef inline double present(Walk *walk, Loss loss, const weight_t *w) noexcept nogil:
+    """Go to the next row of the order and return its pull."""
+    walk.i = walk.order[walk.position]
+    walk.position += 1
+    walk.y = walk.rows.labels[walk.i]
+    return pull_at(walk, loss, w)
+
+
+cdef inline void count_update(Walk *walk) noexcept nogil:
+    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
+    walk.updates += 1
+
+
+cdef inline bint comes_round(Walk *walk, int64_t skip) noexcept nogil:
+    """Whether this step, of every skip steps, is the one that shrinks w."""
+    walk.count -= 1
+    if walk.count > 0:
+        return False
+    walk.count = skip
+    return True
+
+
 cdef inline double shrinkage(double rate, int64_t skip) noexcept nogil:
     """What is left of a weight after skip steps of that rate."""
     cdef double left = 1.0 - skip * rate
     return left if left >= 0.8 else pow(1.0 - rate, skip)
+
+
+cdef inline void scale(weight_t *w, Py_ssize_t d, weight_t factor) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(d):
+        w[j] = w[j] * factor
 
 
 cdef inline void ones_weighted(weight_t c, const index_t *j, Py_ssize_t n, const weight_t *b,
@@ -159,6 +237,59 @@ cdef inline double entry_value(const Rows *rows, Py_ssize_t k) noexcept nogil:
     return (<const double *> rows.values)[k]
 
 
+cdef inline void replace_entries(const Rows *rows, Py_ssize_t i, const weight_t *room,
+                                 weight_t *b) noexcept nogil:
+    """b_j <- the row's number in room, for j with a stored x_ij."""
+    cdef Py_ssize_t first = first_entry(rows, i)
+    cdef Py_ssize_t k
+    for k in range(row_nonzeros(rows, i)):
+        b[entry_column(rows, i, first + k)] = room[k]
+
+
+cdef inline void move_published(const Rows *rows, Py_ssize_t i, double pull, double bend,
+                                double share, weight_t *b, weight_t *room) noexcept nogil:
+    """b <- b + share (q - b) with a floor; bend is (t+t0)(g - g') of the row's own step."""
+    cdef Py_ssize_t first = first_entry(rows, i)
+    cdef double gain
+    cdef Py_ssize_t j, k
+    if bend > 0.0:
+        for k in range(row_nonzeros(rows, i)):
+            gain = b[entry_column(rows, i, first + k)]
+            if entry_value(rows, first + k) != 0.0:
+                gain += share * (pull * gain / (pull * gain + bend) - gain)
+            else:
+                gain += share * (1.0 - gain)
+            room[k] = <weight_t> max(gain, 1e-2)
+    for j in range(rows.d):
+        gain = b[j]
+        b[j] = <weight_t> (gain + share * (1.0 - gain))
+    if bend > 0.0:
+        replace_entries(rows, i, room, b)
+
+
+cdef inline void move_corrected(const Rows *rows, Py_ssize_t i, double change, double lam,
+                                int64_t steps, const weight_t *w, const weight_t *old,
+                                weight_t *b, weight_t *room) noexcept nogil:
+    """lam/b += steps rho; change is that of y g from the weights old to w."""
+    cdef Py_ssize_t first = first_entry(rows, i)
+    cdef double x, apart, ratio
+    cdef Py_ssize_t j, k
+    for k in range(row_nonzeros(rows, i)):
+        j = entry_column(rows, i, first + k)
+        x = entry_value(rows, first + k)
+        apart = <double> w[j] - old[j]
+        ratio = 1.0                             # rho over lam
+        if x != 0.0:
+            ratio = 101.0
+            if apart != 0.0:
+                ratio = 1.0 - change * x / apart / lam
+                ratio = max(0.1, min(ratio, 100.0))
+        room[k] = <weight_t> (b[j] / (1.0 + steps * ratio * b[j]))
+    for j in range(rows.d):
+        b[j] = <weight_t> (b[j] / (1.0 + steps * b[j]))
+    replace_entries(rows, i, room, b)
+
+
 def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order, int kind,
               double gamma):
     """Mean loss of the rows in ``order``.
@@ -194,37 +325,23 @@ def advance_sgd(CompactRows rows, weight_t[::1] w, const int32_t[::1] order, Sch
     rows, w, order, state, lam, t0, kind, gamma, target
         As in `advance_svmsgd2`; of the state, the schedule is not used.
     """
+    cdef Walk walk = take_up(state, rows, order, target)
     cdef Loss loss = make_loss(kind, gamma)
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef Py_ssize_t position = state.position
     cdef weight_t nothing = 0
     cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef double y, pull
-    cdef weight_t factor
-    cdef Py_ssize_t i, j
+    cdef double pull
     if w.shape[0] != rows.c.d:
         raise ValueError("w and rows do not belong together")
     with nogil:
-        while t < target and position < order.shape[0]:
-            i = order[position]
-            position += 1
-            y = rows.c.labels[i]
-            pull = best_alpha(loss, y * row_dot(&rows.c, i, weights))
-            nonzeros += row_nonzeros(&rows.c, i)
-            factor = <weight_t> (1.0 - 1.0 / (t + t0))
-            for j in range(rows.c.d):
-                weights[j] = weights[j] * factor
+        while goes_on(&walk):
+            pull = present(&walk, loss, weights)
+            scale(weights, rows.c.d, <weight_t> (1.0 - 1.0 / (walk.t + t0)))
             if pull != 0.0:
-                row_axpy(&rows.c, i, <weight_t> (pull / (t + t0) / lam * y), weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                updates += 1
-            t += 1
-    state.presentations = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.position = position
+                row_axpy(&rows.c, walk.i, <weight_t> (pull / (walk.t + t0) / lam * walk.y),
+                         weights)
+                count_update(&walk)
+            walk.t += 1
+    lay_down(walk, state)
 
 
 def advance_svmsgd2(CompactRows rows, weight_t[::1] w, const int32_t[::1] order,
@@ -249,42 +366,24 @@ def advance_svmsgd2(CompactRows rows, weight_t[::1] w, const int32_t[::1] order,
     target : int
         Number of presentations t at which to return.
     """
+    cdef Walk walk = take_up(state, rows, order, target)
     cdef Loss loss = make_loss(kind, gamma)
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef int64_t count = state.count
-    cdef Py_ssize_t position = state.position
     cdef weight_t nothing = 0
     cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef double y, pull
-    cdef weight_t factor
-    cdef Py_ssize_t i, j
+    cdef double pull
     if w.shape[0] != rows.c.d:
         raise ValueError("w and rows do not belong together")
     with nogil:
-        while t < target and position < order.shape[0]:
-            i = order[position]
-            position += 1
-            y = rows.c.labels[i]
-            pull = best_alpha(loss, y * row_dot(&rows.c, i, weights))
-            nonzeros += row_nonzeros(&rows.c, i)
+        while goes_on(&walk):
+            pull = present(&walk, loss, weights)
             if pull != 0.0:
-                row_axpy(&rows.c, i, <weight_t> (pull / (t + t0) / lam * y), weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                updates += 1
-            count -= 1
-            if count <= 0:
-                count = skip
-                factor = <weight_t> shrinkage(1.0 / (t + t0), skip)
-                for j in range(rows.c.d):
-                    weights[j] = weights[j] * factor
-            t += 1
-    state.presentations = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.count = count
-    state.position = position
+                row_axpy(&rows.c, walk.i, <weight_t> (pull / (walk.t + t0) / lam * walk.y),
+                         weights)
+                count_update(&walk)
+            if comes_round(&walk, skip):
+                scale(weights, rows.c.d, <weight_t> shrinkage(1.0 / (walk.t + t0), skip))
+            walk.t += 1
+    lay_down(walk, state)
 
 
 def advance_sgd_qn(CompactRows rows, weight_t[::1] w, weight_t[::1] b, weight_t[::1] kept,
@@ -302,73 +401,42 @@ def advance_sgd_qn(CompactRows rows, weight_t[::1] w, weight_t[::1] b, weight_t[
     order, state, lam, t0, skip, kind, gamma, target
         As in `advance_svmsgd2`.
     """
+    cdef Walk walk = take_up(state, rows, order, target)
     cdef Loss loss = make_loss(kind, gamma)
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef int64_t count = state.count
-    cdef Py_ssize_t position = state.position
-    cdef bint due = state.due
-    cdef double r = state.r
     cdef weight_t nothing = 0
     cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
     cdef weight_t *scaling = &b[0] if w.shape[0] else &nothing
     cdef weight_t *room = &kept[0] if w.shape[0] else &nothing
-    cdef double y, pull, bend, share, gain
-    cdef Py_ssize_t i, j, k, first
+    cdef double pull, bend
+    cdef bint due = state.due
+    cdef Py_ssize_t j
     if not (w.shape[0] == b.shape[0] == kept.shape[0] == rows.c.d):
         raise ValueError("w, b, kept and rows do not belong together")
     with nogil:
-        while t < target and position < order.shape[0]:
-            i = order[position]
-            position += 1
-            y = rows.c.labels[i]
-            pull = best_alpha(loss, y * row_dot(&rows.c, i, weights))
-            nonzeros += row_nonzeros(&rows.c, i)
+        while goes_on(&walk):
+            pull = present(&walk, loss, weights)
             if pull != 0.0:
-                row_weighted_axpy(&rows.c, i, <weight_t> (pull / (t + t0) / lam * y), scaling,
+                row_weighted_axpy(&rows.c, walk.i,
+                                  <weight_t> (pull / (walk.t + t0) / lam * walk.y), scaling,
                                   weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                updates += 1
+                count_update(&walk)
             if due:
                 due = False
-                share = 2.0 / r
-                r += 1.0
                 bend = 0.0
                 if pull != 0.0:
-                    bend = pull - best_alpha(loss, y * row_dot(&rows.c, i, weights))
-                    bend = max(0.0, bend) * (t + t0)  # the loss is convex: below 0 by rounding only
-                    nonzeros += 2 * row_nonzeros(&rows.c, i)
-                first = first_entry(&rows.c, i)
-                if bend > 0.0:
-                    for k in range(first, first + row_nonzeros(&rows.c, i)):
-                        j = entry_column(&rows.c, i, k)
-                        gain = scaling[j]
-                        if entry_value(&rows.c, k) != 0.0:
-                            gain += share * (pull * gain / (pull * gain + bend) - gain)
-                        else:
-                            gain += share * (1.0 - gain)
-                        room[k - first] = <weight_t> max(gain, 1e-2)
-                for j in range(rows.c.d):
-                    gain = scaling[j]
-                    scaling[j] = <weight_t> (gain + share * (1.0 - gain))
-                if bend > 0.0:
-                    for k in range(first, first + row_nonzeros(&rows.c, i)):
-                        scaling[entry_column(&rows.c, i, k)] = room[k - first]
-            count -= 1
-            if count <= 0:
-                count = skip
+                    bend = pull - pull_at(&walk, loss, weights)
+                    # The loss is convex: below 0 by rounding only.
+                    bend = max(0.0, bend) * (walk.t + t0)
+                    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
+                move_published(&rows.c, walk.i, pull, bend, 2.0 / state.r, scaling, room)
+                state.r += 1.0
+            if comes_round(&walk, skip):
                 due = True
                 for j in range(rows.c.d):
-                    weights[j] *= <weight_t> shrinkage(scaling[j] / (t + t0), skip)
-            t += 1
-    state.presentations = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.count = count
-    state.position = position
+                    weights[j] *= <weight_t> shrinkage(scaling[j] / (walk.t + t0), skip)
+            walk.t += 1
+    lay_down(walk, state)
     state.due = due
-    state.r = r
 
 
 def advance_corrected(CompactRows rows, weight_t[::1] w, weight_t[::1] b, weight_t[::1] kept,
@@ -386,71 +454,38 @@ def advance_corrected(CompactRows rows, weight_t[::1] w, weight_t[::1] b, weight
     order, state, lam, skip, kind, gamma, target
         As in `advance_svmsgd2`.
     """
+    cdef Walk walk = take_up(state, rows, order, target)
     cdef Loss loss = make_loss(kind, gamma)
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef int64_t count = state.count
-    cdef int64_t moved = state.moved
-    cdef Py_ssize_t position = state.position
-    cdef bint due = state.due
     cdef weight_t nothing = 0
     cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
     cdef weight_t *scaling = &b[0] if w.shape[0] else &nothing
     cdef weight_t *room = &kept[0] if w.shape[0] else &nothing
     cdef weight_t *old = &saved[0] if w.shape[0] else &nothing
-    cdef double y, x, pull, change, apart, ratio
-    cdef Py_ssize_t i, j, k, first
+    cdef double pull, change
+    cdef bint due = state.due
+    cdef Py_ssize_t j
     if not (w.shape[0] == b.shape[0] == kept.shape[0] == saved.shape[0] == rows.c.d):
         raise ValueError("w, b, kept, saved and rows do not belong together")
     with nogil:
-        while t < target and position < order.shape[0]:
-            i = order[position]
-            position += 1
-            y = rows.c.labels[i]
-            pull = best_alpha(loss, y * row_dot(&rows.c, i, weights))
-            nonzeros += row_nonzeros(&rows.c, i)
-            t += 1
+        while goes_on(&walk):
+            pull = present(&walk, loss, weights)
+            walk.t += 1
             if due:
                 due = False
-                change = pull - best_alpha(loss, y * row_dot(&rows.c, i, old))
-                nonzeros += row_nonzeros(&rows.c, i)
+                change = pull - pull_at(&walk, loss, old)
                 if change != 0.0:
-                    first = first_entry(&rows.c, i)
-                    for k in range(first, first + row_nonzeros(&rows.c, i)):
-                        j = entry_column(&rows.c, i, k)
-                        x = entry_value(&rows.c, k)
-                        apart = <double> weights[j] - old[j]
-                        ratio = 1.0                             # rho over lam
-                        if x != 0.0:
-                            ratio = 101.0
-                            if apart != 0.0:
-                                ratio = 1.0 - y * change * x / apart / lam
-                                ratio = max(0.1, min(ratio, 100.0))
-                        room[k - first] = <weight_t> (
-                            scaling[j] / (1.0 + (t - moved) * ratio * scaling[j])
-                        )
-                    for j in range(rows.c.d):
-                        scaling[j] = <weight_t> (scaling[j] / (1.0 + (t - moved) * scaling[j]))
-                    for k in range(first, first + row_nonzeros(&rows.c, i)):
-                        scaling[entry_column(&rows.c, i, k)] = room[k - first]
-                    nonzeros += row_nonzeros(&rows.c, i)
-                    moved = t
-            count -= 1
-            if count <= 0:
-                count = skip
+                    move_corrected(&rows.c, walk.i, walk.y * change, lam, walk.t - state.moved,
+                                   weights, old, scaling, room)
+                    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
+                    state.moved = walk.t
+            if comes_round(&walk, skip):
                 due = True
                 for j in range(rows.c.d):
                     old[j] = weights[j]
                     weights[j] *= <weight_t> shrinkage(scaling[j], skip)
             if pull != 0.0:
-                row_weighted_axpy(&rows.c, i, <weight_t> (pull / lam * y), scaling, weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                updates += 1
-    state.presentations = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.count = count
-    state.position = position
+                row_weighted_axpy(&rows.c, walk.i, <weight_t> (pull / lam * walk.y), scaling,
+                                  weights)
+                count_update(&walk)
+    lay_down(walk, state)
     state.due = due
-    state.moved = moved

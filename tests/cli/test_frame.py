@@ -225,6 +225,6 @@ def test_a_reader_that_goes_away_is_no_error_to_speak_of(args):
 
 def test_a_terminal_without_greek_letters_gets_the_rest():
     environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
-    done = svmbench_process("solvers", stdout=subprocess.PIPE, env=environment)
+    done = svmbench_process("solvers", stdout=subprocess.PIPE, env=environment, encoding="latin-1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "steps 1/(?t)" in done.stdout
