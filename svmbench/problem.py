@@ -5,9 +5,10 @@
     w(alpha) = 1/(lam m) sum_i alpha_i y_i x_i
 
 b is 0, or free and not regularised: then alpha must satisfy sum_i alpha_i y_i = 0 besides its
-box. Where w is confined to the ball ||w||_1 <= z, with Pi the projection on it,
+box. Where w is confined to the ball ||w||_1 <= z, with Pi the projection on it and tau >= 0 the
+multiplier by which Pi(u)_j = sign(u_j) max(|u_j| - tau, 0),
 
-    D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||u||^2 + lam/2 ||u - Pi(u)||^2,   u = w(alpha).
+    D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||Pi(u)||^2 - lam tau z,   u = w(alpha).
 
 D(alpha) <= P* <= P(w, b) for every feasible alpha, w and b, so that P - D certifies both. The
 losses and their conjugates are defined in kernels/loss.pxd, the projection in
@@ -66,6 +67,16 @@ class Loss:
     def code(self) -> int:
         """The number by which kernels know the loss (LossKind in kernels/loss.pxd)."""
         return LOSSES.index(self.name)
+
+    @property
+    def nu(self) -> float:
+        """Curvature of the conjugate, q(alpha) = alpha - nu alpha^2/2."""
+        return {"hinge": 0.0, "squared-hinge": 1.0}.get(self.name, self.gamma)
+
+    @property
+    def upper(self) -> float:
+        """Upper end of alpha's box; inf for the squared hinge."""
+        return math.inf if self.name == "squared-hinge" else 1.0
 
 
 HINGE = Loss("hinge")
@@ -138,9 +149,7 @@ class Problem:
         if self.bias not in BIASES:
             raise ValueError(f"unknown bias {self.bias!r}; known: {', '.join(BIASES)}")
         if self.bias == "free" and (self.data.labels == self.data.labels[0]).all():
-            raise ValueError(
-                f"{self.data.name} has one class only: with a free bias there is nothing to train"
-            )
+            raise ValueError("rows of one class only; a free bias needs both, bias none does not")
 
     @property
     def constraint(self) -> str:
@@ -156,9 +165,7 @@ class Problem:
 
         A w that rounding has put outside its ball counts as the nearest multiple inside.
         """
-        weights, size = _double(w), self._size(w)
-        if size > self.l1_radius and self.admits(w):
-            weights = weights * (self.l1_radius / size)
+        weights = self._inside(w)
         loss, errors = objective.loss_and_errors(
             self.data.rows, weights, self.loss.code, self.loss.gamma, bias
         )
@@ -175,10 +182,7 @@ class Problem:
 
     def project(self, w: FloatArray) -> FloatArray:
         """The point nearest to w that satisfies the constraint; a new array."""
-        nearest = np.array(w, dtype=np.float64)
-        if self.l1_radius < math.inf:
-            project_l1(nearest, self.l1_radius)
-        return nearest
+        return self._nearest(w)[0]
 
     def repaired(self, alpha: FloatArray) -> FloatArray:
         """A feasible alpha near the given one, shape (m,).
@@ -186,8 +190,7 @@ class Problem:
         Clipped to its box and, with a free bias, the entries of the class that has the larger
         sum scaled down until the sums agree.
         """
-        upper = math.inf if self.loss.name == "squared-hinge" else 1.0
-        feasible: FloatArray = np.clip(alpha, 0.0, upper)
+        feasible: FloatArray = np.clip(alpha, 0.0, self.loss.upper)
         if self.bias == "none":
             return feasible
         positive, negative = objective.balance(self.data.rows, feasible)
@@ -205,32 +208,51 @@ class Problem:
         if not self._feasible(alpha):
             return -math.inf
         total: float = objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma)
-        u = self._combination(alpha)
-        regular = _squared_norm(u)
-        if self.l1_radius < math.inf:
-            regular -= _squared_norm(u - self.project(u))
-        return total / self.data.n_samples - 0.5 * self.lam * regular
+        nearest, tau = self._nearest(self._combination(alpha))
+        regular = 0.5 * _squared_norm(nearest)
+        if tau > 0.0:
+            # Not by ||u||^2 - ||u - Pi(u)||^2: where lambda is small u is huge, and this form
+            # is a lower bound whatever rounding makes of tau.
+            regular += tau * self.l1_radius
+        return total / self.data.n_samples - self.lam * regular
 
     def gap(self, w: Array, alpha: FloatArray, bias: float = 0.0) -> float:
         """P(w, b) - D(alpha) as a sum of non-negative terms; inf when either is not feasible.
 
-            lam/2 ||w - Pi(u)||^2 + lam (w - Pi(u)).(Pi(u) - u)
+        A w that rounding has put outside its ball counts as in `evaluate`.
+
+            lam/2 ||w - Pi(u)||^2 + lam tau (z - ||w||_1)
+                + lam sum_j (tau |w_j| - w_j (u - Pi(u))_j)
                 + 1/m sum_i (loss(s_i) - q(alpha_i) + alpha_i s_i),   u = w(alpha)
 
         Subtracting P and D loses all digits below about 1e-16 P; this form does not.
         """
         if not (self._feasible(alpha) and self.admits(w)):
             return math.inf
-        weights, u = _double(w), self._combination(alpha)
-        nearest = self.project(u)
-        apart = weights - nearest
+        weights, u = self._inside(w), self._combination(alpha)
+        nearest, tau = self._nearest(u)
         terms: float = objective.gap_sum(
             self.data.rows, weights, alpha, self.loss.code, self.loss.gamma, bias
         )
-        regular = 0.5 * _squared_norm(apart)
-        if self.l1_radius < math.inf:
-            regular += float(apart @ (nearest - u))
+        regular = 0.5 * _squared_norm(weights - nearest)
+        if tau > 0.0:
+            regular += tau * (self.l1_radius - self._size(weights))
+            regular += float((tau * np.abs(weights) - weights * (u - nearest)).sum())
         return self.lam * regular + terms / self.data.n_samples
+
+    def _inside(self, w: Array) -> FloatArray:
+        """The weights in double precision, those that rounding put outside their ball inside."""
+        weights, size = _double(w), self._size(w)
+        if self.l1_radius < size <= (1.0 + OUTSIDE) * self.l1_radius:
+            weights = weights * (self.l1_radius / size)
+        return weights
+
+    def _nearest(self, w: FloatArray) -> tuple[FloatArray, float]:
+        """The projection of w and its multiplier tau, 0 where w satisfies the constraint."""
+        nearest = np.array(w, dtype=np.float64)
+        confined = self.l1_radius < math.inf
+        tau: float = project_l1(nearest, self.l1_radius) if confined else 0.0
+        return nearest, tau
 
     def _combination(self, alpha: FloatArray) -> FloatArray:
         """1/(lam m) sum_i alpha_i y_i x_i, shape (d,)."""

@@ -25,7 +25,7 @@ VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
 
 
 @click.command(name="papers")
-@click.argument("names", metavar="[KEY | KEY/ITEM]...", nargs=-1)
+@click.argument("names", metavar="[NAME...]", nargs=-1)
 @click.option("--list", "listed", is_flag=True, help="List the papers and their items.")
 @click.option("--dry-run", is_flag=True, help="Print the plan: cells, bounds and stand-ins.")
 @click.option(
@@ -75,8 +75,8 @@ def command(
 ) -> int:
     """Regenerate the tables and figures of the papers, and hold their claims against them.
 
-    KEY is a paper and ITEM one of its tables or figures, as --list names them; all of them
-    unless given. Runs that are missing are made first: on real data where they are on this
+    NAME is a paper, or PAPER/ITEM for one of its tables or figures, as --list shows them; all of
+    them unless given. Runs that are missing are made first: on real data where they are on this
     machine, else on marked stand-ins. Finished runs are reused, Ctrl-C keeps what was
     measured, and the same command goes on from there.
     """

@@ -134,6 +134,8 @@ def read_trace(path: Path) -> Trace | None:
     digest = hashlib.sha256()
     records: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
+        if records and records[-1].get("kind") == "end":
+            return None  # nothing comes after the end
         try:
             record = json.loads(line)
         except ValueError:

@@ -222,20 +222,41 @@ def _finding(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Findin
             problems.setdefault(key, {})[group.label] = row
     if not problems:
         return Finding(claim, "not testable here", "there are no runs of it")
-    cells = [_cell(claim, found, several) for found in problems.values()]
+    run: dict[str, set[str]] = {}
+    for sweep, *_ in problems:
+        run[sweep] = {row.group.label for row in rows if row.sweep == sweep} & set(labels)
+    cells = []
+    for (sweep, *_), found in problems.items():
+        wanted = _wanted(claim, set(labels), run[sweep], list(run.values()))
+        if wanted is not None:
+            cells.append(_cell(claim, found, sorted(wanted - set(found)), several))
     return Finding(claim, "undecided", "", tuple(cells))
+
+
+def _wanted(
+    claim: Claim, labels: set[str], run: set[str], runs: Sequence[set[str]]
+) -> set[str] | None:
+    """The solvers that a problem of a sweep should have runs of; None for none of its business.
+
+    What is claimed of each solver alone may lie in several sweeps. A sweep that runs only some of
+    the solvers to be compared has no say where another runs all of them.
+    """
+    if claim.kind in ("reaches", "fails"):
+        return run | (labels - set().union(*runs))
+    return labels if run == labels or labels not in runs else None
 
 
 def _labels(claim: Claim) -> tuple[str, ...]:
     return claim.solvers or tuple(filter(None, (claim.solver, claim.over)))
 
 
-def _cell(claim: Claim, found: Mapping[str, MeasuredRow], several: bool) -> CellFinding:
+def _cell(
+    claim: Claim, found: Mapping[str, MeasuredRow], absent: Sequence[str], several: bool
+) -> CellFinding:
     row = next(iter(found.values()))
     group = row.group
     dataset = heading(group.dataset, group.stand_in)
     place = ", ".join([*([row.sweep] if several else []), dataset, f"λ = {group.written_lambda}"])
-    absent = [label for label in _labels(claim) if label not in found]
     parts = tuple(_KINDS[claim.kind](claim, found))
     if absent:
         parts += (Part(f"no runs of {', '.join(absent)}", "undecided"),)

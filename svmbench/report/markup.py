@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from svmbench.report.tables import Cell, Row, Section, Table
@@ -28,26 +29,24 @@ _TEX = {
     "”": "''",
     "’": "'",
     "½": r"$\frac12$",
-    "μ": r"$\mu$",
     "ℓ": r"$\ell$",
     "√": r"$\surd$",
-    "β": r"$\beta$",
-    "η": r"$\eta$",
-    "α": r"$\alpha$",
-    "γ": r"$\gamma$",
-    "δ": r"$\delta$",
-    "ρ": r"$\rho$",
-    "σ": r"$\sigma$",
     "²": r"$^2$",
     "≤": r"$\leq$",
     "∞": r"$\infty$",
-    "λ": r"$\lambda$",
+    "λ": r"$\lambda$",  # whose name in Unicode is lamda
     "ε": r"$\varepsilon$",
     "†": r"$\dagger$",
     "×": r"$\times$",
     "−": "$-$",
     "–": "--",
 }
+
+#: Combining accents and the commands that set them.
+_ACCENTS = {
+    "\u0300": "`", "\u0301": "'", "\u0302": "^", "\u0303": "~", "\u0308": '"', "\u030c": "v",
+    "\u0327": "c",
+}  # fmt: skip
 
 #: Characters of a Markdown table's row beyond which it would be broken in a terminal, and of
 #: a LaTeX table's row beyond which it would leave the page.
@@ -218,4 +217,18 @@ def _latex_sentence(text: str) -> str:
 
 
 def _latex(text: str) -> str:
-    return "".join(_TEX.get(letter, letter) for letter in text)
+    return "".join(_TEX.get(letter) or _tex_letter(letter) for letter in text)
+
+
+def _tex_letter(letter: str) -> str:
+    """A letter in ASCII: Greek by its name, others with their accents."""
+    if letter.isascii():
+        return letter
+    greek = re.fullmatch(r"GREEK (SMALL|CAPITAL) LETTER (\w+)", unicodedata.name(letter, ""))
+    if greek is not None:
+        name = greek.group(2)
+        return rf"$\{name.lower() if greek.group(1) == 'SMALL' else name.capitalize()}$"
+    base, *marks = list(unicodedata.normalize("NFKD", letter))
+    for mark in marks:
+        base = rf"\{_ACCENTS[mark]}{{{base}}}" if mark in _ACCENTS else base
+    return base if base.isascii() else "?"

@@ -11,6 +11,7 @@ from svmbench.bundled import bundled
 from svmbench.cli import main
 from svmbench.harness.run import Outcome
 from svmbench.papers import run
+from svmbench.report.papers import write
 
 PAPER = """\
 version: 1
@@ -54,6 +55,8 @@ def papers(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
+    # The profiles over all papers take seconds to draw and are not what is looked at here.
+    monkeypatch.setattr(write, "write_overall", lambda *_: [])
 
     def call(*arguments):
         return CliRunner().invoke(main, ["papers", "--from", "papers", *arguments])

@@ -170,13 +170,16 @@ def test_a_second_call_makes_nothing_and_a_lost_run_alone_is_made_again(folder, 
     assert gone.exists()
 
 
-def test_a_torn_run_is_damage_too(folder, tmp_path):
-    work = planned(folder, tmp_path)
-    run_jobs(work, Reporter())
-    path = files(work[1])[0]
-    path.write_bytes(path.read_bytes()[:-20])
-    again = run_jobs(planned(folder, tmp_path), Reporter())
-    assert (again.made, again.damaged, again.missing) == (1, 1, 0)
+def test_damage_of_any_kind_is_found(folder, tmp_path):
+    (work,) = planned(folder, tmp_path, ["small/table-1"])[1:]
+    run_jobs([work], Reporter())
+    (path,) = files(work)
+    whole = path.read_bytes()
+    first, rest = whole.split(b"\n", 1)
+    for damaged in (b"", whole[:-20], whole + b"junk\n", whole + first, rest, b"\xff" + whole):
+        path.write_bytes(damaged)
+        again = run_jobs([work], Reporter())
+        assert (again.made, again.damaged, again.missing) == (1, 1, 0), damaged[-40:]
 
 
 def test_another_description_finds_nothing(folder, tmp_path):

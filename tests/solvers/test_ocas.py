@@ -1,79 +1,41 @@
 """ocas against its twin, the certified optimum, and what its paper proves."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 
-from problems import dense, dyadic_problems, edge_problems, labels, ordinary_problems
-from svmbench.data.load import load
-from svmbench.errors import DataError
-from svmbench.problem import HINGE, Problem, relative_gap
-from svmbench.reference import certified_optimum
+from problems import dense, dyadic_problems, labels
+from svmbench.problem import HINGE, relative_gap
 from svmbench.solvers.cutting_plane.ocas import Ocas, OcasParameters
 from twins import objective
 from twins.cutting_plane import Ocas as Twin
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
+from . import cutting_planes
+from .cutting_planes import PROBLEMS
 
-
-def started(problem, **parameters):
-    run = Ocas(OcasParameters(**parameters))
-    run.start(problem, 0)
-    return run
-
-
-def twin_of(problem, **parameters):
-    return Twin(dense(problem.data), labels(problem.data), problem.lam, **parameters)
+started = partial(cutting_planes.started, Ocas)
+twin_of = partial(cutting_planes.twin_of, Twin)
 
 
 @pytest.mark.parametrize("beyond", [0.1, 1.0])
-@every_problem
+@cutting_planes.every_problem
 def test_equals_its_twin(name, beyond):
-    # Solved this tightly a reduced problem has one solution, whatever rounding does on the way.
+    options = {"tolerance": 1e-12, "beyond": beyond}
     problem = PROBLEMS[name]
-    run = started(problem, tolerance=1e-12, beyond=beyond)
-    plain = twin_of(problem, tolerance=1e-12, beyond=beyond)
-    scale = 1.0 + np.max(np.abs(plain.Z)) / problem.lam
-    for iteration in range(14):
-        run.advance(1)
-        plain.iterate()
-        assert run.dual() == pytest.approx(plain.dual, abs=1e-10)
-        assert problem.primal(run.w) == pytest.approx(plain.primal, abs=1e-8)
-        np.testing.assert_allclose(run.w, plain.output, rtol=0.0, atol=1e-7 * scale)
-        assert run.counters.updates == plain.updates
-        assert run.counters.presentations == (iteration + 1) * problem.data.n_samples
-        if np.min(np.abs(plain.at - 1.0)) < 1e-9 or plain.primal - plain.dual < 1e-9:
-            break  # rounding decides whether that row is in the next cut
-    assert iteration >= 5 or name not in ordinary_problems()
+    cutting_planes.assert_equals(started(problem, **options), twin_of(problem, **options), problem)
 
 
-@pytest.mark.parametrize("name", ordinary_problems())
+@cutting_planes.ordinary
 def test_equals_its_twin_from_its_defaults_while_the_solutions_are_short(name):
-    run, plain = started(PROBLEMS[name]), twin_of(PROBLEMS[name])
-    for _ in range(2):
-        run.advance(1)
-        plain.iterate()
-        np.testing.assert_allclose(run.w, plain.output, rtol=0.0, atol=1e-11)
-        assert (run.dual(), run._primal) == pytest.approx((plain.dual, plain.primal), abs=1e-13)
-        assert (run.counters.updates, run.stopped) == (plain.updates, plain.stopped)
+    cutting_planes.assert_begins_as(started(PROBLEMS[name]), twin_of(PROBLEMS[name]))
 
 
-@every_problem
+@cutting_planes.every_problem
 def test_ends_at_the_certified_optimum_and_then_rests(name):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    run = started(problem)
-    run.advance(300)
-    assert problem.primal(run.w) - best.lower <= 1e-9 * best.lower + 1e-14
-    assert best.upper - run.dual() <= 1e-9 * best.upper + 1e-14
-    assert run._reduced.cuts < 100
-    before = run.w, run.dual(), run.counters.updates
-    run.advance(5)
-    assert np.array_equal(run.w, before[0])
-    assert (run.dual(), run.counters.updates) == before[1:]
-    assert run.counters.presentations == 305 * problem.data.n_samples
+    cutting_planes.assert_ends_and_rests(started(PROBLEMS[name]), PROBLEMS[name])
 
 
 @given(dyadic_problems())
@@ -96,7 +58,7 @@ def test_invariants(problem):
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-5])
-@every_problem
+@cutting_planes.every_problem
 def test_when_it_stops_its_gap_is_within_the_tolerance(name, tolerance):
     problem = PROBLEMS[name]
     run = started(problem, tolerance=tolerance)
@@ -154,15 +116,4 @@ def test_parameters_outside_their_range_are_refused(bad):
 @pytest.mark.parametrize("lam", [1e-3, 1e-4])
 def test_reaches_the_certified_optimum_of_adult(lam, tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
-    try:
-        data = load("adult", offline=True).train
-    except DataError as error:
-        pytest.skip(f"needs the Adult data: {error}")
-    problem = Problem(data, lam)
-    best = certified_optimum(problem, 1e-8, 60.0)
-    run = started(problem, tolerance=1e-6)
-    run.halts = True
-    run.advance(400)
-    assert run.stopped
-    assert best.dual <= problem.primal(run.w) <= best.primal * (1.0 + 1.1e-6)
-    assert run.dual() <= best.primal
+    cutting_planes.assert_solves_adult(Ocas, lam, 400, 1.1e-6, tolerance=1e-6)

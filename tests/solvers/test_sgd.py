@@ -1,79 +1,44 @@
 """sgd against its twin, exact steps, and the running mean that 1/t steps keep."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    PRECISIONS,
-    STORAGES,
-    dataset,
-    dense,
-    dyadic,
-    dyadic_problems,
-    edge_problems,
-    labels,
-    losses,
-    ordinary_problems,
-    with_loss,
-)
+from problems import dense, dyadic_problems, labels, losses, with_loss
 from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd
-from svmbench.problem import LOSSES, Loss, Problem
-from svmbench.solvers.stochastic.scheduled import ScheduledParameters
+from svmbench.problem import Loss
 from svmbench.solvers.stochastic.sgd import Sgd
 from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
-from twins.optimum import optimum
 from twins.sgd_qn import Sgd as Twin
 from twins.sgd_qn import minus_slope
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_loss = pytest.mark.parametrize("loss", LOSSES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
+from . import scheduled
+from .scheduled import PROBLEMS
 
-
-def started(problem, seed=1, **parameters):
-    run = Sgd(ScheduledParameters(**parameters))
-    run.start(problem, seed)
-    return run
-
-
-def twin_of(problem, seed=1, **parameters):
-    X, y = dense(problem.data), labels(problem.data)
-    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+started = partial(scheduled.started, Sgd)
+twin_of = partial(scheduled.twin_of, Twin)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
-@every_loss
-@every_problem
+@scheduled.every_loss
+@scheduled.every_problem
 def test_equals_its_twin_step_by_step(name, loss, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, sampling=sampling)
-    plain = twin_of(problem, 31, sampling=sampling)
-    assert run.t0 == plain.t0
-    for _ in range(4 * problem.data.n_samples + 3):
-        run.advance(1)
-        plain.step()
-        assert run.counters.updates == plain.updates
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * size)
+    scheduled.assert_equals(run, twin_of(problem, 31, sampling=sampling), 1e-12)
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@every_precision
+@scheduled.every_storage
+@scheduled.every_precision
 def test_every_storage_follows_the_twin(storage, precision):
-    X, y = dyadic(5, 20, 9)
-    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision, t0=100.0)
     plain = twin_of(problem, 3, t0=100.0)
-    tolerance = {"float64": 1e-12, "float32": 1e-4}[precision]
-    for _ in range(60):
-        run.advance(1)
-        plain.step()
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-12, "float32": 1e-4}[precision])
 
 
 @given(problem=dyadic_problems(max_rows=1), k=st.integers(3, 13), loss=losses)
@@ -92,8 +57,8 @@ def test_a_step_is_exact_where_arithmetic_is(problem, k, loss):
     assert moved.tolist() == expected.tolist()
 
 
-@every_precision
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_precision
+@scheduled.ordinary
 def test_with_t0_1_and_fresh_permutations_it_is_the_perceptron_form(name, precision):
     # The same rows in the same order: start shuffles once, sgd-s once a pass.
     problem = PROBLEMS[name]
@@ -108,8 +73,8 @@ def test_with_t0_1_and_fresh_permutations_it_is_the_perceptron_form(name, precis
         np.testing.assert_allclose(run.w, other.w, rtol=0.0, atol=tolerance * size)
 
 
-@every_loss
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_loss
+@scheduled.ordinary
 def test_svmsgd2_with_skip_1_is_its_equal_in_the_end(name, loss):
     problem = with_loss(PROBLEMS[name], loss)
     dense_run = started(problem, 2)
@@ -121,15 +86,12 @@ def test_svmsgd2_with_skip_1_is_its_equal_in_the_end(name, loss):
     assert other.w.tobytes() != dense_run.w.tobytes()
 
 
-@every_precision
-@every_loss
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_precision
+@scheduled.every_loss
+@scheduled.ordinary
 def test_converges(name, loss, precision):
     problem = with_loss(PROBLEMS[name], loss)
-    best = optimum(problem)
-    run = started(problem, precision=precision)
-    run.advance(2000 * problem.data.n_samples)
-    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+    scheduled.assert_converges(started(problem, precision=precision), problem)
 
 
 def test_it_has_no_skip():

@@ -147,6 +147,19 @@ def test_the_default_steps_come_from_the_longest_row_and_lambda(name, method):
     assert (chosen.mu0, chosen.increment) == (100.0, 1.0)
 
 
+@pytest.mark.parametrize("method", ["sgd", "minibatch"])
+def test_the_default_steps_of_the_printed_form_do_not_turn_w_round_either(method):
+    problem = Problem(PROBLEMS["overlapping"].data, 4.0, bias="free")
+    run = started(method, problem, form="printed")
+    whole = problem.lam * problem.data.n_samples
+    rows = METHODS[method][2]
+    longest = np.sum(dense(problem.data) ** 2, axis=1).max()
+    assert run.increment == whole
+    assert run.mu0 == pytest.approx(rows * (1.0 + longest) + whole, rel=1e-12)
+    run.advance(5 * problem.data.n_samples)
+    assert problem.primal(run.w, run.bias) < 2.0 * optimum(problem).upper
+
+
 @given(dyadic_problems(), st.sampled_from(sorted(METHODS)), st.integers(0, 2**64 - 1))
 def test_no_default_step_moves_a_margin_by_more_than_one(problem, method, seed):
     if len(np.unique(problem.data.labels)) < 2:

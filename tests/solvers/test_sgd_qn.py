@@ -1,67 +1,38 @@
 """sgd-qn as published against its twin, svmsgd2, and the bound on its scaling."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    PRECISIONS,
-    STORAGES,
-    dataset,
-    dense,
-    dyadic,
-    dyadic_problems,
-    edge_problems,
-    labels,
-    losses,
-    ordinary_problems,
-    with_loss,
-)
+from problems import dataset, dense, dyadic, dyadic_problems, labels, losses, with_loss
 from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn, advance_svmsgd2
-from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.scheduled import SkipParameters
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
-from twins.optimum import optimum
 from twins.sgd_qn import SgdQn as Twin
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_loss = pytest.mark.parametrize("loss", LOSSES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
+from . import scheduled
+from .scheduled import PROBLEMS
 
-
-def started(problem, seed=1, **parameters):
-    run = SgdQn(SkipParameters(**parameters))
-    run.start(problem, seed)
-    return run
-
-
-def twin_of(problem, seed=1, **parameters):
-    X, y = dense(problem.data), labels(problem.data)
-    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+started = partial(scheduled.started, SgdQn)
+twin_of = partial(scheduled.twin_of, Twin)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 4])
-@every_loss
-@every_problem
+@scheduled.every_loss
+@scheduled.every_problem
 def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
     plain = twin_of(problem, 31, skip=skip, sampling=sampling)
-    assert (run.t0, run.skip) == (plain.t0, plain.skip)
-    for _ in range(4 * problem.data.n_samples + 3):
-        run.advance(1)
-        plain.step()
-        assert run.counters.updates == plain.updates
-        size = 1.0 + np.max(np.abs(plain.w))
-        # The twin's ratios are of differences that cancel; the kernel's have a closed form.
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-10 * size)
-        np.testing.assert_allclose(run.scaling, plain.B, rtol=1e-9)
+    # The twin's ratios are of differences that cancel; the kernel's have a closed form.
+    scheduled.assert_equals(run, plain, 1e-10, lambda plain: plain.B)
 
 
 @given(
@@ -94,7 +65,7 @@ def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(prob
         np.testing.assert_allclose(b, (plain.B * plain.lam).astype(float), rtol=1e-11)
 
 
-@every_precision
+@scheduled.every_precision
 @given(
     problem=dyadic_problems(),
     loss=losses,
@@ -112,7 +83,7 @@ def test_the_scaling_never_exceeds_one_over_lambda(precision, problem, loss, ski
         assert np.all(run.scaling >= floor / problem.lam)
 
 
-@every_loss
+@scheduled.every_loss
 def test_on_dense_rows_the_published_scaling_is_the_same_for_all_features(loss):
     # x_j drops out of the ratio, so that only zeros tell features apart: the published form
     # rescales dense data as a whole, and what the erratum corrects shows here.
@@ -137,9 +108,9 @@ def test_the_scaling_has_a_floor():
     assert run.scaling.tolist() == [0.02, 0.02]
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@every_precision
-@every_loss
+@scheduled.every_storage
+@scheduled.every_precision
+@scheduled.every_loss
 def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
     loss, precision, storage
 ):
@@ -160,8 +131,8 @@ def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
     assert theirs.any()
 
 
-@every_loss
-@every_precision
+@scheduled.every_loss
+@scheduled.every_precision
 def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
     problem = with_loss(PROBLEMS["overlapping"], loss)
     options = SkipParameters(skip=20, t0=100.0, precision=precision)
@@ -172,31 +143,22 @@ def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
     assert ours.w.tobytes() == theirs.w.tobytes()
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@every_precision
+@scheduled.every_storage
+@scheduled.every_precision
 def test_every_storage_follows_the_twin(storage, precision):
-    X, y = dyadic(5, 20, 9)
-    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision)
     plain = twin_of(problem, 3, skip=run.skip)
-    tolerance = {"float64": 1e-10, "float32": 3e-4}[precision]
     assert run.t0 == plain.t0
-    for _ in range(60):
-        run.advance(1)
-        plain.step()
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-10, "float32": 3e-4}[precision])
 
 
-@every_precision
-@every_loss
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_precision
+@scheduled.every_loss
+@scheduled.ordinary
 def test_converges(name, loss, precision):
     problem = with_loss(PROBLEMS[name], loss)
-    best = optimum(problem)
-    run = started(problem, precision=precision)
-    run.advance(2000 * problem.data.n_samples)
-    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+    scheduled.assert_converges(started(problem, precision=precision), problem)
 
 
 def test_arrays_of_other_lengths_are_refused():

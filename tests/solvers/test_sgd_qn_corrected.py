@@ -1,64 +1,35 @@
 """sgd-qn-corrected against its twin, the limits of its scaling, and an ill-conditioned set."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    PRECISIONS,
-    STORAGES,
-    dataset,
-    dense,
-    dyadic,
-    dyadic_problems,
-    edge_problems,
-    labels,
-    losses,
-    ordinary_problems,
-    with_loss,
-)
+from problems import dataset, dyadic_problems, losses, with_loss
 from svmbench.kernels.sgd_qn import ScheduleState, advance_corrected
-from svmbench.problem import LOSSES, Loss, Problem
-from svmbench.solvers.stochastic.scheduled import SkipParameters
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
 from svmbench.solvers.stochastic.sgd_qn_corrected import SgdQnCorrected
-from twins.optimum import optimum
 from twins.sgd_qn import Corrected as Twin
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_loss = pytest.mark.parametrize("loss", LOSSES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
+from . import scheduled
+from .scheduled import PROBLEMS
 
-
-def started(problem, seed=1, **parameters):
-    run = SgdQnCorrected(SkipParameters(**parameters))
-    run.start(problem, seed)
-    return run
-
-
-def twin_of(problem, seed=1, **parameters):
-    X, y = dense(problem.data), labels(problem.data)
-    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+started = partial(scheduled.started, SgdQnCorrected)
+twin_of = partial(scheduled.twin_of, Twin)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 4])
-@every_loss
-@every_problem
+@scheduled.every_loss
+@scheduled.every_problem
 def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
     plain = twin_of(problem, 31, skip=skip, sampling=sampling)
-    assert (run.t0, run.skip) == (plain.t0, plain.skip)
-    for _ in range(4 * problem.data.n_samples + 3):
-        run.advance(1)
-        plain.step()
-        assert run.counters.updates == plain.updates
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-10 * size)
-        np.testing.assert_allclose(run.scaling, 1.0 / plain.inverse, rtol=1e-9)
+    scheduled.assert_equals(run, plain, 1e-10, lambda plain: 1.0 / plain.inverse)
 
 
 def test_the_twins_meet_every_case():
@@ -94,7 +65,7 @@ def test_a_feature_that_did_not_move_gains_101_times_lambda():
     np.testing.assert_allclose(1.0 / b, [8.0 + 2.0 * 3.0, 8.0 + 2.0 * 101.0], rtol=1e-14)
 
 
-@every_precision
+@scheduled.every_precision
 @given(
     problem=dyadic_problems(),
     loss=losses,
@@ -120,19 +91,13 @@ def test_its_inverse_grows_within_limits(precision, problem, loss, skip, t0, see
         last = inverse
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@every_precision
+@scheduled.every_storage
+@scheduled.every_precision
 def test_every_storage_follows_the_twin(storage, precision):
-    X, y = dyadic(5, 20, 9)
-    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision, t0=1000.0)
     plain = twin_of(problem, 3, skip=run.skip, t0=1000.0)
-    tolerance = {"float64": 1e-10, "float32": 3e-4}[precision]
-    for _ in range(60):
-        run.advance(1)
-        plain.step()
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-10, "float32": 3e-4}[precision])
 
 
 def test_it_tells_features_apart_where_the_published_form_cannot():
@@ -152,15 +117,12 @@ def test_it_tells_features_apart_where_the_published_form_cannot():
         assert corrected.scaling[-1] > 2.0 * corrected.scaling[0]
 
 
-@every_precision
-@every_loss
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_precision
+@scheduled.every_loss
+@scheduled.ordinary
 def test_converges(name, loss, precision):
     problem = with_loss(PROBLEMS[name], loss)
-    best = optimum(problem)
-    run = started(problem, precision=precision)
-    run.advance(2000 * problem.data.n_samples)
-    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+    scheduled.assert_converges(started(problem, precision=precision), problem)
 
 
 def test_arrays_of_other_lengths_are_refused():

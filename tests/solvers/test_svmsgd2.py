@@ -1,47 +1,26 @@
 """svmsgd2 against its twin, its search for t0, and what its schedule promises."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    PRECISIONS,
-    STORAGES,
-    dataset,
-    dense,
-    dyadic,
-    dyadic_problems,
-    edge_problems,
-    labels,
-    losses,
-    ordinary_problems,
-    with_loss,
-)
+from problems import PRECISIONS, dataset, dense, dyadic, dyadic_problems, labels, losses, with_loss
 from svmbench.kernels.sgd_qn import ScheduleState, advance_svmsgd2, mean_loss
-from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.scheduled import SkipParameters
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.objective import loss_values
-from twins.optimum import optimum
 from twins.sgd_qn import Svmsgd2 as Twin
 from twins.sgd_qn import minus_slope
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_loss = pytest.mark.parametrize("loss", LOSSES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
+from . import scheduled
+from .scheduled import PROBLEMS
 
-
-def started(problem, seed=1, **parameters):
-    run = Svmsgd2(SkipParameters(**parameters))
-    run.start(problem, seed)
-    return run
-
-
-def twin_of(problem, seed=1, **parameters):
-    X, y = dense(problem.data), labels(problem.data)
-    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+started = partial(scheduled.started, Svmsgd2)
+twin_of = partial(scheduled.twin_of, Twin)
 
 
 def one_step(problem, w, t, t0, skip=1, precision="float64"):
@@ -57,38 +36,25 @@ def one_step(problem, w, t, t0, skip=1, precision="float64"):
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 5])
-@every_loss
-@every_problem
+@scheduled.every_loss
+@scheduled.every_problem
 def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
-    plain = twin_of(problem, 31, skip=skip, sampling=sampling)
-    assert (run.t0, run.skip) == (plain.t0, plain.skip)
-    for _ in range(4 * problem.data.n_samples + 3):
-        run.advance(1)
-        plain.step()
-        assert run.counters.updates == plain.updates
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * size)
+    scheduled.assert_equals(run, twin_of(problem, 31, skip=skip, sampling=sampling), 1e-12)
 
 
-@pytest.mark.parametrize("storage", STORAGES)
-@every_precision
+@scheduled.every_storage
+@scheduled.every_precision
 def test_every_storage_follows_the_twin(storage, precision):
-    X, y = dyadic(5, 20, 9)
-    problem = Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+    problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision)
     plain = twin_of(problem, 3, skip=run.skip)  # dense rows store their zeros: another skip
-    tolerance = {"float64": 1e-12, "float32": 1e-4}[precision]
     assert run.t0 == plain.t0
-    for _ in range(60):
-        run.advance(1)
-        plain.step()
-        size = 1.0 + np.max(np.abs(plain.w))
-        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+    scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-12, "float32": 1e-4}[precision])
 
 
-@every_precision
+@scheduled.every_precision
 @given(problem=dyadic_problems(max_rows=1), k=st.integers(10, 13), loss=losses)
 def test_a_step_is_exact_where_arithmetic_is(problem, k, loss, precision):
     loss = loss if loss.name != "smoothed-hinge" else Loss("smoothed-hinge", 0.5)
@@ -145,8 +111,8 @@ def test_skip_comes_from_the_share_of_nonzeros(name):
     assert started(PROBLEMS[name], skip=3).skip == 3
 
 
-@every_loss
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_loss
+@scheduled.ordinary
 def test_the_search_keeps_the_steps_from_exploding(name, loss):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem)
@@ -189,19 +155,16 @@ def test_fixed_is_one_permutation_and_permuted_many():
     assert first != list(range(50))
 
 
-@every_precision
-@every_loss
-@pytest.mark.parametrize("name", ordinary_problems())
+@scheduled.every_precision
+@scheduled.every_loss
+@scheduled.ordinary
 def test_converges(name, loss, precision):
     problem = with_loss(PROBLEMS[name], loss)
-    best = optimum(problem)
-    run = started(problem, precision=precision)
-    run.advance(2000 * problem.data.n_samples)
-    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
+    scheduled.assert_converges(started(problem, precision=precision), problem)
 
 
-@every_precision
-@every_loss
+@scheduled.every_precision
+@scheduled.every_loss
 def test_mean_loss_is_that_of_the_rows_named(loss, precision):
     problem = with_loss(PROBLEMS["overlapping"], loss)
     X, y = dense(problem.data), labels(problem.data)

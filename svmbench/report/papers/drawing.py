@@ -122,7 +122,7 @@ class Drawer:
 
     def ticks(self, axes: Axes) -> None:
         """Ticks in plain numbers; for axes whose limits are set."""
-        from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+        from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
         set_ticks(axes)
         for axis, log in ((axes.xaxis, self.shape.log_x), (axes.yaxis, self.shape.log_y)):
@@ -130,6 +130,10 @@ class Drawer:
                 axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
                 axis.set_minor_locator(NullLocator())
                 axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+                continue
+            low, high = axis.get_view_interval()
+            if 4 * low <= high < 12 * low:  # too few round numbers of 1, 2, 5
+                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
 
 
 def _tick(value: float) -> str:

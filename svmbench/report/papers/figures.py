@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
     from svmbench.report.style import Look
 
+#: Distance of two colours (red, green and blue from 0 to 1) below which dashes tell them apart.
+_ALIKE = 0.3
+
 #: Inches a character takes at most: of the bold title, and of the lines below.
 _TITLE_CHARACTER, _CHARACTER = 0.088, 0.056
 _TITLE_LEADING, _LEADING = 0.17, 0.13
@@ -146,16 +149,20 @@ def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
 
 
 def _told_apart(series: Sequence[Series]) -> list[Series]:
-    """Series of one colour get different dashes."""
+    """Series of one colour, or of colours that are easily confused, get different dashes."""
     from svmbench.report.style import DASHES
 
-    counts: dict[str, int] = {}
-    found = []
+    found: list[Series] = []
     for each in series:
-        at = counts.get(each.look.colour, 0)
-        counts[each.look.colour] = at + 1
+        at = sum(_alike(each.look.colour, other.look.colour) for other in found)
         found.append(replace(each, look=replace(each.look, dash=DASHES[at % len(DASHES)])))
     return found
+
+
+def _alike(one: str, other: str) -> bool:
+    from matplotlib.colors import to_rgb
+
+    return math.dist(to_rgb(one), to_rgb(other)) < _ALIKE
 
 
 # ---------------------------------------------------------------- the sheet
@@ -249,7 +256,7 @@ def _remarks(source: ItemResults, shape: FigureShape, width: float) -> list[str]
         parts.append("Triangle: not reached, the value is at least this.")
     elif shape.kind == "regret":
         parts.append(
-            f"Certified upper end of the regret, median and range of up to {most} runs; dashed: "
+            f"Certified upper end of the regret, median and range of up to {most} runs; dotted: "
             "the proved bound. Where the regret is not positive nothing is drawn."
         )
     else:

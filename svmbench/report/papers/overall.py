@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from svmbench.report.groups import Group, group_runs
 from svmbench.report.plots import save_figure
-from svmbench.report.profiles import TITLES, Profile, draw
+from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, Profile, draw
 from svmbench.report.read import Results
 from svmbench.statistics import median, performance_ratios, solved_shares
 
@@ -132,9 +132,9 @@ def write_overall(
     Returns
     -------
     list of (Path, str)
-        The files, each with the caption of its picture; empty without problems.
+        The files, each with the caption of its picture; none of too few problems.
     """
-    if not problems:
+    if len(problems) < LEAST_PROBLEMS:
         return []
     import matplotlib
 

@@ -31,6 +31,9 @@ class Regrets(Drawer):
         every = pd.concat(curves.values())
         heights = every[["middle", "bound"]].to_numpy(np.float64).ravel()
         heights = heights[np.isfinite(heights) & ((heights > 0) | (not self.shape.log_y))]
+        if not heights.size:
+            told(axes, "no positive regret", list(curves))
+            return {}
         steps = every["steps"].to_numpy(np.float64)
         axes.set_xlim(*padded(steps.min(), steps.max(), self.shape.log_x, 0.02, 0.05))
         axes.set_ylim(*padded(heights.min(), heights.max(), self.shape.log_y, 0.1, 0.08))
@@ -47,8 +50,8 @@ class Regrets(Drawer):
                 linewidth=0, zorder=2,
             )  # fmt: skip
             for column, dash, text in (
-                ("middle", "solid", key),
-                ("bound", (0, (4, 2)), f"{key}: bound"),
+                ("middle", look.dash, key),
+                ("bound", (0, (1, 1.6)), f"{key}: bound"),
             ):
                 y = table[column].where(table[column] > 0).to_numpy(np.float64)
                 known = np.isfinite(y)

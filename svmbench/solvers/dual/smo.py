@@ -68,20 +68,19 @@ class Smo(Solver):
     colour = "#DDCC77"
     schema = SmoParameters
     mathematics = """
-    problem  max D(α) = 1/m Σ (α_i - ν α_i²/2) - λ/2 ||w(α)||² over a box and Σ α_i y_i = 0:
-             0 <= α_i <= 1, and 0 <= α_i alone for the squared hinge
-    update   α = 0 at the start; f_k = y_k (1 - ν α_k) - w·x_k; up are the rows whose y α
-             can grow, low those whose y α can fall. An iteration takes a quarter of its
-             working set from the largest f of up, a quarter from the smallest f of low, and
-             the rest from the last set, free α first; inside it, until its violation is a
-             tenth of that of all rows:
-                 i = argmax f over up,  a_ij = ||x_i - x_j||²/(λm) + 2ν
-                 j = argmax (f_i - f_j)²/a_ij over the rows of low with f_j < f_i
-                 y_i α_i grows, y_j α_j falls by (f_i - f_j)/a_ij, or as far as they can
-             then w = w(α) and all f
-    cost     the set's size a pair; nnz an iteration, and its size times its rows' nnz
-    stop     max f over up - min f over low <= tolerance, over all rows
-    output   w and the b of least P(w, b), certified by D(α) <= P*
+    problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box and Σ αᵢ yᵢ = 0:
+             0 ≤ αᵢ ≤ 1, and 0 ≤ αᵢ alone for the squared hinge
+    update   α = 0 at the start; fᵢ = yᵢ (1 - ναᵢ) - w·xᵢ; up: rows whose yᵢ αᵢ can grow,
+             low: those whose yᵢ αᵢ can fall. A working set is a quarter of the largest f of
+             up, a quarter of the smallest f of low, and rows of the last set, free α
+             first; inside it, until its violation is a tenth of that of all rows:
+                 i = argmax fᵢ over up,  aᵢⱼ = ‖xᵢ - xⱼ‖²/(λm) + 2ν
+                 j = argmax (fᵢ - fⱼ)²/aᵢⱼ over the rows of low with fⱼ < fᵢ
+                 yᵢ αᵢ grows and yⱼ αⱼ falls by (fᵢ - fⱼ)/aᵢⱼ, or as far as both can
+             then w ← w(α), and f anew
+    stop     if max f over up - min f over low ≤ tolerance, over all rows
+    output   w and the b of least P(w, b), certified by D(α) ≤ P*
+    cost     the set's size a pair; nnz an iteration, and the set's size times its rows' nnz
 """
     reconstructed = (
         "The squared and the smoothed hinge, which the papers do not have: ν enters f and a_ij.",
@@ -152,9 +151,8 @@ class Smo(Solver):
         """Find f, who can move where, and the violation, from alpha and the scores."""
         alpha, positive = self._alpha, self._labels > 0.0
         loss = self._problem.loss
-        curvature = {"hinge": 0.0, "squared-hinge": 1.0}.get(loss.name, loss.gamma)
-        f = self._labels * (1.0 - curvature * alpha) - self._scores
-        some, more = alpha > 0.0, alpha < self._upper
+        f = self._labels * (1.0 - loss.nu * alpha) - self._scores
+        some, more = alpha > 0.0, alpha < loss.upper
         self._f = f
         self._up = np.where(np.where(positive, more, some), f, -math.inf)
         self._low = np.where(np.where(positive, some, more), f, math.inf)
@@ -211,14 +209,10 @@ class Smo(Solver):
         up = up[self._up[up] > self._low.min()]
         low = low[self._low[low] < self._up.max()]
         worst = np.union1d(up, low)
-        free = (self._alpha[last] > 0.0) & (self._alpha[last] < self._upper)
+        free = (self._alpha[last] > 0.0) & (self._alpha[last] < self._problem.loss.upper)
         kept = np.concatenate([last[free], last[~free]])
         kept = kept[~np.isin(kept, worst)][: size - len(worst)]
         return np.concatenate([worst, kept]).astype(np.int64)
-
-    @property
-    def _upper(self) -> float:
-        return math.inf if self._problem.loss.name == "squared-hinge" else 1.0
 
 
 def _largest(values: FloatArray, count: int) -> Array:
@@ -247,19 +241,17 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
         rank = int(np.count_nonzero(positive))
         two = np.partition(kinks, [rank - 1, rank])[rank - 1 : rank + 1]
         return float(two.mean())
-    upper, width = (
-        (math.inf, 1.0) if problem.loss.name == "squared-hinge" else (1.0, problem.loss.gamma)
-    )
+    width = problem.loss.nu
     signs = np.where(positive, -1.0, 1.0)
     least, most = float(kinks.min()), float(kinks.max())
     b = 0.5 * (least + most)
     while least < b < most:
         bent = signs * (b - kinks) / width
-        slope = float((signs * np.clip(bent, 0.0, upper)).sum())
+        slope = float((signs * np.clip(bent, 0.0, problem.loss.upper)).sum())
         if slope == 0.0:
             break
         least, most = (b, most) if slope < 0.0 else (least, b)
-        curvature = np.count_nonzero((bent > 0.0) & (bent < upper)) / width
+        curvature = np.count_nonzero((bent > 0.0) & (bent < problem.loss.upper)) / width
         newton = b - slope / curvature if curvature else math.nan
         if newton == b:
             break

@@ -47,10 +47,11 @@ class Adagrad(Presented):
     constraints = ("l1",)
     horizon_parameter = "epochs"
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i) over ||w||₁ <= z
-    update   S = 1/(4d), w = 0 at the start; t = 1, ..., T; a row i with replacement:
-                 g = λ w - [s_i < 1] y_i x_i at the old w;   S <- S + g², h = √S
-                 η = 1/(λ√T);   w <- argmin Σ_j h_j (v_j - w_j + η g_j/h_j)² over the ball
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) over ‖w‖₁ ≤ z
+    update   S = 1/(4d), w = 0 at the start; t = 1, ..., T; sᵢ at the old w:
+                 g = λw - [sᵢ < 1] yᵢ xᵢ,  S ← S + g²,  h = √S,  v = w - ηg/h, η = 1/(λ√T)
+                 w ← the point of the ball at which Σ hⱼ (wⱼ - vⱼ)² is least
+    rows     drawn with replacement
     output   the mean of all w, the first and the last among them, or the last w
     cost     nnz of the row, nnz more at a margin error, and d, some ten times over
 """

@@ -36,9 +36,9 @@ class Gd(Solver):
     summary = "Full subgradient steps η0/t"
     source = SOURCE
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i)
-    update   w = 0 at the start; t = 1, 2, ...; all rows, s_i at the old w:
-                 w <- w - η0/t (λ w - 1/m Σ [s_i < 1] y_i x_i)
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   w = 0 at the start; t = 1, 2, ...; all rows, sᵢ at the old w:
+                 w ← w - η0/t (λw - 1/m Σ [sᵢ < 1] yᵢ xᵢ)
     output   the last w
     cost     nnz of all rows, and again of those in error
 """

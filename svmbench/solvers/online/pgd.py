@@ -13,10 +13,10 @@ class Pgd(Gd):
     summary = "Full subgradient steps η0/t, projected on the ℓ1 ball"
     constraints = ("l1",)
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i) over ||w||₁ <= z
-    update   w = 0 at the start; t = 1, 2, ...; all rows, s_i at the old w:
-                 w <- Π(w - η0/t (λ w - 1/m Σ [s_i < 1] y_i x_i))
-             Π the nearest point of the ball
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) over ‖w‖₁ ≤ z
+    update   w = 0 at the start; t = 1, 2, ...; all rows, sᵢ at the old w; Π(v) is the
+             point of the ball nearest to v:
+                 w ← Π(w - η0/t (λw - 1/m Σ [sᵢ < 1] yᵢ xᵢ))
     output   the last w
     cost     nnz of all rows, and again of those in error; the projection's is nothing to it
 """

@@ -29,13 +29,14 @@ class SegPm(Presented):
     summary = "Exponentiated gradient EG± with steps η0/√t in the ℓ1 ball"
     constraints = ("l1",)
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i) over ||w||₁ <= z
-    update   W+ = W- = 1, w = 0 at the start; t = 1, 2, ...; a row i drawn with replacement:
-                 η = η0/√t;   g = λ w - [s_i < 1] y_i x_i at the old w
-                 W+ <- W+ exp(-η g),   W- <- W- exp(η g);   w = z (W+ - W-)/Σ(W+ + W-)
-             the logarithms are kept and their largest subtracted, so that nothing overflows
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) over ‖w‖₁ ≤ z
+    update   u = v = 1, w = 0 at the start; t = 1, 2, ...; sᵢ at the old w; η = η0/√t:
+                 g = λw - [sᵢ < 1] yᵢ xᵢ,  uⱼ ← uⱼ exp(-ηgⱼ),  vⱼ ← vⱼ exp(ηgⱼ)
+                 w ← z (u - v)/Σ (uⱼ + vⱼ)
+             logarithms are kept and their largest subtracted, so that nothing overflows
+    rows     drawn with replacement
     output   the mean of all w, the first and the last among them, or the last w
-    cost     nnz of the row, nnz more at a margin error, and d with an exponential each
+    cost     nnz of the row, nnz more at a margin error, and d, with an exponential each
 """
     reconstructed = (
         "The source names EG± without a formula; η0 = 2 sqrt(log 2d) is its program's.",

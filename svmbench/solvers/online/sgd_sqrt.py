@@ -20,10 +20,11 @@ class SgdSqrt(Presented):
     summary = "SGD with steps η0/√t, projected where there is an ℓ1 ball"
     constraints = ("none", "l1")
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i), or that over ||w||₁ <= z
-    update   w = 0 at the start; t = 1, 2, ...; a row i drawn with replacement:
-                 η = η0/√t;   w <- Π(w - η (λ w - [s_i < 1] y_i x_i)), s_i at the old w
-             Π the nearest point of the ball, or none
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ), or that over ‖w‖₁ ≤ z
+    update   w = 0 at the start; t = 1, 2, ...; sᵢ at the old w; η = η0/√t; Π(v) is the
+             point of the ball nearest to v, or v where there is no ball:
+                 w ← Π(w - η (λw - [sᵢ < 1] yᵢ xᵢ))
+    rows     drawn with replacement
     output   the mean of all w, the first and the last among them, or the last w
     cost     nnz of the row, nnz more at a margin error and again for a mean; in a ball a
              margin error costs d, some ten times over

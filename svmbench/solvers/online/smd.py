@@ -22,10 +22,11 @@ class Smd(Presented):
     summary = "Lazy mirror descent: steps η0/√t summed, their sum projected on the ℓ1 ball"
     constraints = ("l1",)
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i) over ||w||₁ <= z
-    update   w = θ = 0 at the start; t = 1, 2, ...; a row i drawn with replacement:
-                 η = η0/√t;   θ <- θ - η (λ w - [s_i < 1] y_i x_i);   w = Π(θ)
-             s_i at the old w; Π the nearest point of the ball
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) over ‖w‖₁ ≤ z
+    update   w = θ = 0 at the start; t = 1, 2, ...; sᵢ at the old w; η = η0/√t; Π(θ) is
+             the point of the ball nearest to θ:
+                 θ ← θ - η (λw - [sᵢ < 1] yᵢ xᵢ),  w ← Π(θ)
+    rows     drawn with replacement
     output   the mean of all w, the first and the last among them, or the last w
     cost     nnz of the row, nnz more at a margin error, and d, some ten times over
 """

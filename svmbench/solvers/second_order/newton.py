@@ -67,17 +67,17 @@ class Newton(Solver):
     colour = "#B58B00"
     schema = NewtonParameters
     mathematics = """
-    problem  min P(w, b) = λ/2 ||w||² + 1/(2m) Σ max(0, 1 - y_i (w·x_i + b))², b = 0 or free
-    update   w = 0, b = 0 at the start; with the support S = {y_i (w·x_i + b) < 1}, and with
-             z = (x, 1) where b is free and z = x where not,
-                 (λ I' + 1/m Σ_S z_i z_i') step = -gradient,  I' without an entry for b,
-             by a Cholesky factor, or by conjugate gradients as far as the gradient's own
-             smallness calls for; (w, b) + k step, k the first of 1, 1/2, 1/4, ... at which
-             P is no larger
-    cost     nnz; nnz of S a product with the matrix, or n_i²/2 a row of S and d³/3 a factor
-    stop     a full step, solved to rounding, left S as it was; or P falls by rounding only
-    output   w and b, certified by D at α_i = max(0, 1 - s_i), for a free b scaled down in
-             the class of the larger sum until Σ α_i y_i = 0
+    problem  min P(w, b) = λ/2 ‖w‖² + 1/(2m) Σ max(0, 1 - sᵢ)²; b = 0, or free
+    update   w = 0, b = 0 at the start; the support S = {i: sᵢ < 1}; z = (x, 1) where b is
+             free, else x; E = I, with 0 for b:
+                 solve (λE + 1/m Σ_S zᵢ zᵢᵀ) v = -gradient by a Cholesky factor, or by
+                 conjugate gradients to a share of the gradient that falls with it
+                 (w, b) ← (w, b) + kv, the first k of 1, 1/2, 1/4, ... that P does not
+                 grow with
+    stop     if a full step, by a factor, leaves S as it was; or P falls by rounding only
+    output   w and b, certified by D at αᵢ = max(0, 1 - sᵢ); with a free b, those of the
+             class of the larger sum scaled down until Σ αᵢ yᵢ = 0
+    cost     nnz, and nnz of S a product with the matrix; or nnz²/2 a row of S, and d³/3
 """
     reconstructed = (
         "The loss is a mean and λ weighs the norm; the paper's sum has m times our λ, and no "

@@ -19,12 +19,12 @@ class GdBias(SubgradientWithBias):
     step = "iteration"
     schema = SubgradientParameters
     mathematics = """
-    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b))
-    update   w = 0, b = 0 at the start; t = 0, 1, ...; the rows E with y_i (w·x_i + b) <= 1
-             at the old w and b; γ = 1/(μ0 + increment t):
-                 w <- w - γ (λm w - Σ_E y_i x_i),   b <- b + γ Σ_E y_i
-    cost     nnz of all rows, nnz more of those in E
+    problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; all rows, sᵢ at the old w and b;
+             γ = 1/(μ0 + increment·t):
+                 w ← w - γ (λm w - Σ [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ Σ [sᵢ ≤ 1] yᵢ
     output   the last w and b
+    cost     nnz of all rows, and again of those in error
 """
 
     _shuffles = False

@@ -33,14 +33,14 @@ class MinibatchBias(Stochastic):
         "last, smaller batch.",
     )
     mathematics = """
-    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b))
-    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next M rows of the epoch's
-             permutation and those E of them with y_i (w·x_i + b) <= 1, at the old w and b;
-             γ = 1/(μ0 + increment t):
-                 w <- w - γ (Mλ w - Σ_E y_i x_i),   b <- b + γ Σ_E y_i
-             form printed: λm w, the source's λ w, in place of Mλ w
-    cost     nnz of the rows, nnz more of those in E
+    problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next k ≤ M rows A, sᵢ at the
+             old w and b; γ = 1/(μ0 + increment·t):
+                 w ← w - γ (λk w - Σ_A [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ Σ_A [sᵢ ≤ 1] yᵢ
+             form printed: λm w, the source's λw, in place of λk w
+    rows     a fresh permutation every epoch
     output   the last w and b
+    cost     nnz of the rows, nnz more at a margin error
 """
 
     def _batch(self, m: int) -> int:

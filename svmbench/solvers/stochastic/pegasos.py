@@ -65,10 +65,11 @@ class Pegasos(IterateOutput):
     source = "Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), figure 1"
     constraints = ("none", "l1")
     mathematics = """
-    problem  min P(w) = λ/2 ||w||² + 1/m Σ max(0, 1 - s_i), or that over ||w||₁ <= z
-    update   w = 0 at the start; t = 1, 2, ...; k rows A, s_i at the old w:
-                 w <- (1 - 1/t) w + 1/(λ t k) Σ_A [s_i < 1] y_i x_i
-                 w <- min(1, 1/(√λ ||w||)) w, if project;   w <- Π(w), where there is a ball
+    problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ), or that over ‖w‖₁ ≤ z
+    update   w = 0 at the start; t = 1, 2, ...; k rows A, sᵢ at the old w; Π(v) is the
+             point of the ball nearest to v:
+                 w ← (1 - 1/t) w + 1/(λtk) Σ_A [sᵢ < 1] yᵢ xᵢ
+                 w ← min(1, 1/(√λ ‖w‖)) w, if project;  w ← Π(w), where there is a ball
     rows     drawn with replacement, distinct in a batch, or permuted
     output   the last w; the mean of all that the steps start from, or of the second half's;
              or a random one of them

@@ -13,14 +13,14 @@ class SgdBias(Stochastic):
     source = f"{SOURCE}, section 1 and experiment 1"
     colour = "#44AA99"
     mathematics = """
-    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b))
-    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i of the epoch's
-             permutation and e = [y_i (w·x_i + b) <= 1], at the old w and b;
-             γ = 1/(μ0 + increment t):
-                 w <- w - γ (λ w - e y_i x_i),   b <- b + γ e y_i
-             form printed: λm w, the source's λ w, in place of λ w
-    cost     nnz of the row, nnz more at a margin error
+    problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
+             and b; γ = 1/(μ0 + increment·t):
+                 w ← w - γ (λw - [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ [sᵢ ≤ 1] yᵢ
+             form printed: λm w, the source's λw, in place of λw
+    rows     a fresh permutation every epoch
     output   the last w and b
+    cost     nnz of the row, nnz more at a margin error
 """
 
     def _batch(self, m: int) -> int:

@@ -23,15 +23,16 @@ class SubgradientParameters(Parameters):
     mu0: float | None = parameter(
         None,
         "Inverse of the first step on the sum of a batch's losses; none: the rows of a batch "
-        "times (lambda + 1 + the largest squared norm of a row), so that no step moves a margin "
-        "by more than one and none turns w round.",
+        "times (1 + the largest squared norm of a row), and the increment's default, so that no "
+        "step moves a margin by more than one and none turns w round.",
         source=f"{SOURCE}, experiment 1: 100, for 200 points of the plane; none, ours",
         gt=0.0,
     )
     increment: float | None = parameter(
         None,
-        "What each step adds to the inverse of the step; none: the rows of a batch times "
-        "lambda, the decay 1/(lambda t) of strongly convex problems.",
+        "What each step adds to the inverse of the step; none: what a step multiplies w by in "
+        "its subgradient, the rows of a batch times lambda, or lambda m as printed: the decay "
+        "1/(lambda t) of strongly convex problems.",
         source=f"{SOURCE}, experiment 1: 1, 0.5 or 0.1; none, ours",
         ge=0.0,
     )
@@ -69,7 +70,7 @@ class SubgradientWithBias(Solver):
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0 and b = 0, and settle the steps of the whole run."""
-        data, lam = problem.data, problem.lam
+        data = problem.data
         m = data.n_samples
         batch = min(self._batch(m), m)
         mu0, increment = self.parameters.mu0, self.parameters.increment
@@ -78,11 +79,13 @@ class SubgradientWithBias(Solver):
         self._order = np.arange(m, dtype=np.int32)
         self._margins = np.empty(batch)
         self._v = np.zeros(data.n_features, dtype=self.parameters.precision)
+        of_a_row, of_a_step = self._pulls()
+        pull = batch * of_a_row + of_a_step
         if mu0 is None:
-            mu0 = batch * (lam + 1.0 + float(data.rows.norms2().max()))
+            mu0 = batch * (1.0 + float(data.rows.norms2().max())) + pull
         if increment is None:
-            increment = batch * lam
-        self._steps: tuple[float, float, float, float] = (mu0, increment, *self._pulls())
+            increment = pull
+        self._steps: tuple[float, float, float, float] = (mu0, increment, of_a_row, of_a_step)
         self.counters = self._state = ScaledState()
         self._state.position = m  # the first order is yet to be drawn
 

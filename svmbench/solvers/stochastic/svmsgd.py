@@ -13,14 +13,14 @@ class SvmSgd(FixedOrder):
     source = "Bottou, sgd-2.0 (2011), program svmsgd"
     colour = "#88CCEE"
     mathematics = """
-    problem  min P(w, b) = λ/2 ||w||² + 1/m Σ max(0, 1 - y_i (w·x_i + b)); b = 0, or free
+    problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ); b = 0, or free
     search   η0 = 1 and 2, then by factors of two towards the lower P of the first rows
              after one pass over them with constant steps η0; the lower η0 of the last pair
-    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i of one fixed order;
-             e = [y_i (w·x_i + b) <= 1], at the old w and b; η = η0/(1 + λη0t):
-                 w <- (1 - λη) w + e η y_i x_i,   b <- b + e ρ η y_i where it is free,
-             ρ = bias_rate
-    cost     nnz of the row, nnz more at a margin error
+    update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
+             and b; η = η0/(1 + λη0t); ρ = bias_rate:
+                 w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
+    rows     one order, the same every epoch
     output   the last w and b
+    cost     nnz of the row, nnz more at a margin error
 """
     quarters = 4

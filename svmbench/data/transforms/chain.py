@@ -1,0 +1,111 @@
+"""All transforms by name, and chains of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from svmbench.data.catalogue import Entry, OwnFiles
+from svmbench.data.dataset import Dataset
+from svmbench.data.transforms.columns import Bias, Drop, Standardise
+from svmbench.data.transforms.entries import settled
+from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
+from svmbench.data.transforms.step import Pair, Transform
+from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
+
+_LONGEST_SUFFIX = 80  # names of data sets are parts of names of files
+
+
+TRANSFORMS: dict[str, type[Transform]] = {
+    kind.name: kind
+    for kind in (
+        *(Shuffled, Rows, Subsample, Balance, Split, Swap),
+        *(UnitNorm, MaxAbs, Factor, Standardise),
+        *(Drop, Bias),
+    )
+}
+"""All transforms, by the name that configurations use."""
+
+
+@dataclass(frozen=True)
+class Derived:
+    """A data set made of another.
+
+    Parameters
+    ----------
+    source : str, mapping, OwnFiles or Entry
+        The other, as `svmbench.data.catalogue.resolve` takes it.
+    transforms : tuple of Transform
+        What is done to it, in order; there may be none.
+    name : str
+        What the result is called.
+    """
+
+    source: str | Mapping[str, Any] | OwnFiles | Entry
+    transforms: tuple[Transform, ...]
+    name: str
+
+
+def apply_transforms(
+    train: Dataset, test: Dataset | None, transforms: Sequence[Transform], *, name: str
+) -> Pair:
+    """Carry out transforms in order, and decide anew how the rows are stored.
+
+    Parameters
+    ----------
+    train : Dataset
+    test : Dataset or None
+    transforms : sequence of Transform
+    name : str
+        Of the result; its test rows get ``.t`` appended.
+
+    Returns
+    -------
+    train : Dataset
+    test : Dataset or None
+
+    Raises
+    ------
+    DataError
+        When the rows do not allow a transform: data set, transform, why, what to do.
+    """
+    for transform in transforms:
+        note = transform.record(train)
+        train, test = transform.apply(train, test)
+        train, test = _noted(train, note), None if test is None else _noted(test, note)
+    train = replace(settled(train), name=name)
+    return train, None if test is None else replace(settled(test), name=f"{name}.t")
+
+
+def makes_test_rows(transforms: Sequence[Transform]) -> bool:
+    """Whether there are test rows after these transforms, even if there were none before."""
+    return any(isinstance(transform, Split) for transform in transforms)
+
+
+def suffix(transforms: Sequence[Transform]) -> str:
+    """What tells a transformed set's name from the plain one's: ``+max-abs+rows-0-20000``."""
+    text = "".join("+" + "-".join(_words(transform.plain())) for transform in transforms)
+    if len(text) <= _LONGEST_SUFFIX:
+        return text
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return f"{text[: _LONGEST_SUFFIX - 9]}-{digest[:8]}"
+
+
+def _words(plain: Any) -> Iterator[str]:
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            # Parameters are told by their values; the transform's own name is the outer key.
+            yield from [key] if key in TRANSFORMS else []
+            yield from _words(value)
+    elif isinstance(plain, list):
+        for value in plain:
+            yield from _words(value)
+    else:
+        yield plain if isinstance(plain, str) else f"{plain:.12g}"
+
+
+def _noted(data: Dataset, note: str) -> Dataset:
+    source = data.provenance
+    return replace(data, provenance=replace(source, transforms=(*source.transforms, note)))

@@ -1,0 +1,178 @@
+"""Transforms that fill, remove or add columns."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from pydantic import Field
+
+from svmbench.data import transforms
+from svmbench.data.blocks import Block, blocks, column_moments
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.transforms.entries import is_single, is_single_number, rebuilt, rewritten
+from svmbench.data.transforms.step import Columns, OfTrain, Pair, PositiveNumber, Transform
+
+
+class Standardise(OfTrain):
+    """Columns shifted and scaled to mean 0 and standard deviation 1 in the training rows.
+
+    Zeros do not stay zeros, so that sparse columns fill up. A column that is constant in
+    the training rows is only shifted.
+    """
+
+    name = "standardise"
+    main = "columns"
+
+    columns: Columns | None = Field(
+        default=None, description="The columns, counted from 1; all of them unless set."
+    )
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Standardise both with the training rows' means and deviations."""
+        chosen = _chosen_columns(self, train, self.columns)
+        for data in (train, test) if test is not None else (train,):
+            self._require_room(data, int(np.count_nonzero(chosen)))
+        mean, deviation = column_moments(train)
+        if not (np.isfinite(mean).all() and np.isfinite(deviation).all()):
+            self.refuse(train, "a column's deviation overflows; put a factor before it")
+        mean[~chosen], deviation[~chosen] = 0.0, 1.0
+
+        def standardised(data: Dataset) -> Dataset:
+            if data.indices is None:
+                return rewritten(
+                    self, data, lambda block: (block.values - mean) / deviation, keeps_digits=False
+                )
+            if chosen.all():
+                return _filled_up(data, mean, deviation)
+            return rebuilt(
+                data,
+                data.n_features,
+                lambda block: _standardised_entries(block, chosen, mean, deviation),
+                np.dtype(np.float64),
+            )
+
+        return standardised(train), None if test is None else standardised(test)
+
+    def _require_room(self, data: Dataset, n_columns: int) -> None:
+        most = transforms.MOST_ENTRIES  # of the package, where a caller may set it
+        if data.indices is not None and data.n_samples * n_columns > most:
+            self.refuse(
+                data,
+                f"{data.n_samples * n_columns:,} entries that are not zero would be stored, of "
+                f"{most:,} at most; name some columns, or use max-abs, which keeps zeros",
+            )
+
+
+class Drop(Transform):
+    """Columns removed, and the others renumbered."""
+
+    name = "drop"
+    main = "columns"
+
+    columns: Columns = Field(description="The columns, counted from 1.")
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Remove the columns from both."""
+        kept = ~_chosen_columns(self, train, self.columns)
+        if not kept.any():
+            self.refuse(train, "no column would be left; drop fewer")
+        return _without(train, kept), None if test is None else _without(test, kept)
+
+
+class Bias(Transform):
+    """One more feature of the same value in every row, the last: a regularised bias."""
+
+    name = "bias"
+    main = "rho"
+
+    rho: PositiveNumber = Field(default=1.0, description="The feature's value.")
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Append the feature to both."""
+        return self._appended(train), None if test is None else self._appended(test)
+
+    def _appended(self, data: Dataset) -> Dataset:
+        single = is_single(data) and is_single_number(self.rho)
+        dtype = np.dtype(np.float32 if single else np.float64)
+        d = data.n_features
+        if data.indices is None:
+            assert data.values is not None
+            values = np.empty((data.n_samples, d + 1), dtype=dtype)
+            values[:, :d] = data.values
+            values[:, d] = self.rho
+            return replace(data, n_features=d + 1, values=values)
+
+        def with_last(block: Block) -> tuple[Array, Array, FloatArray]:
+            assert block.columns is not None
+            ends = np.cumsum(block.lengths)
+            return (
+                block.lengths + 1,
+                np.insert(block.columns.astype(np.int32), ends, d),
+                np.insert(block.values, ends, self.rho),
+            )
+
+        return rebuilt(data, d + 1, with_last, dtype)
+
+
+def _chosen_columns(
+    transform: Transform, data: Dataset, columns: tuple[int, ...] | None
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which columns are meant, shape (d,)."""
+    d = data.n_features
+    if columns is None:
+        return np.ones(d, dtype=np.bool_)
+    if columns[-1] > d:
+        transform.refuse(data, f"there is no column {columns[-1]}, there are {d}; correct it")
+    chosen = np.zeros(d, dtype=np.bool_)
+    chosen[np.array(columns) - 1] = True
+    return chosen
+
+
+def _filled_up(data: Dataset, mean: FloatArray, deviation: FloatArray) -> Dataset:
+    """Sparse rows, all columns standardised, as dense ones."""
+    values = np.empty((data.n_samples, data.n_features))
+    values[:] = (0.0 - mean) / deviation
+    for block in blocks(data):
+        new = (block.values - block.per_column(mean)) / block.per_column(deviation)
+        values[block.rows.start + block.of_row(), block.columns] = new
+    return replace(data, indptr=None, indices=None, values=values)
+
+
+def _standardised_entries(
+    block: Block, chosen: Array, mean: FloatArray, deviation: FloatArray
+) -> tuple[Array, Array, FloatArray]:
+    """Entries of sparse rows whose chosen columns are full afterwards."""
+    assert block.columns is not None
+    numbers = np.flatnonzero(chosen)
+    full = np.empty((len(block.lengths), len(numbers)))
+    full[:] = ((0.0 - mean) / deviation)[numbers]
+    of_row, mine = block.of_row(), chosen[block.columns]
+    columns = block.columns[mine]
+    place = np.searchsorted(numbers, columns)
+    full[of_row[mine], place] = (block.values[mine] - mean[columns]) / deviation[columns]
+    rows = np.concatenate([of_row[~mine], np.repeat(np.arange(len(full)), len(numbers))])
+    columns = np.concatenate([block.columns[~mine].astype(np.int64), np.tile(numbers, len(full))])
+    values = np.concatenate([block.values[~mine], full.ravel()])
+    order = np.lexsort((columns, rows))
+    return np.bincount(rows, minlength=len(full)), columns[order], values[order]
+
+
+def _without(data: Dataset, kept: Array) -> Dataset:
+    """Rows without the columns that are not kept."""
+    if data.indices is None:
+        assert data.values is not None
+        return replace(
+            data, n_features=int(np.count_nonzero(kept)), values=data.values[:, kept].copy()
+        )
+    number = np.cumsum(kept) - 1
+
+    def remaining(block: Block) -> tuple[Array, Array, FloatArray]:
+        assert block.columns is not None
+        left = kept[block.columns]
+        lengths = np.bincount(block.of_row()[left], minlength=len(block.lengths))
+        return lengths, number[block.columns[left]], block.values[left]
+
+    dtype = np.dtype(np.float32) if is_single(data) else np.dtype(np.float64)
+    return rebuilt(data, int(np.count_nonzero(kept)), remaining, dtype)

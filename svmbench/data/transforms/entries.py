@@ -1,0 +1,140 @@
+"""New entries of rows, stored by the rule of precision that the package's docstring states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.blocks import Block, blocks, dense_blocks, row_starts
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.storage import FLOAT32_DIGITS, compact
+from svmbench.data.transforms.step import Transform
+
+_TINY32 = float(np.finfo(np.float32).tiny)
+
+
+def is_single(data: Dataset) -> bool:
+    """Whether rows are stored in single precision, or as implicit ones."""
+    return data.values is None or data.values.dtype == np.float32
+
+
+def is_single_number(number: float) -> bool:
+    """Whether a constant may enter such rows without making them double."""
+    digits = Decimal(repr(number)).normalize().as_tuple().digits
+    exact = float(np.float32(number)) == number if number <= 3e38 else False
+    return exact or (len(digits) <= FLOAT32_DIGITS and _TINY32 <= number <= 3e38)
+
+
+def rewritten(
+    transform: Transform,
+    data: Dataset,
+    compute: Callable[[Block], FloatArray],
+    *,
+    keeps_digits: bool = True,
+) -> Dataset:
+    """The same entries with new values, stored by the package's rule."""
+    values = None
+    if keeps_digits and is_single(data):
+        values = _computed(transform, data, compute, np.dtype(np.float32))
+    if values is None:
+        values = _computed(transform, data, compute, np.dtype(np.float64))
+    return replace(data, values=values)
+
+
+def _computed(
+    transform: Transform,
+    data: Dataset,
+    compute: Callable[[Block], FloatArray],
+    dtype: np.dtype[Any],
+) -> Array | None:
+    """New values of all entries; None where single precision would not hold one of them."""
+    shape = (data.nnz,) if data.indices is not None else (data.n_samples, data.n_features)
+    out = np.empty(shape, dtype=dtype)
+    for block in blocks(data):
+        with np.errstate(over="ignore", under="ignore"):
+            exact = compute(block)
+            rounded = exact.astype(dtype)
+        if not np.isfinite(exact).all():
+            transform.refuse(data, "a value becomes too large for a double; use a smaller factor")
+        good = (rounded == exact) | (np.isfinite(rounded) & (np.abs(rounded) >= _TINY32))
+        if not good.all():
+            return None
+        out[block.entries] = rounded
+    return out
+
+
+def rebuilt(
+    data: Dataset,
+    n_features: int,
+    compute: Callable[[Block], tuple[Array, Array, FloatArray]],
+    dtype: np.dtype[Any],
+) -> Dataset:
+    """Sparse rows with other entries: their lengths, columns and values, block by block."""
+    lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
+    narrow = np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
+    for block in blocks(data):
+        of_rows, of_columns, of_values = compute(block)
+        lengths.append(of_rows)
+        columns.append(of_columns.astype(narrow))
+        values.append(of_values.astype(dtype))
+    return replace(
+        data,
+        n_features=n_features,
+        indptr=row_starts(np.concatenate(lengths)),
+        indices=np.concatenate([np.zeros(0, dtype=narrow), *columns]),
+        values=np.concatenate([np.zeros(0, dtype=dtype), *values]),
+    )
+
+
+def settled(data: Dataset) -> Dataset:
+    """The same rows in their smallest form.
+
+    Values in double become single where that holds them all; rounding was decided when
+    they were computed.
+    """
+    if data.indices is None:
+        assert data.values is not None
+        indptr, indices, values = _compact_dense(data.values)
+    else:
+        assert data.indptr is not None
+        indptr, indices, values = compact(
+            data.indptr, data.indices, data.values, data.n_features, FLOAT32_DIGITS + 1
+        )
+    return replace(data, indptr=indptr, indices=indices, values=values)
+
+
+def _compact_dense(values: Array) -> tuple[Array | None, Array | None, Array | None]:
+    m, d = values.shape
+    if values.dtype != np.float32 and _holds_exactly(values):
+        values = values.astype(np.float32)
+    nonzeros, ones = 0, True
+    for rows in dense_blocks(m, d):
+        block = values[rows]
+        nonzeros += int(np.count_nonzero(block))
+        ones = ones and bool(np.all((block == 0.0) | (block == 1.0)))
+    entry = (2 if d <= 1 << 16 else 4) + (0 if ones else values.itemsize)
+    if 8 * (m + 1) + nonzeros * entry > values.nbytes:
+        return None, None, values
+    starts = np.zeros(m, dtype=np.int64)
+    columns, entries = [], []
+    for rows in dense_blocks(m, d):
+        block = values[rows]
+        of_row, column = np.nonzero(block)
+        starts[rows] = np.bincount(of_row, minlength=len(block))
+        columns.append(column.astype(np.int32))
+        entries.append(block[of_row, column])
+    return compact(
+        row_starts(starts), np.concatenate(columns), np.concatenate(entries), d, FLOAT32_DIGITS + 1
+    )
+
+
+def _holds_exactly(values: Array) -> bool:
+    with np.errstate(over="ignore", under="ignore"):
+        return all(
+            np.array_equal(values[rows].astype(np.float32), values[rows])
+            for rows in dense_blocks(*values.shape)
+        )

@@ -1,0 +1,192 @@
+"""Which rows there are, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, Self
+
+import numpy as np
+from pydantic import Field, Strict, model_validator
+
+from svmbench.data.blocks import row_blocks, row_starts
+from svmbench.data.dataset import Array, Dataset
+from svmbench.data.transforms.step import Pair, Row, Seed, Size, Transform
+
+
+class Shuffled(Transform):
+    """Training rows in a random order, laid out so in memory."""
+
+    name = "shuffled"
+    main = "seed"
+
+    seed: Seed = Field(default=0, description="Seed of the order.")
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Permute the training rows."""
+        return take_rows(train, self.shuffled_rows(train.n_samples, self.seed)), test
+
+
+class Rows(Transform):
+    """Training rows from one number up to another: `{rows: [0, 20000]}` keeps 20,000."""
+
+    name = "rows"
+
+    start: Row = Field(description="First row, counted from 0.")
+    stop: Annotated[Row, Field(ge=1)] = Field(description="The row after the last.")
+
+    @classmethod
+    def expand(cls, given: Any) -> Any:
+        """Two numbers are the start and the stop."""
+        if not isinstance(given, list | tuple) or len(given) != 2:
+            raise ValueError("Input should be [first row, row after the last]")
+        return {"start": given[0], "stop": given[1]}
+
+    @model_validator(mode="after")
+    def _ascends(self) -> Self:
+        if self.start >= self.stop:
+            raise ValueError("Input should be [first row, row after the last], ascending")
+        return self
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Keep the rows start .. stop - 1."""
+        if self.stop > train.n_samples:
+            self.refuse(train, f"there are {train.n_samples} rows only; end at that at most")
+        return take_rows(train, np.arange(self.start, self.stop)), test
+
+    def scaled(self, scale: float) -> Rows:
+        """The corresponding part of a smaller or larger set."""
+        start = int(self.start * scale)
+        return Rows(start=start, stop=max(int(self.stop * scale), start + 1))
+
+    def plain(self) -> Any:
+        """Its two numbers, as a list."""
+        return {self.name: [self.start, self.stop]}
+
+
+class Subsample(Transform):
+    """A random part of the training rows, in their order."""
+
+    name = "subsample"
+    main = "size"
+
+    size: Size = Field(description="Fraction of the rows, or how many.")
+    seed: Seed = Field(default=0, description="Seed of the choice.")
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Keep that many rows, each as likely as any other."""
+        count = _count(self, train, self.size)
+        order = self.shuffled_rows(train.n_samples, self.seed)
+        return take_rows(train, np.sort(order[:count])), test
+
+    def scaled(self, scale: float) -> Subsample:
+        """As many of more rows."""
+        return self.model_copy(update={"size": _scaled_size(self.size, scale)})
+
+
+class Balance(Transform):
+    """The more frequent class of the training rows thinned out at random."""
+
+    name = "balance"
+    main = "count"
+
+    count: Annotated[int, Strict(), Field(ge=1)] | None = Field(
+        default=None,
+        description="Rows to keep of the more frequent class; as many as the other has unless set.",
+    )
+    seed: Seed = Field(default=0, description="Seed of the choice.")
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Keep all rows of one class and that many of the other, in their order."""
+        classes = [np.flatnonzero(train.labels == sign) for sign in (-1, 1)]
+        fewer, more = sorted(classes, key=len)
+        count = len(fewer) if self.count is None else self.count
+        if len(fewer) == 0:
+            self.refuse(train, "all rows are of one class; leave balance out")
+        if count > len(more):
+            self.refuse(train, f"the larger class has {len(more)} rows only; keep at most those")
+        kept = more[self.shuffled_rows(len(more), self.seed)[:count]]
+        return take_rows(train, np.sort(np.concatenate([fewer, kept]))), test
+
+    def scaled(self, scale: float) -> Balance:
+        """As many of more rows."""
+        if self.count is None:
+            return self
+        return self.model_copy(update={"count": max(1, round(self.count * scale))})
+
+
+class Split(Transform):
+    """A random part of the rows set apart as test rows; both parts keep their order."""
+
+    name = "split"
+    main = "test"
+
+    test: Size = Field(description="Test rows: a fraction of all rows, or how many.")
+    seed: Seed = Field(default=0, description="Seed of the choice.")
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Part the rows in two."""
+        if test is not None:
+            self.refuse(train, "there are test rows already; leave the split out")
+        count = _count(self, train, self.test)
+        if count == train.n_samples:
+            self.refuse(train, "no row would be left for training; take fewer for the test")
+        order = self.shuffled_rows(train.n_samples, self.seed)
+        parts = [take_rows(train, np.sort(part)) for part in (order[count:], order[:count])]
+        return parts[0], parts[1]
+
+    def scaled(self, scale: float) -> Split:
+        """As many of more rows."""
+        return self.model_copy(update={"test": _scaled_size(self.test, scale)})
+
+
+class Swap(Transform):
+    """Train on the test rows and test on the training rows."""
+
+    name = "swap"
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Exchange the two."""
+        if test is None:
+            self.refuse(train, "there are no test rows; leave the swap out")
+        return replace(test, name=train.name), replace(train, name=test.name)
+
+
+def _count(transform: Transform, data: Dataset, size: int | float) -> int:
+    m = data.n_samples
+    count = max(1, round(size * m)) if isinstance(size, float) else size
+    if count > m:
+        transform.refuse(data, f"there are {m} rows only; take at most those")
+    return count
+
+
+def _scaled_size(size: int | float, scale: float) -> int | float:
+    return size if isinstance(size, float) else max(1, round(size * scale))
+
+
+def take_rows(data: Dataset, order: Array) -> Dataset:
+    """Rows of a data set, in the order given, copied into new arrays.
+
+    Parameters
+    ----------
+    data : Dataset
+    order : ndarray of integers, shape (n,)
+        Row numbers; a row may occur several times.
+    """
+    labels = data.labels[order]
+    if data.indices is None:
+        assert data.values is not None
+        return replace(data, values=data.values[order], labels=labels)
+    assert data.indptr is not None
+    indptr = row_starts(np.diff(data.indptr)[order])
+    shift = data.indptr[order] - indptr[:-1]
+    indices = np.empty(indptr[-1], dtype=data.indices.dtype)
+    values = None if data.values is None else np.empty(indptr[-1], dtype=data.values.dtype)
+    for rows in row_blocks(indptr):
+        entries = slice(indptr[rows.start], indptr[rows.stop])
+        lengths = np.diff(indptr[rows.start : rows.stop + 1])
+        source = np.arange(entries.start, entries.stop) + np.repeat(shift[rows], lengths)
+        indices[entries] = data.indices[source]
+        if values is not None:
+            assert data.values is not None
+            values[entries] = data.values[source]
+    return replace(data, indptr=indptr, indices=indices, values=values, labels=labels)

@@ -1,0 +1,149 @@
+"""What every transform is: a step with checked parameters, told in the record."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from typing import Annotated, Any, ClassVar, NoReturn
+
+import numpy as np
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    Strict,
+    model_validator,
+)
+
+from svmbench.data.dataset import Array, Dataset
+from svmbench.errors import DataError
+from svmbench.kernels.rng import Generator
+
+Pair = tuple[Dataset, Dataset | None]
+
+
+def is_size(value: Any) -> bool:
+    """Whether it is a part of the rows: a fraction between 0 and 1, or how many."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return value >= 1 if isinstance(value, int) else 0.0 < value < 1.0
+
+
+def _size(value: Any) -> Any:
+    if is_size(value):
+        return value
+    raise ValueError("Input should be a fraction between 0 and 1, or a whole number of rows")
+
+
+def _as_columns(value: Any) -> Any:
+    return (value,) if isinstance(value, int) else value
+
+
+def _columns(values: tuple[int, ...]) -> tuple[int, ...]:
+    if len(set(values)) < len(values):
+        raise ValueError("Input should name each column once")
+    return tuple(sorted(values))
+
+
+Size = Annotated[
+    int | float,
+    BeforeValidator(
+        _size,
+        json_schema_input_type=Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)],
+    ),
+]
+"""A part of the rows: a fraction between 0 and 1, or how many."""
+
+Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
+Row = Annotated[int, Strict(), Field(ge=0)]
+Column = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
+Columns = Annotated[
+    tuple[Column, ...],
+    Field(min_length=1),
+    BeforeValidator(_as_columns, json_schema_input_type=Column | list[Column]),
+    AfterValidator(_columns),
+]
+PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
+
+
+class Transform(BaseModel, ABC):
+    """One step from a data set to another.
+
+    Attributes
+    ----------
+    name : str
+        What configurations call it.
+    main : str, optional
+        The parameter that may stand alone: ``{factor: 0.5}`` is ``{factor: {by: 0.5}}``.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: ClassVar[str]
+    main: ClassVar[str | None] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _shorthand(cls, given: Any) -> Any:
+        return given if isinstance(given, dict) else cls.expand(given)
+
+    @classmethod
+    def expand(cls, given: Any) -> Any:
+        """Parameters that a value standing alone means."""
+        if cls.main is None:
+            raise ValueError(f"Input should be left out: {cls.name} has no parameters")
+        return {cls.main: given}
+
+    @abstractmethod
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Carry it out on training rows and, if there are any, test rows.
+
+        Raises
+        ------
+        DataError
+            When the rows do not allow it.
+        """
+
+    def scaled(self, scale: float) -> Transform:
+        """The same for ``scale`` times as many rows: numbers of rows change, fractions do not."""
+        return self
+
+    def plain(self) -> Any:
+        """Its shortest form in a configuration."""
+        given = self.model_dump(mode="json", exclude_defaults=True)
+        if not given:
+            return self.name
+        return {self.name: given[self.main] if self.main and set(given) == {self.main} else given}
+
+    def __str__(self) -> str:
+        """Its name with all parameters, for the record."""
+        values = self.model_dump(mode="json", exclude_none=True)
+        shown = ", ".join(f"{key}={value!r}" for key, value in values.items())
+        return f"{self.name}({shown})" if shown else self.name
+
+    def record(self, train: Dataset) -> str:
+        """What provenance says of it when it is applied with these training rows."""
+        return str(self)
+
+    def refuse(self, data: Dataset, why: str) -> NoReturn:
+        """Raise DataError: the data set, the transform, why and what to do."""
+        raise DataError(f"{data.name}: {self}: {why}")
+
+    def shuffled_rows(self, m: int, seed: int) -> Array:
+        """Return 0 .. m - 1 in a random order, int32; every kind of transform draws its own."""
+        digest = hashlib.sha256(f"svmbench {self.name} {seed}".encode()).digest()
+        order = np.arange(m, dtype=np.int32)
+        Generator(int.from_bytes(digest[:8], "little")).shuffle(order)
+        return order
+
+
+class OfTrain(Transform, ABC):
+    """A transform whose statistics are the training rows', for these and the test rows."""
+
+    def record(self, train: Dataset) -> str:
+        """What provenance says of it: of which text as well, for test rows depend on that too."""
+        source = train.provenance
+        name = "stand-in" if source.stand_in else source.source
+        return f"{self} of {name} {source.sha256[:12]}".rstrip()

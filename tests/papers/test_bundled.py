@@ -1,0 +1,51 @@
+"""The papers that come with svmbench: what their claims name is there to be measured."""
+
+from __future__ import annotations
+
+import pytest
+
+from svmbench.papers.model import Sweep, SweepSource, papers
+
+PAPERS = papers()
+CLAIMS = [
+    pytest.param(paper, item, claim, id=f"{key}-{name}-{at}")
+    for key, paper in PAPERS.items()
+    for name, item in paper.items.items()
+    for at, claim in enumerate(item.claims)
+    if claim.kind != "untestable"
+]
+
+
+def sweeps_of(paper, item):
+    for key, sweep in item.sweeps.items():
+        if isinstance(sweep, SweepSource):
+            other, _, name = sweep.same_as.partition("/")
+            sweep = paper.items[other].sweeps[name]
+        assert isinstance(sweep, Sweep)
+        yield key, sweep
+
+
+@pytest.mark.parametrize(("paper", "item", "claim"), CLAIMS)
+def test_claims_are_about_runs_that_are_made(paper, item, claim):
+    labels = set(claim.solvers or filter(None, (claim.solver, claim.over)))
+    place = claim.where.given
+    alone = claim.kind == "reaches"  # each solver may have a sweep of its own
+    covering = []
+    for key, sweep in sweeps_of(paper, item):
+        datasets = [data.label for data in sweep.datasets]
+        here = key in place.get("sweep", (key,)) and (
+            "dataset" not in place or set(place["dataset"]) & set(datasets)
+        )
+        there = labels & {solver.label for solver in sweep.solvers}
+        if here and (there == labels or (alone and there)):
+            covering.append((sweep, there))
+    assert labels == set().union(*(there for _, there in covering)), "no sweep with all of these"
+    if claim.measure.at is not None:
+        assert all(claim.measure.at in sweep.stop.accuracy for sweep, _ in covering)
+
+
+@pytest.mark.parametrize("key", sorted(PAPERS))
+def test_full_sizes_are_valid(key):
+    for item in PAPERS[key].items.values():
+        for name in item.full:
+            assert item.sweep_at(name, full=True) != item.sweep_at(name, full=False)

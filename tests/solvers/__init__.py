@@ -1,0 +1,5 @@
+"""Every solver against its twin, its source and the optimum."""
+
+import pytest
+
+pytest.register_assert_rewrite("solvers.scheduled", "solvers.cutting_planes")

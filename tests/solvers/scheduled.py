@@ -1,0 +1,70 @@
+"""What the tests of sgd, svmsgd2 and both forms of sgd-qn share: starts, twins, comparisons."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from problems import (
+    PRECISIONS,
+    STORAGES,
+    dataset,
+    dense,
+    dyadic,
+    edge_problems,
+    labels,
+    ordinary_problems,
+)
+from svmbench.problem import LOSSES, Loss, Problem
+from twins.optimum import optimum
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+ordinary = pytest.mark.parametrize("name", ordinary_problems())
+
+
+def started(solver, problem, seed=1, **parameters):
+    """A run of the solver at its start."""
+    run = solver(solver.schema(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def twin_of(twin, problem, seed=1, **parameters):
+    """Its twin at the start of the same run."""
+    X, y = dense(problem.data), labels(problem.data)
+    return twin(X, y, problem.lam, problem.loss, seed, **parameters)
+
+
+def small_problem(storage):
+    """Twenty dyadic rows in that storage, with the squared hinge."""
+    X, y = dyadic(5, 20, 9)
+    return Problem(dataset(X, y, storage), 2.0**-4, Loss("squared-hinge"))
+
+
+def assert_keeps_to(run, plain, steps, tolerance, scaling=None):
+    """Take the steps one by one: updates and w agree after each, and B if its twin is told."""
+    for _ in range(steps):
+        run.advance(1)
+        plain.step()
+        assert run.counters.updates == plain.updates
+        size = 1.0 + np.max(np.abs(plain.w))
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=tolerance * size)
+        if scaling is not None:
+            np.testing.assert_allclose(run.scaling, scaling(plain), rtol=1e-9)
+
+
+def assert_equals(run, plain, tolerance, scaling=None):
+    """A run and its twin agree from the start on, for four passes and a little more."""
+    assert (run.t0, run.skip) == (plain.t0, plain.skip)
+    assert_keeps_to(run, plain, 4 * len(plain.y) + 3, tolerance, scaling)
+
+
+def assert_converges(run, problem):
+    """After 2000 passes the primal is within 3 % of the optimum."""
+    run.advance(2000 * problem.data.n_samples)
+    best = optimum(problem)
+    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower
