@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 from problems import STORAGES, dataset, dense, dyadic
-from svmbench.data import blocks, transforms
+from svmbench.data import blocks
 from svmbench.data.cache import cache_dir, open_cached
 from svmbench.data.dataset import Provenance
 from svmbench.data.load import load
@@ -33,6 +33,7 @@ from svmbench.data.transforms import (
     Swap,
     UnitNorm,
     apply_transforms,
+    columns,
     makes_test_rows,
     suffix,
     take_rows,
@@ -582,7 +583,7 @@ def test_a_second_split_is_refused():
 
 
 def test_sparse_rows_are_not_filled_up_without_bound(monkeypatch):
-    monkeypatch.setattr(transforms, "MOST_ENTRIES", 80)
+    monkeypatch.setattr(columns, "MOST_ENTRIES", 80)
     with pytest.raises(DataError, match=r"81 entries .* of 80 at most; name some columns"):
         apply_transforms(NINE, None, [Standardise()], name="made")
     apply_transforms(NINE, None, [Standardise(columns=(1, 2))], name="made")

@@ -102,9 +102,21 @@ def test_twins_meet_the_edge_and_the_interior(name):
 
 @every_drawing
 def test_a_large_lambda_turns_the_weights_round(name):
-    # lam eta > 2: w leaves the ball by shrinking alone, without a margin error.
     X, y = dyadic(3, 20, 4)
     held_to_twin(name, Problem(dataset(X, y), 8.0, l1_radius=0.5), steps=60)
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_steps_that_only_shrink_may_leave_the_ball(precision):
+    # lam eta > 2: w leaves the ball by shrinking alone, without a margin error.
+    X, y = dyadic(3, 20, 4)
+    problem = Problem(dataset(4.0 * X, y), 8.0, l1_radius=2.0)
+    plain = held_to_twin("sgd-sqrt", problem, precision, steps=60, eta0=2.0)
+    left = 0
+    for t, (i, w) in enumerate(zip(plain.picked, plain.iterates, strict=True), start=1):
+        fine = plain.y[i] * (plain.X[i] @ w) >= 1.0
+        left += fine and abs(1.0 - 8.0 * 2.0 / np.sqrt(t)) * np.sum(np.abs(w)) > 2.0
+    assert left > 0
 
 
 def test_first_steps_are_those_of_least_bound_unless_given():
@@ -138,15 +150,19 @@ def test_full_steps_equal_plain_ones(case, eta0, solver, constraint):
     problem = variant(PROBLEMS[case], constraint=constraint)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
     run, w = started(solver, problem, eta0=eta0), np.zeros(X.shape[1])
-    updates = 0
+    updates = nonzeros = 0
+    entries = np.full(len(y), X.shape[1])
+    if problem.data.indptr is not None:
+        entries = np.count_nonzero(X, axis=1)
     for t in range(1, 101):
         errors = y * (X @ w) < 1.0
         updates += int(errors.sum())
+        nonzeros += entries.sum() + entries[errors].sum()
         w = w - (eta0 or 1.0 / lam) / t * (lam * w - (y * errors) @ X / len(y))
         if constraint == "l1":
             w = project_l1(w, problem.l1_radius)
         run.advance(1)
-        assert run.counters.updates == updates
+        assert (run.counters.updates, run.counters.nonzeros) == (updates, nonzeros)
         np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-11)
     assert run.counters.presentations == 100 * len(y)
 
@@ -187,6 +203,21 @@ def test_without_a_ball_a_step_touches_its_row_and_nothing_else():
         expected += (1 + 2 * (plain.updates - before)) * np.count_nonzero(X[plain.picked[-1]])
         assert run.counters.nonzeros == expected
     assert 0 < plain.updates < 90
+
+
+@pytest.mark.parametrize("name", ["smd", "seg-pm", "adagrad"])
+def test_in_the_ball_the_entries_of_rows_are_counted(name):
+    problem = variant(PROBLEMS["sparse"], constraint="l1")
+    entries = np.count_nonzero(dense(problem.data), axis=1)
+    assert problem.data.nnz == entries.sum()
+    run = started(DRAWING[name], problem, 6)
+    expected, before = 0, 0
+    for _ in range(90):
+        run.advance(1)
+        error, before = run.counters.updates - before, run.counters.updates
+        expected += (1 + error) * entries[run.presented]
+        assert run.counters.nonzeros == expected
+    assert 0 < before < 90
 
 
 def test_adagrad_is_told_its_horizon():

@@ -60,7 +60,6 @@ from svmbench.data.transforms.step import (
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
 __all__ = [
-    "MOST_ENTRIES",
     "TRANSFORMS",
     "TRANSFORMS_VERSION",
     "Balance",
@@ -93,6 +92,3 @@ __all__ = [
 
 TRANSFORMS_VERSION = 1
 """Raised whenever the same transform would give other rows, so that caches are rebuilt."""
-
-MOST_ENTRIES = 1 << 28
-"""Entries that standardising may make of sparse rows: 2 GiB in double precision."""

@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from svmbench.data import transforms
 from svmbench.data.blocks import Block, blocks, column_moments
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.transforms.entries import is_single, is_single_number, rebuilt, rewritten
 from svmbench.data.transforms.step import Columns, OfTrain, Pair, PositiveNumber, Transform
+
+#: Entries that standardising may make of sparse rows: 2 GiB in double precision.
+MOST_ENTRIES = 1 << 28
 
 
 class Standardise(OfTrain):
@@ -56,12 +58,11 @@ class Standardise(OfTrain):
         return standardised(train), None if test is None else standardised(test)
 
     def _require_room(self, data: Dataset, n_columns: int) -> None:
-        most = transforms.MOST_ENTRIES  # of the package, where a caller may set it
-        if data.indices is not None and data.n_samples * n_columns > most:
+        if data.indices is not None and data.n_samples * n_columns > MOST_ENTRIES:
             self.refuse(
                 data,
                 f"{data.n_samples * n_columns:,} entries that are not zero would be stored, of "
-                f"{most:,} at most; name some columns, or use max-abs, which keeps zeros",
+                f"{MOST_ENTRIES:,} at most; name some columns, or use max-abs, which keeps zeros",
             )
 
 

@@ -71,8 +71,8 @@ class Smo(Solver):
     problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box and Σ αᵢ yᵢ = 0:
              0 ≤ αᵢ ≤ 1, and 0 ≤ αᵢ alone for the squared hinge
     update   α = 0 at the start; fᵢ = yᵢ (1 - ναᵢ) - w·xᵢ; up: rows whose yᵢ αᵢ can grow,
-             low: those whose yᵢ αᵢ can fall. A working set is a quarter of the largest f of
-             up, a quarter of the smallest f of low, and rows of the last set, free α
+             low: those whose yᵢ αᵢ can fall. A working set is a quarter of the largest f
+             of up, a quarter of the smallest f of low, and rows of the last set, free α
              first; inside it, until its violation is a tenth of that of all rows:
                  i = argmax fᵢ over up,  aᵢⱼ = ‖xᵢ - xⱼ‖²/(λm) + 2ν
                  j = argmax (fᵢ - fⱼ)²/aᵢⱼ over the rows of low with fⱼ < fᵢ
@@ -80,7 +80,7 @@ class Smo(Solver):
              then w ← w(α), and f anew
     stop     if max f over up - min f over low ≤ tolerance, over all rows
     output   w and the b of least P(w, b), certified by D(α) ≤ P*
-    cost     the set's size a pair; nnz an iteration, and the set's size times its rows' nnz
+    cost     the set's size q a pair; nnz and q times its rows' nnz an iteration
 """
     reconstructed = (
         "The squared and the smoothed hinge, which the papers do not have: ν enters f and a_ij.",

@@ -18,7 +18,7 @@ class Pgd(Gd):
              point of the ball nearest to v:
                  w ← Π(w - η0/t (λw - 1/m Σ [sᵢ < 1] yᵢ xᵢ))
     output   the last w
-    cost     nnz of all rows, and again of those in error; the projection's is nothing to it
+    cost     nnz of all rows, again of those in error; the projection's is nothing to it
 """
     colour = "#A3A3A3"
 

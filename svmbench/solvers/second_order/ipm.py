@@ -140,8 +140,8 @@ class Ipm(Solver):
     update   Newton steps on  λw = 1/m Σ αᵢ yᵢ xᵢ,  αᵢ rᵢ = μ,  (1 - αᵢ) ξᵢ = μ,  through
                  (λI + 1/m Σ xᵢ xᵢᵀ/Dᵢ) dw = right-hand side,  Dᵢ = ν + rᵢ/αᵢ + ξᵢ/(1 - αᵢ)
              a free b is one more unknown, without λ; a ball adds a diagonal and rank one
-    path     hinge, no ball: αᵢ, rᵢ, ξᵢ follow w in closed form, and w alone is sought as μ
-             falls tenfold at a time, until it is 1e-4 P
+    path     hinge: αᵢ, rᵢ, ξᵢ follow w in closed form, and w alone is sought as μ falls
+             tenfold at a time, until it is 1e-4 P
     end      predictor for μ = 0, whose mean product is μ'; corrector for μ'³/μ² and second
              order; step_to_boundary of the way to the nearest bound
     output   w and b; α, made feasible, certifies them: D(α) ≤ P*
@@ -162,8 +162,8 @@ class Ipm(Solver):
             data, self._counts, self._group = merged(problem.data)
         self._data = data
         self._labels = data.labels.astype(np.float64)
-        self._nu = {"hinge": 0.0, "squared-hinge": 1.0}.get(problem.loss.name, problem.loss.gamma)
-        self._bounded = problem.loss.name != "squared-hinge"
+        self._nu = problem.loss.nu
+        self._bounded = problem.loss.upper < math.inf
         self._total = float(self._counts.sum())
         m, d = data.n_samples, data.n_features
         self._free = problem.bias == "free"
@@ -546,4 +546,5 @@ def _to_zero(value: FloatArray, change: FloatArray) -> float:
     shrinking = change < 0.0
     if not shrinking.any():
         return math.inf
-    return float(np.min(value[shrinking] / -change[shrinking]))
+    with np.errstate(over="ignore"):  # a change of next to nothing may go on for ever
+        return float(np.min(value[shrinking] / -change[shrinking]))

@@ -71,11 +71,11 @@ class Pegasos(IterateOutput):
                  w ← (1 - 1/t) w + 1/(λtk) Σ_A [sᵢ < 1] yᵢ xᵢ
                  w ← min(1, 1/(√λ ‖w‖)) w, if project;  w ← Π(w), where there is a ball
     rows     drawn with replacement, distinct in a batch, or permuted
-    output   the last w; the mean of all that the steps start from, or of the second half's;
-             or a random one of them
+    output   the last w; the mean of all that the steps start from, or of the second
+             half's; or a random one of them
     cost     nnz of the rows, nnz more at a margin error and again for a mean: w is kept as
-             a number times a vector; in a ball a step with a margin error costs d, some ten
-             times over
+             a number times a vector; in a ball a step with a margin error costs d, some
+             ten times over
 """
     unstated = (
         "An ℓ1 ball, which is Chor's (2020): its projection takes the place of the ℓ2 ball's.",

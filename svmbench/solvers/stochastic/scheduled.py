@@ -27,8 +27,8 @@ SKIP_UNSTATED = (
     "The share that skip rests on: 16 over the share of nonzeros is the paper's, the code "
     "released with it has 8; the paper's is taken.",
     "What to do where a shrinking of skip steps at once goes too far: a factor 1 - skip c below "
-    "0.8 is replaced by (1 - c)^skip, as in the released code; as printed it turns negative for "
-    "t0 < skip.",
+    "0.8 is replaced by (1 - c)^skip, as in the released code. As printed it stays positive; the "
+    "erratum's, 1 - skip/t0, turns negative for t0 < skip.",
 )
 
 #: Why the search for t0 of sgd-qn-corrected and olbfgs is not the paper's to the letter.

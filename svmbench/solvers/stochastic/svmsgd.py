@@ -15,7 +15,7 @@ class SvmSgd(FixedOrder):
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ); b = 0, or free
     search   η0 = 1 and 2, then by factors of two towards the lower P of the first rows
-             after one pass over them with constant steps η0; the lower η0 of the last pair
+             after one pass over them with constant steps η0; the lower of the last pair
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; η = η0/(1 + λη0t); ρ = bias_rate:
                  w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
