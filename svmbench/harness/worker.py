@@ -11,7 +11,7 @@ import math
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
@@ -260,17 +260,23 @@ def main() -> None:
             measurement = _measurement(job)
             _limit_memory(job["stop"]["memory_limit"])
             state = measurement.run(job["seed"], trace)
-            peak = _peak_memory()
-            if job["regret"] and state not in ("failed", "diverged"):
-                # Certifying optima takes libraries that a run does not; nor should it hold them.
-                from svmbench.regret import regrets
-
-                for record in regrets(measurement.solver, measurement.problem, job["seed"]):
-                    trace.append({"kind": "regret", **record})
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
+        peak = _peak_memory()
+        if job["regret"] and state not in ("failed", "diverged"):
+            # What a run did is settled; that its regret takes too much memory does not undo it.
+            with suppress(MemoryError):
+                _append_regrets(measurement, job["seed"], trace)
         trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
+
+
+def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
+    # Certifying optima takes libraries that a run does not; nor should it hold them.
+    from svmbench.regret import regrets
+
+    for record in regrets(measurement.solver, measurement.problem, seed):
+        trace.append({"kind": "regret", **record})
 
 
 def _measurement(job: dict[str, Any]) -> Measurement:

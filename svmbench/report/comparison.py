@@ -200,8 +200,9 @@ def _groups(side: Side) -> dict[_Key, Group]:
 def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
     """Refuse to compare times to the optimum of two different problems."""
     first, second = one.runs.iloc[0], other.runs.iloc[0]
-    for column in ("loss", "m", "d", "nnz"):
-        if first[column] != second[column]:
+    for column in ("loss", "bias", "l1_radius", "m", "d", "nnz"):
+        # What older results lack is empty there: there was one class of problems then.
+        if _known_class(first[column]) != _known_class(second[column]):
             raise ConfigError(
                 f"{one.dataset}, λ = {short(one.lam)}: {column} is {_plain(first[column])} in "
                 f"{a.results.folder} and {_plain(second[column])} in {b.results.folder}; "
@@ -216,8 +217,17 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
         )
 
 
+def _known_class(value: Any) -> Any:
+    """A bias that is not told is none, a radius that is not told infinite."""
+    if value == "":
+        return "none"
+    return math.inf if isinstance(value, float) and math.isnan(value) else value
+
+
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else f"{value:,.0f}"
+    if isinstance(value, str):
+        return value or "none"
+    return "infinite" if math.isnan(value) else f"{value:,.12g}"
 
 
 # ---------------------------------------------------------------- measuring

@@ -320,6 +320,8 @@ def test_cells_of_one_side_alone_are_named(write):
     [
         ({"m": 999}, "adult, λ = 1e-4: m is 1,000 in"),
         ({"loss": "squared-hinge"}, "loss is hinge in"),
+        ({"bias": "free"}, "bias is none in"),
+        ({"l1_radius": 10.0}, "l1_radius is infinite in"),
         ({"reference_dual": 0.36, "reference_primal": 0.3600001}, "exclude each other"),
         ({"dataset": "covtype"}, "have no cell"),
     ],
@@ -329,6 +331,11 @@ def test_other_problems_are_not_compared(write, changes, message):
     done = compare(a, b)
     assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert message in done.stderr
+
+
+def test_results_that_do_not_tell_the_class_are_of_the_plain_one(write):
+    a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(), bias="none"))
+    assert compare(a, b).exit_code == 0
 
 
 def test_bad_usage_is_2(write):

@@ -73,3 +73,12 @@ def test_wrong_arguments_are_refused():
         project_l1(np.ones(2), 0.0)
     with pytest.raises(ValueError, match="1 weights for 2 entries"):
         project_l1(np.ones(2), 1.0, np.ones(1))
+
+
+@pytest.mark.parametrize("weights", [None, np.array([1.0, 2.0, 0.5])])
+def test_a_ball_below_the_rounding_of_the_point_is_kept_to_all_the_same(weights):
+    # tau rounds to the largest entry, and no entry is left above it.
+    for y in ([1e20, 1.0, -1e3], [3e17, -3e17, 3e17], [0.0, 0.0, 1e300]):
+        w = np.array(y)
+        assert project_l1(w, 1.0, weights) > 0.0
+        assert np.sum(np.abs(w)) <= 1.0
