@@ -14,7 +14,7 @@
 from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
-from .projection cimport l1_threshold, soft
+from .projection cimport Threshold, l1_threshold, soft
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
 from .scaled cimport ScaledState, too_small
@@ -64,7 +64,8 @@ def advance(CompactRows rows, weight_t[::1] v, double[::1] u, const int32_t[::1]
     cdef weight_t *weights = &v[0] if d else &nothing
     cdef double *room = &sizes[0] if d else &no_room
     cdef double *rest = &u[0] if averaging else NULL
-    cdef double eta, shrink, step, threshold, new
+    cdef double eta, shrink, step, new
+    cdef Threshold threshold
     cdef Py_ssize_t i, j, k
     cdef bint moved
     if d != rows.c.d or sizes.shape[0] != d or (averaging and u.shape[0] != d):
@@ -108,9 +109,9 @@ def advance(CompactRows rows, weight_t[::1] v, double[::1] u, const int32_t[::1]
             if not moved:
                 continue
             threshold = l1_threshold(weights, d, radius / scale, room)
-            if threshold > 0.0:
+            if threshold.value > 0.0:
                 for j in range(d):
-                    new = <weight_t> soft(weights[j], threshold)
+                    new = <weight_t> soft(weights[j], threshold, 1.0)
                     if averaging:
                         rest[j] += tau * (weights[j] - new)
                     weights[j] = <weight_t> new

@@ -52,7 +52,8 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
     state : ScaledState
     lam : float
     eta0 : float
-        First step; eta0 * lam < 1.
+        First step. Where eta0 * lam > 1, as norma allows, the first steps turn w round; it
+        must not be 1 after any step, since w = scale * v would be lost.
     decay : float
     quarters : {2, 3, 4}
         Four times the power of t by which steps decay.

@@ -20,7 +20,7 @@ from libc.math cimport exp, fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from .loss cimport loss_value, make_loss
-from .projection cimport l1_threshold, soft, weighted_l1_threshold
+from .projection cimport Threshold, l1_threshold, soft, weighted_l1_threshold
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros
 from .scaled cimport ScaledState
@@ -82,7 +82,7 @@ def advance_smd(CompactRows rows, double[::1] theta, double[::1] w, double[::1] 
     _require(rows, theta, w, sizes, *([u] if u.shape[0] else []))
     cdef double *total = &u[0] if u.shape[0] else NULL
     cdef Py_ssize_t i, j, d = w.shape[0]
-    cdef double threshold
+    cdef Threshold threshold
     cdef bint error
     with nogil:
         while state.presentations < target and state.position < order.shape[0]:
@@ -92,7 +92,7 @@ def advance_smd(CompactRows rows, double[::1] theta, double[::1] w, double[::1] 
             descend(rows, i, error, eta0 / sqrt(<double> state.steps), lam, &w[0], &theta[0], d)
             threshold = l1_threshold(&theta[0], d, radius, &sizes[0])
             for j in range(d):
-                w[j] = soft(theta[j], threshold)
+                w[j] = soft(theta[j], threshold, 1.0)
 
 
 def advance_seg(CompactRows rows, double[::1] logs, double[::1] w, double[::1] u,
@@ -155,7 +155,8 @@ def advance_adagrad(CompactRows rows, double[::1] squares, double[::1] w, double
     cdef double *g = &room[0, 0]
     cdef double *h = &room[1, 0]
     cdef Py_ssize_t i, j, d = w.shape[0]
-    cdef double threshold, step
+    cdef Threshold threshold
+    cdef double step
     cdef bint error
     if room.shape[0] != 4:
         raise ValueError("room for four vectors is needed")
@@ -173,9 +174,9 @@ def advance_adagrad(CompactRows rows, double[::1] squares, double[::1] w, double
                 h[j] = sqrt(squares[j])
                 w[j] += step * g[j] / h[j]
             threshold = weighted_l1_threshold(&w[0], h, d, radius, &room[2, 0], &room[3, 0])
-            if threshold > 0.0:
+            if threshold.value > 0.0:
                 for j in range(d):
-                    w[j] = soft(w[j], threshold / h[j])
+                    w[j] = soft(w[j], threshold, h[j])
 
 
 def subgradient(CompactRows rows, double[::1] w, double[::1] g, double lam):

@@ -8,11 +8,14 @@
 #                 tau <- (sum_A |y| - z) / (sum_A 1/h).
 #             tau rises and A shrinks until A stays what it is, at most d times and in
 #             practice some five to ten times; nothing is sorted.
+#   rounding  tau is known to some 1e-16 of |y|, which may be more than z: there a second
+#             Newton's method, on |y| - tau/h, finds what rounding has taken from tau. Where
+#             two numbers do not hold tau either, as from |y| of 1e25 z on, w is 0.
 #   cost      O(d) an iteration; O(d log d) would be the sort's.
 #   source    Michelot, J. Optim. Theory Appl. 50 (1986), for h = 1; the weighted form by
 #             the change of variables in Duchi, Hazan and Singer, JMLR 12 (2011).
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 
 import numpy as np
 
@@ -22,52 +25,110 @@ from .rows cimport weight_t
 __build__ = build_record()
 
 
-cdef double l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
-                         double *sizes) noexcept nogil:
-    cdef double total = 0.0, tau, size, kept_total
-    cdef Py_ssize_t i, kept, active = d
-    for i in range(d):
-        sizes[i] = fabs(y[i])
-        total += sizes[i]
-    if total <= radius:
-        return 0.0
+# Survivors times their sum, in units of z, from which on rounding may leave more than some
+# 1e-8 z of ||w||_1; and the share of z that a second Newton's method may leave.
+cdef double ROUNDED = 1e8
+cdef double BEYOND = 1e-7
+
+
+cdef double newton(double *sizes, Py_ssize_t *active, double *total,
+                   double radius) noexcept nogil:
+    """The root of sum max(sizes - tau, 0) = radius, from below it.
+
+    The sizes above it come first, and `active` and `total` are their number and sum.
+    """
+    cdef double tau, size, kept_total
+    cdef Py_ssize_t i, kept
     while True:
-        tau = (total - radius) / active
+        tau = (total[0] - radius) / active[0]
         kept, kept_total = 0, 0.0
-        for i in range(active):          # without a branch that depends on the entry
+        for i in range(active[0]):       # without a branch that depends on the entry
             size = sizes[i]
             sizes[kept] = size
             kept += size > tau
             kept_total += size if size > tau else 0.0
         # The mean of what is left exceeds tau, so rounding alone could drop all.
-        if kept == active or kept == 0:
+        if kept == active[0] or kept == 0:
             return tau
-        active, total = kept, kept_total
+        active[0], total[0] = kept, kept_total
 
 
-cdef double weighted_l1_threshold(const double *y, const double *h, Py_ssize_t d, double radius,
-                                  double *sizes, double *spans) noexcept nogil:
-    cdef double total = 0.0, span = 0.0, tau, size, each, kept_total, kept_span
-    cdef Py_ssize_t i, kept, active = d
+cdef Threshold l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
+                            double *sizes) noexcept nogil:
+    cdef Threshold tau
+    cdef double total = 0.0, left = 0.0, largest = 0.0
+    cdef Py_ssize_t i, active = d
+    tau.value = tau.rest = 0.0
+    for i in range(d):
+        sizes[i] = fabs(y[i])
+        total += sizes[i]
+    if total <= radius:
+        return tau
+    tau.value = newton(sizes, &active, &total, radius)
+    if active * total <= ROUNDED * radius or not tau.value < INFINITY:
+        return tau
+    active, total = d, 0.0
+    for i in range(d):
+        sizes[i] = fabs(y[i]) - tau.value
+        total += sizes[i]
+        largest = max(largest, sizes[i])
+    tau.rest = newton(sizes, &active, &total, radius)
+    for i in range(active):
+        left += max(sizes[i] - tau.rest, 0.0)
+    if not left <= (1.0 + BEYOND) * radius:
+        tau.rest = largest
+    return tau
+
+
+cdef double weighted_newton(double *sizes, double *spans, Py_ssize_t *active, double *total,
+                            double span, double radius) noexcept nogil:
+    """The root of sum max(sizes - tau spans, 0) = radius; otherwise as `newton`."""
+    cdef double tau, size, each, kept_total, kept_span
+    cdef Py_ssize_t i, kept
+    while True:
+        tau = (total[0] - radius) / span
+        kept, kept_total, kept_span = 0, 0.0, 0.0
+        for i in range(active[0]):
+            size, each = sizes[i], spans[i]
+            sizes[kept], spans[kept] = size, each
+            kept += size > tau * each
+            kept_total += size if size > tau * each else 0.0
+            kept_span += each if size > tau * each else 0.0
+        if kept == active[0] or kept == 0:
+            return tau
+        active[0], total[0], span = kept, kept_total, kept_span
+
+
+cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_t d,
+                                     double radius, double *sizes,
+                                     double *spans) noexcept nogil:
+    cdef Threshold tau
+    cdef double total = 0.0, span = 0.0, left = 0.0, largest = 0.0
+    cdef Py_ssize_t i, active = d
+    tau.value = tau.rest = 0.0
     for i in range(d):
         sizes[i] = fabs(y[i])
         spans[i] = 1.0 / h[i]
         total += sizes[i]
         span += spans[i]
     if total <= radius:
-        return 0.0
-    while True:
-        tau = (total - radius) / span
-        kept, kept_total, kept_span = 0, 0.0, 0.0
-        for i in range(active):
-            size, each = sizes[i], spans[i]
-            sizes[kept], spans[kept] = size, each
-            kept += size > tau * each
-            kept_total += size if size > tau * each else 0.0
-            kept_span += each if size > tau * each else 0.0
-        if kept == active or kept == 0:
-            return tau
-        active, total, span = kept, kept_total, kept_span
+        return tau
+    tau.value = weighted_newton(sizes, spans, &active, &total, span, radius)
+    if active * total <= ROUNDED * radius or not tau.value < INFINITY:
+        return tau
+    active, total, span = d, 0.0, 0.0
+    for i in range(d):
+        sizes[i] = fabs(y[i]) - tau.value / h[i]
+        spans[i] = 1.0 / h[i]
+        total += sizes[i]
+        span += spans[i]
+        largest = max(largest, sizes[i] * h[i])
+    tau.rest = weighted_newton(sizes, spans, &active, &total, span, radius)
+    for i in range(active):
+        left += max(sizes[i] - tau.rest * spans[i], 0.0)
+    if not left <= (1.0 + BEYOND) * radius:
+        tau.rest = largest * (1.0 + 1e-15)      # so that no quotient of it rounds below a size
+    return tau
 
 
 def project_l1(double[::1] y, double radius, const double[::1] weights=None):
@@ -101,12 +162,12 @@ def project_l1(double[::1] y, double radius, const double[::1] weights=None):
         return 0.0
     cdef double[::1] sizes = np.empty(d)
     cdef double[::1] spans = np.empty(d if weights is not None else 0)
-    cdef double tau
+    cdef Threshold tau
     if weights is None:
         tau = l1_threshold(&y[0], d, radius, &sizes[0])
     else:
         tau = weighted_l1_threshold(&y[0], &weights[0], d, radius, &sizes[0], &spans[0])
-    if tau > 0.0:
+    if tau.value > 0.0:
         for i in range(d):
-            y[i] = soft(y[i], tau if weights is None else tau / weights[i])
-    return tau
+            y[i] = soft(y[i], tau, 1.0 if weights is None else weights[i])
+    return tau.value + tau.rest

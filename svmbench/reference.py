@@ -36,7 +36,7 @@ SCHEMA_VERSION = 2
 FEW_FEATURES = 2000
 
 #: Seconds that coordinate descent has before the interior-point method is tried.
-HEAD_START = 2.0
+HEAD_START = 1.0
 
 #: Share of the time limit by which it must be there.
 INTERIOR_SHARE = 0.8
