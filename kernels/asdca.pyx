@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t, int64_t
 from .counters cimport Counters
 from .loss cimport SMOOTHED_HINGE, Loss, best_alpha, make_loss
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
 
 __build__ = build_record()
 
@@ -86,6 +86,7 @@ def advance(CompactRows rows, weight_t[::1] x, weight_t[::1] z, weight_t[::1] u,
                 for j in range(rows.c.d):
                     total[j] += x[j]
             i = order[position]
+            look_ahead(&rows.c, &order[0], position, order.shape[0])
             position += 1
             presentations += 1
             y = rows.c.labels[i]

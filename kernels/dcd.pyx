@@ -17,7 +17,16 @@ from libc.stdint cimport int32_t, int64_t
 from .counters cimport Counters
 from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport (
+    ENTRIES_AHEAD,
+    CompactRows,
+    look_ahead,
+    prefetch,
+    row_axpy,
+    row_dot,
+    row_nonzeros,
+    weight_t,
+)
 
 __build__ = build_record()
 
@@ -99,6 +108,10 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
     with nogil:
         while position < active and presentations < target:
             i = order[position]
+            look_ahead(&rows.c, &order[0], position, active)
+            if position + ENTRIES_AHEAD < active:
+                prefetch(&alpha[order[position + ENTRIES_AHEAD]])
+                prefetch(&norms2[order[position + ENTRIES_AHEAD]])
             presentations += 1
             old = alpha[i]
             y = rows.c.labels[i]

@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from .loss cimport HINGE, Loss, loss_value, make_loss
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
 from .scaled cimport ScaledState, take_in, too_small
 
 __build__ = build_record()
@@ -52,8 +52,8 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
     state : ScaledState
     lam : float
     eta0 : float
-        First step. Where eta0 * lam > 1, as norma allows, the first steps turn w round; it
-        must not be 1 after any step, since w = scale * v would be lost.
+        First step. While eta * lam > 1, as it may be early in sgd-sqrt, steps turn w round;
+        the other methods refuse an eta0 that does.
     decay : float
     quarters : {2, 3, 4}
         Four times the power of t by which steps decay.
@@ -88,6 +88,7 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
     with nogil:
         while t < target and position < order.shape[0]:
             i = order[position]
+            look_ahead(&rows.c, &order[0], position, order.shape[0])
             position += 1
             eta = eta0 / decayed(1.0 + decay * t, quarters)
             t += 1

@@ -23,6 +23,7 @@ from .rows cimport (
     CompactRows,
     dense_axpy,
     dense_dot,
+    look_ahead,
     row_axpy,
     row_dot,
     row_nonzeros,
@@ -99,6 +100,7 @@ def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] q, weight_t[:, ::1]
     with nogil:
         while t < target and position < order.shape[0]:
             i = order[position]
+            look_ahead(&rows.c, &order[0], position, order.shape[0])
             position += 1
             y = rows.c.labels[i]
             pull = best_alpha(loss, y * row_dot(&rows.c, i, weights))

@@ -14,7 +14,7 @@ from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, row_norm2, weight_t
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, row_norm2, weight_t
 from .scaled cimport ScaledState, take_in, too_small
 
 __build__ = build_record()
@@ -60,6 +60,7 @@ def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::
         while t < target and position < order.shape[0]:
             t += 1
             i = order[position]
+            look_ahead(&rows.c, &order[0], position, order.shape[0])
             position += 1
             s = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
             nonzeros += row_nonzeros(&rows.c, i)

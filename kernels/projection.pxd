@@ -24,7 +24,9 @@ cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_
 
 cdef inline double soft(double y, Threshold tau, double h) noexcept nogil:
     """y moved towards 0 by tau/h, and no further than 0."""
-    cdef double size = (fabs(y) - tau.value / h) - tau.rest / h
+    cdef double size = fabs(y) - tau.value / h
+    if tau.rest != 0.0:
+        size -= tau.rest / h
     if size <= 0.0:
         return 0.0
     return size if y > 0.0 else -size

@@ -26,9 +26,10 @@ __build__ = build_record()
 
 
 # Survivors times their sum, in units of z, from which on rounding may leave more than some
-# 1e-8 z of ||w||_1; and the share of z that a second Newton's method may leave.
+# 1e-8 z of ||w||_1; and what |y| - tau/h of a survivor, in units of z, may be at most for the
+# second Newton's method to find w.
 cdef double ROUNDED = 1e8
-cdef double BEYOND = 1e-7
+cdef double LOST = 1e6
 
 
 cdef double newton(double *sizes, Py_ssize_t *active, double *total,
@@ -56,7 +57,7 @@ cdef double newton(double *sizes, Py_ssize_t *active, double *total,
 cdef Threshold l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
                             double *sizes) noexcept nogil:
     cdef Threshold tau
-    cdef double total = 0.0, left = 0.0, largest = 0.0
+    cdef double total = 0.0, widest = 0.0, largest = 0.0
     cdef Py_ssize_t i, active = d
     tau.value = tau.rest = 0.0
     for i in range(d):
@@ -74,8 +75,8 @@ cdef Threshold l1_threshold(const weight_t *y, Py_ssize_t d, double radius,
         largest = max(largest, sizes[i])
     tau.rest = newton(sizes, &active, &total, radius)
     for i in range(active):
-        left += max(sizes[i] - tau.rest, 0.0)
-    if not left <= (1.0 + BEYOND) * radius:
+        widest = max(widest, fabs(sizes[i]))
+    if widest > LOST * radius:
         tau.rest = largest
     return tau
 
@@ -103,7 +104,7 @@ cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_
                                      double radius, double *sizes,
                                      double *spans) noexcept nogil:
     cdef Threshold tau
-    cdef double total = 0.0, span = 0.0, left = 0.0, largest = 0.0
+    cdef double total = 0.0, span = 0.0, widest = 0.0, largest = 0.0
     cdef Py_ssize_t i, active = d
     tau.value = tau.rest = 0.0
     for i in range(d):
@@ -125,8 +126,8 @@ cdef Threshold weighted_l1_threshold(const double *y, const double *h, Py_ssize_
         largest = max(largest, sizes[i] * h[i])
     tau.rest = weighted_newton(sizes, spans, &active, &total, span, radius)
     for i in range(active):
-        left += max(sizes[i] - tau.rest * spans[i], 0.0)
-    if not left <= (1.0 + BEYOND) * radius:
+        widest = max(widest, fabs(sizes[i]))
+    if widest > LOST * radius:
         tau.rest = largest * (1.0 + 1e-15)      # so that no quotient of it rounds below a size
     return tau
 

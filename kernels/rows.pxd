@@ -10,6 +10,8 @@
 #   row_axpy(rows, i, c, w)   w += c x_i       n_i multiply-adds
 #   row_norm2(rows, i)        ||x_i||^2        n_i multiply-adds, in double
 #   row_nonzeros(rows, i)     n_i              stored entries (d for dense rows)
+#   look_ahead(rows, order, position, end)     asks memory for the rows of steps to come: what a
+#                                              random row costs is the wait for its first bytes
 #
 # Weights are double or, for the methods that run in single precision throughout,
 # float; a sum of products is accumulated in the precision of the weights.
@@ -129,6 +131,62 @@ cdef inline double sum_squares(const value_t *x, Py_ssize_t n) noexcept nogil:
     for k in range(n):
         s += <double> x[k] * x[k]
     return s
+
+
+# The empty assembly is there because a function that only prefetches has no effect that
+# compilers know of: they leave its calls out.
+cdef extern from *:
+    """
+    #define svmbench_prefetch(address) \\
+        do { __builtin_prefetch(address); __asm__ volatile (""); } while (0)
+    """
+    void prefetch "svmbench_prefetch" (const void *address) noexcept nogil
+
+# Steps ahead at which a row's start is asked for, and its first entries are; bytes of a cache
+# line; and lines of each array that are asked for, whence the processor goes on by itself.
+cdef enum:
+    START_AHEAD = 8
+    ENTRIES_AHEAD = 4
+    LINE = 64
+    LINES = 4
+
+
+cdef inline void prefetch_lines(const char *first, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t k = 0
+    while k < size and k < LINES * LINE:
+        prefetch(first + k)
+        k += LINE
+
+
+cdef inline void prefetch_row(const Rows *rows, Py_ssize_t i) noexcept nogil:
+    """Ask memory for the first entries of row i."""
+    cdef int storage = rows.storage
+    cdef Py_ssize_t start, n
+    cdef Py_ssize_t value_size = 8
+    if storage == U16_F32 or storage == I32_F32 or storage == DENSE_F32:
+        value_size = 4
+    if storage >= DENSE_F32:
+        prefetch_lines(<const char *> rows.values + i * rows.d * value_size, rows.d * value_size)
+        return
+    start = rows.indptr[i]
+    n = rows.indptr[i + 1] - start
+    if storage <= U16_F64:
+        prefetch_lines(<const char *> rows.indices + 2 * start, 2 * n)
+    else:
+        prefetch_lines(<const char *> rows.indices + 4 * start, 4 * n)
+    if rows.values != NULL:
+        prefetch_lines(<const char *> rows.values + value_size * start, value_size * n)
+
+
+cdef inline void look_ahead(const Rows *rows, const int32_t *order, Py_ssize_t position,
+                            Py_ssize_t end) noexcept nogil:
+    """Ask for the rows that order[position + ...] will need, as far as ``end``."""
+    if position + START_AHEAD < end:
+        if rows.storage < DENSE_F32:
+            prefetch(&rows.indptr[order[position + START_AHEAD]])
+        prefetch(&rows.labels[order[position + START_AHEAD]])
+    if position + ENTRIES_AHEAD < end:
+        prefetch_row(rows, order[position + ENTRIES_AHEAD])
 
 
 cdef inline Py_ssize_t row_nonzeros(const Rows *rows, Py_ssize_t i) noexcept nogil:

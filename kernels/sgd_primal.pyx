@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from .counters cimport Counters
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
 
 __build__ = build_record()
 
@@ -81,6 +81,7 @@ def advance_pass(CompactRows rows, weight_t[::1] a, const int32_t[::1] order,
     with nogil:
         while position < m and t < target:
             i = order[position]
+            look_ahead(&rows.c, &order[0], position, m)
             y = rows.c.labels[i]
             threshold = lam * t
             p = y * row_dot(&rows.c, i, weights) - threshold

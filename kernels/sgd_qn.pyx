@@ -44,6 +44,7 @@ from .rows cimport (
     CompactRows,
     Rows,
     index_t,
+    look_ahead,
     row_axpy,
     row_dot,
     row_nonzeros,
@@ -134,6 +135,7 @@ cdef inline double pull_at(Walk *walk, Loss loss, const weight_t *w) noexcept no
 cdef inline double present(Walk *walk, Loss loss, const weight_t *w) noexcept nogil:
     """Go to the next row of the order and return its pull."""
     walk.i = walk.order[walk.position]
+    look_ahead(walk.rows, walk.order, walk.position, walk.end)
     walk.position += 1
     walk.y = walk.rows.labels[walk.i]
     return pull_at(walk, loss, w)

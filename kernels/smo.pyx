@@ -124,16 +124,11 @@ def solve(const double[:, ::1] matrix, const double[::1] y, double[::1] alpha, d
             room = loss.upper - alpha[i] if y[i] > 0 else alpha[i]
             step = min(step, room)
             room = alpha[j] if y[j] > 0 else loss.upper - alpha[j]
-            if room <= step:
-                step = room
-                alpha[j] = 0.0 if y[j] > 0 else loss.upper
-            else:
-                alpha[j] -= y[j] * step
-            # Onto the bound exactly: what rounding leaves of it would be a pair again.
-            if step == (loss.upper - alpha[i] if y[i] > 0 else alpha[i]):
-                alpha[i] = loss.upper if y[i] > 0 else 0.0
-            else:
-                alpha[i] += y[i] * step
+            step = min(step, room)
+            # A step as long as the room ends on the bound exactly: a - a = 0 and, in the box
+            # from 0 to 1, a + (1 - a) = 1.
+            alpha[i] += y[i] * step
+            alpha[j] -= y[j] * step
             for k in range(q):
                 f[k] -= step / lam_m * (matrix[i, k] - matrix[j, k])
             f[i] -= loss.nu * step

@@ -8,12 +8,15 @@ data set of T rows, and the minimum is T times that problem's P*: with D <= P* <
 it, the regret lies between sum f_t(w_t) - T P and sum f_t(w_t) - T D.
 
 A run's rows and costs are found by playing it again, one step at a time, so that the run that
-is timed keeps no record.
+is timed keeps no record. Of a long run only its first steps are played, and the last record is
+theirs.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -30,8 +33,16 @@ from svmbench.solvers.second_order.ipm import take_rows
 #: Steps from which on regrets are told: the bounds on them are stated from there.
 LEAST_STEPS = 3
 
-#: Time for each comparator of a run: less than a silent worker is borne with.
-SECONDS = 20.0
+#: Steps that are played again, and weights that they copy: both bound the time, and neither
+#: depends on how fast a machine is.
+MOST_STEPS, MOST_WEIGHTS = 2**20, 2**30
+
+#: Time for the steps up to a record, beyond which there is none, and for its comparator:
+#: together less than a silent worker is borne with.
+REPLAY_SECONDS, SECONDS = 8.0, 18.0
+
+#: Steps between two looks at the clock.
+GLANCE = 256
 
 
 @runtime_checkable
@@ -90,8 +101,8 @@ class Follower:
         """The rows drawn so far, in order, shape (T,)."""
         return np.array(self._drawn, dtype=np.int64)
 
-    def follow(self, steps: int) -> None:
-        """Take so many more steps.
+    def follow(self, steps: int, time_limit: float = math.inf) -> bool:
+        """Take so many more steps; whether the time, in seconds, did for them.
 
         Raises
         ------
@@ -100,7 +111,10 @@ class Follower:
         """
         solver, problem = self._solver, self._problem
         rows, lam, loss = problem.data.rows, problem.lam, problem.loss
-        for _ in range(steps):
+        end = time.monotonic() + time_limit
+        for step in range(steps):
+            if step % GLANCE == 0 and time.monotonic() > end:
+                return False
             w = solver.iterate
             solver.advance(1)
             row = solver.presented
@@ -108,6 +122,7 @@ class Follower:
                 raise ValueError("regret is defined here for steps of one row")
             self._drawn.append(row)
             self.cost += presentation_cost(rows, row, w, lam, loss.code, loss.gamma)
+        return True
 
 
 def regret(
@@ -144,6 +159,10 @@ def regret(
 def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, Any]]:
     """Regrets of the run the solver has made, after 4, 8, 16, ... steps and after the last.
 
+    The last is step `MOST_STEPS`, or the one by which `MOST_WEIGHTS` have been copied, where the
+    run is longer; and where even so the steps up to a record take more than `REPLAY_SECONDS`,
+    the record before it is the last.
+
     Parameters
     ----------
     solver : Solver
@@ -159,14 +178,16 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
         regret_bound, None where none is proved. Nothing for a method whose steps are not of one
         row, or a problem with a bias, and after fewer than three steps.
     """
-    last = solver.counters.presentations
+    d = problem.data.n_features
+    last = min(solver.counters.presentations, MOST_STEPS, max(MOST_WEIGHTS // d, LEAST_STEPS))
     if last < LEAST_STEPS or problem.bias != "none":
         return
     if not isinstance(solver, Online) or solver.presented is None:
         return
     follower = Follower(solver, problem, seed)
     for steps in (*(2**k for k in range(2, last.bit_length()) if 2**k < last), last):
-        follower.follow(steps - len(follower.drawn))
+        if not follower.follow(steps - len(follower.drawn), REPLAY_SECONDS):
+            return
         low, high = regret(problem, follower.drawn, follower.cost, time_limit=SECONDS)
         yield {
             "presentations": steps,

@@ -17,6 +17,7 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.transforms import Bias
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem, relative_gap
+from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.second_order.ipm import Ipm
 
@@ -76,7 +77,7 @@ def balanced_descent(problem: Problem) -> Iterator[Pair]:
         solver.shift(rho * float(alpha @ labels) / (problem.lam * data.n_samples))
         alpha = problem.repaired(alpha)
         w = problem.weights(alpha)
-        yield w, best_bias(problem, w), alpha
+        yield w, best_bias(problem, data.rows.dot(w)), alpha
 
 
 def _longer(solver: Dcd, problem: Problem) -> int:
@@ -148,7 +149,7 @@ def dual_gradient(problem: Problem) -> Iterator[Pair]:
     """
     data, m = problem.data, problem.data.n_samples
     labels = data.labels.astype(np.float64)
-    nu = _curvature(problem)
+    nu = problem.loss.nu
     step = m / (nu + 1.1 * _largest_eigenvalue(data) / (problem.lam * m))
     alpha = problem.repaired(np.ones(m))
     ahead, momentum = alpha, 1.0
@@ -163,30 +164,7 @@ def dual_gradient(problem: Problem) -> Iterator[Pair]:
             ahead = alpha + (before - 1.0) / momentum * (alpha - last)
         feasible = problem.repaired(alpha)
         w = problem.weights(feasible)
-        yield w, best_bias(problem, w), feasible
-
-
-def best_bias(problem: Problem, w: FloatArray) -> float:
-    """The b that minimises P(w, b), to rounding; 0 where the problem has none."""
-    if problem.bias == "none":
-        return 0.0
-    labels = problem.data.labels.astype(np.float64)
-    scores: FloatArray = problem.data.rows.dot(w)
-    nu = _curvature(problem)
-    high = float(np.abs(scores).max()) + 1.0
-    low = -high
-    while True:
-        middle = 0.5 * (low + high)
-        if not low < middle < high:
-            return middle
-        short = np.maximum(0.0, 1.0 - labels * (scores + middle))
-        pull = np.sign(short) if nu == 0.0 else short / nu
-        if problem.loss.name == "smoothed-hinge":
-            pull = np.minimum(pull, 1.0)
-        if float(labels @ pull) > 0.0:
-            low = middle
-        else:
-            high = middle
+        yield w, best_bias(problem, data.rows.dot(w)), feasible
 
 
 def columns(data: Dataset, chosen: Array) -> Dataset:
@@ -209,11 +187,6 @@ def columns(data: Dataset, chosen: Array) -> Dataset:
     )
 
 
-def _curvature(problem: Problem) -> float:
-    """Curvature nu of the loss's conjugate."""
-    return {"hinge": 0.0, "squared-hinge": 1.0}.get(problem.loss.name, problem.loss.gamma)
-
-
 def _largest_eigenvalue(data: Dataset) -> float:
     """About the largest eigenvalue of X'X, by the power method."""
     labels = data.labels.astype(np.float64)
@@ -228,7 +201,7 @@ def _largest_eigenvalue(data: Dataset) -> float:
 
 def _nearest_feasible(problem: Problem, point: FloatArray) -> FloatArray:
     """The point of the box nearest to this one, with a free bias among those that balance."""
-    upper = math.inf if problem.loss.name == "squared-hinge" else 1.0
+    upper = problem.loss.upper
     if problem.bias == "none":
         return np.clip(point, 0.0, upper)
     labels = problem.data.labels.astype(np.float64)

@@ -221,16 +221,6 @@ def test_the_dual_gradient_alone_closes_the_gap(loss, bias, constraint):
         assert looks < 500
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("name", ["sparse", "overlapping", "one-against-many", "only-zero-rows"])
-def test_the_best_bias_is_the_least_of_a_line(loss, name):
-    problem = with_class(PROBLEMS[name], loss, "free")
-    w = np.random.default_rng(4).normal(size=problem.data.n_features)
-    best = problem.primal(w, search.best_bias(problem, w))
-    around = np.linspace(-6.0, 6.0, 2001)
-    assert best <= min(problem.primal(w, b) for b in around) + 1e-12
-
-
 @pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
 def test_columns_are_taken_as_they_are(storage):
     rng = np.random.default_rng(5)

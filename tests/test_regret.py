@@ -2,13 +2,15 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from problems import dataset, dense, edge_problems, labels, ordinary_problems, with_class
+from svmbench import regret as module
 from svmbench.problem import Problem
-from svmbench.regret import Follower, Online, regret
+from svmbench.regret import Follower, Online, regret, regrets
 from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.online.sgd_sqrt import SgdSqrt
@@ -156,3 +158,41 @@ def test_who_can_be_followed():
     assert not isinstance(Dcd(), Online)
     with pytest.raises(ValueError, match="steps of one row"):
         followed(Pegasos(PegasosParameters(batch=3)), PROBLEMS["sparse"], 1, 1)
+
+
+def records(problem, steps):
+    solver = SgdSqrt()
+    solver.start(problem, 3)
+    solver.advance(steps)
+    return list(regrets(solver, problem, 3))
+
+
+@pytest.mark.parametrize(
+    ("steps", "most_steps", "most_weights", "told"),
+    [
+        (10, 2**20, 2**30, [4, 8, 10]),
+        (100, 20, 2**30, [4, 8, 16, 20]),
+        (100, 16, 2**30, [4, 8, 16]),
+        (100, 2**20, 9 * 8 + 7, [4, 8, 9]),  # 8 features
+        (100, 2**20, 1, [3]),
+    ],
+)
+def test_of_a_long_run_the_first_steps_are_played(
+    steps, most_steps, most_weights, told, monkeypatch
+):
+    problem = PROBLEMS["overlapping"]
+    assert problem.data.n_features == 8
+    monkeypatch.setattr(module, "MOST_STEPS", most_steps)
+    monkeypatch.setattr(module, "MOST_WEIGHTS", most_weights)
+    found = records(problem, steps)
+    assert [record["presentations"] for record in found] == told
+    whole = followed(SgdSqrt(), problem, 3, told[-1])
+    assert found[-1]["online_cost"] == whole.cost
+
+
+def test_where_time_is_up_the_records_end(monkeypatch):
+    problem = PROBLEMS["overlapping"]
+    ticks = iter(range(1000))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 3.0 * next(ticks)))
+    # Looks at the clock: one before the steps up to a record, and one every 256 of them.
+    assert [record["presentations"] for record in records(problem, 3000)][-1] == 1024

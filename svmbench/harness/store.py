@@ -107,6 +107,8 @@ class Store:
     def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
         """Write runs.csv, traces.csv and regret.csv for the runs of a plan that have a trace.
 
+        One that would say nothing is removed.
+
         Parameters
         ----------
         runs : iterable of Run
@@ -124,11 +126,10 @@ class Store:
                 rows.append(run_row(run, trace))
                 points += trace_rows(run, trace)
                 regrets += regret_rows(run, trace)
-        tables = [("runs.csv", rows), ("traces.csv", points)]
-        if regrets:
-            tables.append(("regret.csv", regrets))
-        for name, table in tables:
-            if not rows:  # no run was begun: there is nothing to report on
+        # Where no run was begun there is nothing to report on; regrets are not always asked for.
+        tables = [("runs.csv", rows, rows), ("traces.csv", points, rows)]
+        for name, table, there_is in [*tables, ("regret.csv", regrets, regrets)]:
+            if not there_is:
                 (self.folder / name).unlink(missing_ok=True)
                 continue
             with replacing(self.folder / name) as file:

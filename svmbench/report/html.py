@@ -115,20 +115,12 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
     DataError
         When one of the plots is not what was written.
     """
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    script = template("report.js")
-    return environment.get_template("report.html").render(
+    return render(
+        "report.html",
+        ["report.css"],
+        "report.js",
         name=results.name,
         header=header(results),
-        style=Markup(template("report.css")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         verdicts=verdicts(results),
         notices=notices(results, _samples(results)),
         tables=tables,
@@ -146,8 +138,33 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
     )
 
 
-def template(name: str) -> str:
-    """Text of a file beside the templates."""
+def render(template: str, styles: Sequence[str], script: str = "", /, **values: Any) -> str:
+    """A page that needs nothing but itself.
+
+    Parameters
+    ----------
+    template, styles, script : str, sequence of str, str
+        Files beside the templates: what extends base.html, style sheets, and a script or none.
+    **values
+        What the template shows.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    code = _text(script) if script else ""
+    return environment.get_template(template).render(
+        style=Markup("".join(map(_text, styles))),
+        script=Markup(code),
+        script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
+        **values,
+    )
+
+
+def _text(name: str) -> str:
     return (TEMPLATES / name).read_text(encoding="utf-8")
 
 

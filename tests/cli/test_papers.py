@@ -6,6 +6,8 @@ import re
 
 import pytest
 from click.testing import CliRunner
+from small_paper import TABLE as HEAD
+from small_paper import write_small_paper
 
 from svmbench.bundled import bundled
 from svmbench.cli import main
@@ -13,22 +15,9 @@ from svmbench.harness.run import Outcome
 from svmbench.papers import run
 from svmbench.report.papers import write
 
-PAPER = """\
-version: 1
-order: 1
-title: A small paper
-authors: N. N.
-published_in: nowhere
-url: https://example.org/
-about: Two methods on tiny sets.
-"""
-
-TABLE = """\
-version: 1
-number: Table 1
-order: 1
-title: Times
-question: Which is faster?
+TABLE = (
+    HEAD
+    + """\
 sweeps:
   dense:
     datasets: [tiny-dense, {name: heart_scale, label: heart}]
@@ -43,15 +32,13 @@ claims:
   - {text: Both arrive., kind: reaches, solvers: [dcd, sgd-s], measure: {seconds: 1e-2}}
   - {text: It is about people., kind: untestable, why: no people here}
 """
+)
 
 
 @pytest.fixture
 def papers(tmp_path, monkeypatch):
     """Call ``svmbench papers`` on a folder with one small paper; returns its result."""
-    folder = tmp_path / "papers" / "small"
-    folder.mkdir(parents=True)
-    (folder / "paper.yaml").write_text(PAPER)
-    (folder / "table-1.yaml").write_text(TABLE)
+    write_small_paper(tmp_path / "papers", table_1=TABLE)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)

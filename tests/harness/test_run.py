@@ -292,6 +292,10 @@ def test_regret_is_found_after_the_run_where_it_can_be(tmp_path):
     numbers = ["presentations", "updates", "nonzeros", "primal"]
     assert runs_csv(plain)[numbers].equals(runs_csv(outcome)[numbers])
     assert set(runs_csv(plain)["id"]).isdisjoint(runs_csv(outcome)["id"])
+    # A plan that asks for none leaves none behind.
+    again = run_sweep(sweep(**changes), tmp_path)
+    assert again.folder == outcome.folder
+    assert not (again.folder / "regret.csv").exists()
 
 
 def test_updates_can_be_the_limit(tmp_path):

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from small_paper import TABLE, write_small_paper
 
-PAPER = """\
-version: 1
-order: 1
-title: A small paper
-authors: N. N.
-published_in: nowhere
-url: https://example.org/
-about: Two methods on tiny sets.
-"""
-
-TABLE = """\
-version: 1
-number: Table 1
-order: 1
-title: Times
-question: Which is faster?
+SWEEPS = """\
 sweeps:
   dense:
     datasets: [tiny-dense]
@@ -72,9 +58,4 @@ def own_cache(tmp_path_factory, monkeypatch):
 @pytest.fixture
 def folder(tmp_path):
     """A folder of papers that holds the one called ``small``."""
-    paper = tmp_path / "papers" / "small"
-    paper.mkdir(parents=True)
-    (paper / "paper.yaml").write_text(PAPER)
-    (paper / "table-1.yaml").write_text(TABLE)
-    (paper / "figure-1.yaml").write_text(FIGURE)
-    return paper.parent
+    return write_small_paper(tmp_path / "papers", table_1=TABLE + SWEEPS, figure_1=FIGURE)

@@ -79,6 +79,20 @@ def test_a_ball_of_any_size_is_no_hindrance(loss, bias, lam, share):
         assert abs(P - whole.primal(without.w, without.bias)) <= 1e-8 * P
 
 
+@every_loss
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("name", ["sparse", "duplicate-rows", "overlapping"])
+def test_an_idle_ball_costs_nothing(name, bias, loss):
+    for radius in (1e8, 1e12):
+        problem = with_class(PROBLEMS[name], loss, bias, radius)
+        whole = with_class(PROBLEMS[name], loss, bias)
+        (run, iterations), (without, its) = ended(problem), ended(whole)
+        assert iterations == its
+        np.testing.assert_array_equal(run.w, without.w)
+        P = problem.primal(run.w, run.bias)
+        assert problem.gap(run.w, run.alpha, run.bias) <= 1e-10 * P
+
+
 def test_a_ball_around_nearly_separable_rows_is_no_hindrance():
     # Without the path, predictor and corrector stall here long before the optimum.
     rng = np.random.default_rng(3)

@@ -24,7 +24,8 @@ from svmbench.errors import DataError
 from svmbench.kernels.smo import products, solve
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.dual import smo
-from svmbench.solvers.dual.smo import Smo, SmoParameters, best_bias
+from svmbench.solvers.dual.bias import best_bias
+from svmbench.solvers.dual.smo import Smo, SmoParameters
 from twins.optimum import optimum
 from twins.smo import Smo as Twin
 
@@ -205,6 +206,7 @@ def test_the_bias_is_the_best_for_its_weights(problem, loss, seed):
 def test_the_hinges_bias_is_the_middle_of_those_as_good():
     problem = Problem(dataset([[2.0], [-4.0]], [1, -1]), 1.0, bias="free")
     assert best_bias(problem, np.array([2.0, -4.0])) == 1.0  # from -1 to 3, no loss
+    assert best_bias(replace(problem, bias="none"), np.array([2.0, -4.0])) == 0.0
 
 
 def test_a_pair_takes_the_step_of_the_exact_maximum():

@@ -8,12 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
-
 from svmbench.papers.claims import Finding
 from svmbench.papers.model import Item, Paper, Published
-from svmbench.report.html import TEMPLATES, Figure, environment_facts, template
+from svmbench.report.html import Figure, environment_facts, render
 from svmbench.report.papers.layout import ItemResults, Quoted, axis_name, axis_text, quotations
 from svmbench.report.papers.numbers import heading_of, published_text
 from svmbench.report.papers.overall import Share
@@ -168,15 +165,9 @@ def to_page(
     views = [view for paper in papers for view in paper.items]
     findings = [finding for view in views for finding in view.findings]
     everything = _distinct(views)
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("papers.html").render(
-        style=Markup(template("report.css") + template("papers.css")),
+    return render(
+        "papers.html",
+        ["report.css", "papers.css"],
         papers=papers,
         views=views,
         signs=VERDICTS,

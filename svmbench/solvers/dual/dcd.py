@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.dcd import ShrinkState, advance_pass
 from svmbench.kernels.objective import alpha_of_zero_row
 from svmbench.kernels.rng import Generator
@@ -22,6 +22,16 @@ COORDINATE_STEP = """
                  w ← w + (change of αᵢ) yᵢ xᵢ/(λm)
     cost     nnz of the row, nnz more where αᵢ moves
 """
+
+
+def dual_start(problem: Problem, norms2: FloatArray) -> tuple[FloatArray, Array]:
+    """Return alpha = 0 and the rows to present, of ``norms2`` = ||x_i||^2 each.
+
+    A zero row never moves w: its alpha is what it will be, and it is not presented.
+    """
+    alpha = np.zeros(len(norms2))
+    alpha[norms2 == 0.0] = alpha_of_zero_row(problem.loss.code, problem.loss.gamma)
+    return alpha, np.flatnonzero(norms2).astype(np.int32)
 
 
 class DcdParameters(Parameters):
@@ -83,10 +93,7 @@ class Dcd(Solver):
         self._rng = Generator(seed)
         self._w = np.zeros(data.n_features, dtype=self.parameters.precision)
         self._norms2 = data.rows.norms2()
-        # A zero row never moves w: its alpha is what it will be, and passes leave it out.
-        self._alpha = np.zeros(data.n_samples)
-        self._alpha[self._norms2 == 0.0] = alpha_of_zero_row(problem.loss.code, problem.loss.gamma)
-        self._order = np.flatnonzero(self._norms2).astype(np.int32)
+        self._alpha, self._order = dual_start(problem, self._norms2)
         self._tolerance = self.parameters.tolerance
         self._restored_at = 0
         self._stopped = False

@@ -8,13 +8,12 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.objective import alpha_of_zero_row
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sdca import SumState, advance
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import parameter
-from svmbench.solvers.dual.dcd import COORDINATE_STEP
+from svmbench.solvers.dual.dcd import COORDINATE_STEP, dual_start
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
 
 
@@ -75,10 +74,7 @@ class Sdca(IterateOutput):
         self._rng = Generator(seed)
         self._w = np.zeros(data.n_features, dtype=self.parameters.precision)
         self._norms2 = data.rows.norms2()
-        # A zero row never moves w: its alpha is what it will be, and it is not presented.
-        self._alpha = np.zeros(data.n_samples)
-        self._alpha[self._norms2 == 0.0] = alpha_of_zero_row(problem.loss.code, problem.loss.gamma)
-        self._presented = np.flatnonzero(self._norms2).astype(np.int32)
+        self._alpha, self._presented = dual_start(problem, self._norms2)
         self._order = self._presented.copy()
         self._u, self._beta = self._w[:0], self._alpha[:0]
         self._kept: tuple[FloatArray, FloatArray] | None = None
@@ -104,8 +100,7 @@ class Sdca(IterateOutput):
         if tau == 0.0:
             return self._alpha.copy()
         # The mean lies in the box but for rounding, which must not make it infeasible.
-        upper = math.inf if self._problem.loss.name == "squared-hinge" else 1.0
-        return np.clip((tau * self._alpha + self._beta) / tau, 0.0, upper)
+        return np.clip((tau * self._alpha + self._beta) / tau, 0.0, self._problem.loss.upper)
 
     def dual(self) -> float:
         """D of the output's dual variables, with w(alpha) computed anew."""

@@ -18,6 +18,7 @@ from svmbench.kernels.objective import combination
 from svmbench.kernels.smo import products, solve
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.dual.bias import best_bias
 
 #: Share of the violation outside that a working set is solved to.
 INNER = 0.1
@@ -221,39 +222,3 @@ def _largest(values: FloatArray, count: int) -> Array:
     above = np.flatnonzero(values > least)
     equal = np.flatnonzero(values == least)
     return np.concatenate([above, equal[: count - len(above)]])
-
-
-def best_bias(problem: Problem, scores: FloatArray) -> float:
-    """The b that minimises P(w, b) where the rows' scores are w.x_i.
-
-    Where an interval does, its middle for the hinge and a point of it for the others.
-
-    Parameters
-    ----------
-    problem : Problem
-        With rows of both classes.
-    scores : ndarray of float64, shape (m,)
-    """
-    positive = problem.data.labels > 0
-    kinks: FloatArray = problem.data.labels - scores  # the b at which a row's margin is one
-    if problem.loss.name == "hinge":
-        # The slope of m P is -sum [y = 1] at -inf and grows by one at every kink.
-        rank = int(np.count_nonzero(positive))
-        two = np.partition(kinks, [rank - 1, rank])[rank - 1 : rank + 1]
-        return float(two.mean())
-    width = problem.loss.nu
-    signs = np.where(positive, -1.0, 1.0)
-    least, most = float(kinks.min()), float(kinks.max())
-    b = 0.5 * (least + most)
-    while least < b < most:
-        bent = signs * (b - kinks) / width
-        slope = float((signs * np.clip(bent, 0.0, problem.loss.upper)).sum())
-        if slope == 0.0:
-            break
-        least, most = (b, most) if slope < 0.0 else (least, b)
-        curvature = np.count_nonzero((bent > 0.0) & (bent < problem.loss.upper)) / width
-        newton = b - slope / curvature if curvature else math.nan
-        if newton == b:
-            break
-        b = newton if least < newton < most else 0.5 * (least + most)
-    return b

@@ -167,7 +167,8 @@ class Ipm(Solver):
         self._total = float(self._counts.sum())
         m, d = data.n_samples, data.n_features
         self._free = problem.bias == "free"
-        self._confined = problem.l1_radius < math.inf
+        # A ball beyond all that could be an optimum costs digits for nothing.
+        self._confined = problem.constraint == "l1" and problem.l1_radius < 2.0 * _farthest(problem)
         # w and b; b alone is not regularised
         self._w = np.zeros(d + self._free)
         self._regular = np.full(d + self._free, problem.lam)
@@ -208,8 +209,8 @@ class Ipm(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The primal iterate."""
-        return self._w[: self._data.n_features].copy()
+        """The primal iterate, inside the ball."""
+        return self._problem.project(self._w[: self._data.n_features])
 
     @property
     def bias(self) -> float:
@@ -533,6 +534,15 @@ def take_rows(data: Dataset, chosen: Array) -> Dataset:
     places = np.repeat(data.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
     values = None if data.values is None else data.values[places]
     return Dataset(data.name, data.n_features, indptr, data.indices[places], values, labels)
+
+
+def _farthest(problem: Problem) -> float:
+    """Bound on ||w*||_1: no ball beyond it binds.
+
+    lam/2 ||w*||^2 <= P* <= P(0), and ||w||_1 <= sqrt(d) ||w||.
+    """
+    d = problem.data.n_features
+    return math.sqrt(d * 2.0 * problem.primal(np.zeros(d)) / problem.lam)
 
 
 def _outlying(products: FloatArray, target: float) -> FloatArray:
