@@ -154,3 +154,85 @@ class Accuracy(Dcd):
     def start(self, problem, seed):
         super().start(problem, seed)
         self._tolerance = self.parameters.epsilon
+
+
+class Ladder(Accuracy):
+    """dcd by a ladder of tolerances."""
+
+    name = "ladder"
+    ladder = True
+    rungs = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6)
+
+    def horizons(self, accuracy, max_epochs):
+        return self.rungs
+
+
+class Rotten(Ladder):
+    """Breaks at the third rung."""
+
+    name = "rotten"
+
+    def advance(self, steps):
+        if self.parameters.epsilon <= 0.1:
+            raise ValueError("the rung gave way")
+        super().advance(steps)
+
+
+class Endless(Ladder):
+    """Does not come back from the third rung."""
+
+    name = "endless"
+
+    def advance(self, steps):
+        if self.parameters.epsilon <= 0.1:
+            time.sleep(3600.0)
+        super().advance(steps)
+
+
+class Sluggish(Ladder):
+    """Comes to its horizon, in one step that takes longer than it may."""
+
+    name = "sluggish"
+
+    def advance(self, steps):
+        if self.parameters.epsilon <= 0.1:
+            time.sleep(0.6)
+        super().advance(steps)
+
+
+class Limited(Ladder):
+    """Has a limit of its own, which the third rung meets."""
+
+    name = "limited"
+
+    @property
+    def exhausted(self):
+        return self.parameters.epsilon <= 0.1 and self.counters.presentations > 0
+
+    @property
+    def stopped(self):
+        return super().stopped and not self.exhausted
+
+
+class Absent(Ladder):
+    """Not installed."""
+
+    name = "absent"
+
+    @classmethod
+    def missing(cls):
+        return "the package 'absent' is not installed; pip install absent"
+
+
+class Loading(Steps):
+    """Has to be loaded before it can be converted."""
+
+    name = "loading"
+    loaded = False
+
+    def load(self):
+        self.loaded = True
+
+    def convert(self, problem):
+        if not self.loaded:
+            raise ValueError("not loaded")

@@ -42,6 +42,12 @@ HORIZONS = {
     "accuracy": "it must know the accuracy beforehand; run once an accuracy, judged at the end",
 }
 
+LADDERS = {
+    "steps": "run anew for more and more steps, up to the first run that is accurate enough",
+    "accuracy": "run anew for tighter and tighter tolerances, up to the first run that is "
+    "accurate enough",
+}
+
 LEGEND = (
     "losses: all stands for hinge, squared-hinge and smoothed-hinge. bias: none (w alone) or "
     "free (an unregularised b beside it). constraint: none, or l1 (w kept in the ball "
@@ -127,6 +133,7 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
         "own_stop": solver.stopped is not Solver.stopped,
         "horizon": solver.horizon,
         "horizon_parameter": solver.horizon_parameter or None,
+        "ladder": solver.ladder,
         "outputs_with_horizon": list(getattr(solver.schema, "needs_horizon", ())),
         "kernels": list(solver.kernels),
         "missing": solver.missing(),
@@ -227,7 +234,7 @@ def _cited(source: str) -> str:
 
 def _horizon(facts: dict[str, Any]) -> str:
     horizon, outputs = facts["horizon"], facts["outputs_with_horizon"]
-    text = f"{horizon}: {HORIZONS[horizon]}"
+    text = f"{horizon}: {LADDERS[horizon] if facts['ladder'] else HORIZONS[horizon]}"
     if horizon != "none":
         return f"{text}; parameter {facts['horizon_parameter']}"
     if not outputs:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import random
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -66,6 +67,8 @@ class Run:
         Epochs or accuracy this run is for, if its solver needs to know.
     regret : bool
         Whether its regret is to be found.
+    rung : int or None
+        Place of the horizon among its solver's, where they are a ladder; 0 is the cheapest.
     """
 
     instance: Instance
@@ -77,6 +80,7 @@ class Run:
     contended: bool = False
     horizon: float | None = None
     regret: bool = False
+    rung: int | None = None
 
     @property
     def cell(self) -> tuple[str, float, str]:
@@ -126,7 +130,8 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
     """All runs of a sweep, in the order they are made.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
-    order, so that a slow hour of the machine falls on all solvers alike.
+    order, so that a slow hour of the machine falls on all solvers alike. A ladder of horizons
+    is climbed from below, whatever is made in between.
 
     Parameters
     ----------
@@ -135,7 +140,11 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
     contended : bool
         Whether the runs are to be made several at a time.
     """
-    solvers = [found for spec in sweep.solvers for found in for_each_horizon(spec, sweep.stop)]
+    solvers = [
+        (solver, horizon, rung if find_solver(spec.name).ladder else None)
+        for spec in sweep.solvers
+        for rung, (solver, horizon) in enumerate(for_each_horizon(spec, sweep.stop))
+    ]
     runs: list[Run] = []
     for repeat in range(sweep.repeats):
         block = [
@@ -149,13 +158,23 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
                 contended,
                 horizon,
                 sweep.regret,
+                rung,
             )
             for instance in instances
-            for solver, horizon in solvers
+            for solver, horizon, rung in solvers
         ]
         random.Random(repeat).shuffle(block)
-        runs += block
+        runs += _climbing(block)
     return runs
+
+
+def _climbing(block: list[Run]) -> list[Run]:
+    """The same runs, those of a ladder from its lowest rung up in the places they hold."""
+    rungs = sorted((run.rung, at) for at, run in enumerate(block) if run.rung is not None)
+    climbs: dict[tuple[str, float, str], deque[Run]] = {}
+    for _, at in rungs:
+        climbs.setdefault(block[at].cell, deque()).append(block[at])
+    return [run if run.rung is None else climbs[run.cell].popleft() for run in block]
 
 
 def for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, float | None]]:

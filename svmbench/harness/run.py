@@ -57,7 +57,7 @@ class Outcome:
     made, reused : int
         Runs made now, and runs found finished.
     states : Counter
-        End states over all runs of the plan, ``skipped`` among them.
+        End states over all runs of the plan, ``skipped`` and ``spared`` among them.
     left : int
         Runs not made for lack of time; a later call makes them.
     damaged, missing : int
@@ -96,7 +96,7 @@ class Reporter:
         """A worker starts."""
 
     def run_ends(self, run: Run, state: str) -> None:
-        """A run ended or was skipped."""
+        """A run ended, was skipped or was spared."""
 
 
 def prepare(
@@ -268,6 +268,9 @@ class Crew:
     outcome : Outcome
     skipped : set of str
         Ids of runs not made, because their cell had met its time limit before.
+
+    A run is spared, and leaves no trace at all, when a lower rung of its solver's ladder has
+    ended the repeat: by the tightest accuracy, or by anything but its own horizon.
     """
 
     def __init__(
@@ -279,6 +282,7 @@ class Crew:
         self._reporter = reporter
         self._jobs = options.jobs
         self._out_of_time: set[tuple[object, ...]] = set()
+        self._tops: dict[tuple[object, ...], int] = {}
         self._best: dict[tuple[str, float], float] = {}
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -322,23 +326,33 @@ class Crew:
                 if run.instance.hurried or time.monotonic() >= self._deadline:
                     self.outcome.left += 1
                     continue
-                skip = (*run.cell, run.horizon) in self._out_of_time
+                unmade = self._not_to_be_made(run)
                 limit = self._time_limit(run)
-                if not skip:
+                if unmade is None:
                     self._reporter.run_begins(run)
-            if not skip:
+            if unmade is None:
                 trace = make_run(run, self._store, limit, self._stop, self._end)
             with self._lock:
-                if not skip and trace is None:
+                if unmade is not None:
+                    self._leave(run, unmade)
+                elif trace is None:
                     self.outcome.left += 1
-                elif skip or trace is None:
-                    self.skipped.add(run.id)
-                    self.outcome.states["skipped"] += 1
-                    self._reporter.run_ends(run, "skipped")
                 else:
                     self.outcome.made += 1
                     self._learn(run, trace)
                     self._reporter.run_ends(run, trace.state)
+
+    def _not_to_be_made(self, run: Run) -> Literal["spared", "skipped"] | None:
+        if run.rung is not None and run.rung > self._tops.get((*run.cell, run.repeat), run.rung):
+            return "spared"
+        return "skipped" if (*run.cell, run.horizon) in self._out_of_time else None
+
+    def _leave(self, run: Run, state: Literal["spared", "skipped"]) -> None:
+        self.outcome.states[state] += 1
+        if state == "skipped":
+            self.skipped.add(run.id)
+            self._end_ladder(run)  # dearer rungs would take longer yet
+        self._reporter.run_ends(run, state)
 
     def _learn(self, run: Run, trace: Trace) -> None:
         self.outcome.states[trace.state] += 1
@@ -350,6 +364,14 @@ class Crew:
         if times:
             problem = run.cell[:2]
             self._best[problem] = min(times[0], self._best.get(problem, math.inf))
+        if times or trace.state != "converged" or _overran(trace):
+            self._end_ladder(run)
+
+    def _end_ladder(self, run: Run) -> None:
+        """Have no rung of the repeat made above this one."""
+        if run.rung is not None:
+            repeat = (*run.cell, run.repeat)
+            self._tops[repeat] = min(run.rung, self._tops.get(repeat, run.rung))
 
     def _time_limit(self, run: Run) -> float:
         """The run's time limit in seconds: the sweep's, or its multiple of the best so far."""
@@ -357,6 +379,12 @@ class Crew:
         if relative is None or best is None:
             return run.stop.time_limit
         return min(run.stop.time_limit, max(relative * best, LEAST_LIMIT))
+
+
+def _overran(trace: Trace) -> bool:
+    """Whether it came to its horizon, but beyond the time limit: in one step, say."""
+    limit = trace.header.get("time_limit", math.inf)
+    return bool(trace.points) and trace.points[-1]["wall"] > limit
 
 
 def make_run(

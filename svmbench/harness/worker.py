@@ -227,6 +227,8 @@ class Measurement:
         counters = self.solver.counters
         if counters.presentations >= self._most or counters.updates >= self._most_updates:
             return "max_steps"
+        if self.solver.exhausted:
+            return "max_steps"
         return "time_limit" if self.clock.wall >= self.stop["time_limit"] * 1e9 else None
 
     def _at_horizon(self) -> bool:
@@ -283,6 +285,7 @@ def _measurement(job: dict[str, Any]) -> Measurement:
     module, _, name = job["solver_class"].partition(":")
     solver_class: type[Solver] = getattr(import_module(module), name)
     solver = solver_class(solver_class.schema(**job["parameters"]))
+    solver.load()
     data = _open(job["train"])
     test = _open(job["test"]) if job["test"] else None
     for rows in filter(None, (data, test)):

@@ -91,6 +91,13 @@ class Solver(ABC):
     horizon_parameter : str
         Parameter through which the solver learns its horizon: epochs or an accuracy. It is
         None by default, and then set by the harness.
+    ladder : bool
+        Whether its horizons are a ladder, from the cheapest run to the dearest, each as accurate
+        as the one before or more. A repeat then ends at the first that has the tightest accuracy,
+        or does not come to its horizon.
+    foreign : bool
+        Whether it is a program from outside, which cannot be advanced in pieces: the first
+        `advance` of a step or more trains from scratch to the horizon, later ones do nothing.
     kernels : tuple of str
         Modules of `svmbench.kernels` whose sources define it; part of a run's identity.
     colour : str
@@ -111,6 +118,8 @@ class Solver(ABC):
     step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
     horizon: Literal["none", "steps", "accuracy"] = "none"
     horizon_parameter: ClassVar[str] = ""
+    ladder: ClassVar[bool] = False
+    foreign: ClassVar[bool] = False
     kernels: ClassVar[tuple[str, ...]] = ()
     colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters
@@ -149,6 +158,10 @@ class Solver(ABC):
         most = max_epochs or 1024.0
         doubling = [2.0**k for k in range(64) if 2.0**k < most]
         return (*doubling, most)
+
+    def load(self) -> None:
+        """Import a foreign program (not timed)."""
+        return
 
     def convert(self, problem: Problem) -> None:
         """Bring the rows into a foreign program's own form (timed apart from training)."""
@@ -199,6 +212,14 @@ class Solver(ABC):
         A solver that has stopped can be advanced all the same.
         """
         return None
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether no further step can change anything, though the rule it was run for fails.
+
+        So ends a foreign program at a limit of its own that cannot be lifted.
+        """
+        return False
 
     @classmethod
     @cache

@@ -3,10 +3,12 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import pandas as pd
 import pytest
 
+from plugins import Ladder
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import plan_runs
@@ -250,6 +252,104 @@ def test_a_solver_that_needs_its_accuracy_runs_once_a_threshold(tmp_path, instal
     assert (runs["state"] == "converged").all()
     by_horizon = runs.set_index("horizon")
     assert by_horizon.loc[0.001, "epochs"] > by_horizon.loc[0.1, "epochs"]
+
+
+def horizons_of(outcome, repeat=0):
+    """The horizons run of a single solver's repeat, in the order of the file, and their states."""
+    runs = runs_csv(outcome).reset_index()
+    mine = runs[runs["repeat"] == repeat]
+    return list(mine["horizon"]), list(mine["state"])
+
+
+def test_a_ladder_is_climbed_to_the_first_rung_that_is_accurate_enough(tmp_path, install):
+    install("plugins:Ladder")
+    rungs = Ladder.rungs
+    wanted = sweep(solvers=["ladder"])
+    outcome = run_sweep(wanted, tmp_path)
+    runs = runs_csv(outcome)
+    assert (runs["state"] == "converged").all()
+    climbed = 0
+    for repeat in (0, 1):
+        horizons, _ = horizons_of(outcome, repeat)
+        assert horizons == list(rungs[: len(horizons)])
+        assert 1 < len(horizons) < len(rungs)
+        enough = runs.xs(repeat, level="repeat")["seconds_to_0.001"].notna()
+        assert list(enough) == [False] * (len(horizons) - 1) + [True]
+        climbed += len(horizons)
+    assert outcome.made == climbed
+    assert outcome.states == {"converged": climbed, "spared": 2 * len(rungs) - climbed}
+    assert len(list((tmp_path / "runs").iterdir())) == climbed
+    again = run_sweep(wanted, tmp_path)
+    assert (again.made, again.reused, again.states) == (0, climbed, outcome.states)
+    # A rung below the end that went missing is made again, whatever stands above it.
+    next((tmp_path / "runs").glob("*-r1-h0.3-*")).unlink()
+    assert (run_sweep(wanted, tmp_path).made, run_sweep(wanted, tmp_path).made) == (1, 0)
+
+
+def test_ladders_go_up_in_their_places_between_the_others(install):
+    install("plugins:Ladder")
+    labels = [{"name": "ladder", "label": label} for label in ("one", "two")]
+    changes = {"solvers": [*labels, "dcd", "sgd-s"], "lambda": [0.1, 0.01]}
+    runs = planned(sweep(**changes))
+    for repeat in (0, 1):
+        block = [run for run in runs if run.repeat == repeat]
+        assert block == runs[repeat * len(block) : (repeat + 1) * len(block)]
+        for label in ("one", "two"):
+            for lam in (0.1, 0.01):
+                cell = [run for run in block if run.cell == ("tiny-separable", lam, label)]
+                assert [run.horizon for run in cell] == list(Ladder.rungs)
+                assert [run.rung for run in cell] == list(range(len(Ladder.rungs)))
+        assert {run.rung for run in block if run.solver.name != "ladder"} == {None}
+        changes_of_cell = sum(a.cell != b.cell for a, b in pairwise(block))
+        assert changes_of_cell > len({run.cell for run in block})
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "made"), [("Rotten", "failed", 3), ("Limited", "max_steps", 3)]
+)
+def test_a_ladder_ends_where_it_does_not_come_to_its_horizon(name, state, made, tmp_path, install):
+    install(f"plugins:{name}")
+    outcome = run_sweep(sweep(solvers=[name.lower()]), tmp_path)
+    for repeat in (0, 1):
+        horizons, states = horizons_of(outcome, repeat)
+        assert horizons == list(Ladder.rungs[:made])
+        assert states == ["converged"] * (made - 1) + [state]
+    assert outcome.states["spared"] == 2 * (len(Ladder.rungs) - made)
+
+
+def test_a_ladder_that_is_not_installed_is_one_run_a_repeat(tmp_path, install):
+    install("plugins:Absent")
+    outcome = run_sweep(sweep(solvers=["absent"]), tmp_path)
+    assert horizons_of(outcome) == ([1.0], ["not_installed"])
+    assert outcome.states == {"not_installed": 2, "spared": 2 * len(Ladder.rungs) - 2}
+
+
+def test_a_rung_out_of_time_ends_its_ladder_and_is_not_repeated(tmp_path, install):
+    install("plugins:Endless")
+    stop = {"accuracy": [0.001], "time_limit": 0.5, "grace": 2.0}
+    wanted = sweep(solvers=["endless"], stop=stop)
+    outcome = run_sweep(wanted, tmp_path)
+    assert horizons_of(outcome) == ([1.0, 0.3, 0.1], ["converged", "converged", "time_limit"])
+    assert horizons_of(outcome, 1) == ([1.0, 0.3, 0.1], ["converged", "converged", "skipped"])
+    assert outcome.states["spared"] == 2 * (len(Ladder.rungs) - 3)
+    again = run_sweep(wanted, tmp_path)
+    assert (again.made, again.states) == (0, outcome.states)
+
+
+def test_a_rung_that_came_home_late_ends_its_ladder(tmp_path, install):
+    install("plugins:Sluggish")
+    stop = {"accuracy": [0.001], "time_limit": 0.5, "grace": 30.0}
+    outcome = run_sweep(sweep(solvers=["sluggish"], repeats=1, stop=stop), tmp_path)
+    horizons, states = horizons_of(outcome)
+    assert horizons == [1.0, 0.3, 0.1]
+    assert states[:2] == ["converged", "converged"]
+
+
+def test_a_program_is_loaded_before_its_rows_are_converted(tmp_path, install):
+    install("plugins:Loading")
+    stop = {"accuracy": [0.1], "max_epochs": 1}
+    runs = runs_csv(run_sweep(sweep(solvers=["loading"], repeats=1, stop=stop), tmp_path))
+    assert (runs["state"] == "converged").all()
 
 
 def test_a_program_that_is_not_installed_is_asked_for_again(tmp_path, install):
