@@ -173,6 +173,10 @@ def test_page_explains_the_horizon():
     words = " ".join(output("svmperf").split())
     assert "horizon accuracy: it must know the accuracy beforehand" in words
     assert "; parameter epsilon " in words
+    words = " ".join(output("linear-svc").split())
+    assert "horizon accuracy: run anew for tighter and tighter tolerances, up to" in words
+    words = " ".join(output("sgd-classifier").split())
+    assert "horizon steps: run anew for more and more steps, up to" in words
     words = " ".join(output("sdca").split())
     assert "horizon none: one run serves every accuracy; steps with output average or" in words
     assert "; parameter epochs " in words

@@ -3,6 +3,9 @@
 A new solver is tested here without being named: it has to come within `ACCURACY` of
 the optimum after so many epochs (or iterations, where a step is one) of the small
 problems. What a method promises beyond that is tested in a file of its own.
+
+A program from outside (``foreign``) is held to what it says of itself, and to nothing that
+needs it installed or advanced in pieces: test_peers.py tells what is promised for it.
 """
 
 import re
@@ -60,6 +63,7 @@ class Training(NamedTuple):
 EVERY_TRAINING = [
     Training(solver, loss, bias, constraint, precision)
     for solver in SOLVERS.values()
+    if not solver.foreign
     for loss in solver.losses
     for bias in solver.biases
     for constraint in solver.constraints
@@ -109,6 +113,7 @@ def test_attributes_are_valid(solver):
     assert len(set(solver.constraints)) == len(solver.constraints)
     assert solver.step in ("presentation", "iteration")
     assert solver.horizon in ("none", "steps", "accuracy")
+    assert solver.horizon != "none" or not (solver.ladder or solver.foreign)
     assert re.fullmatch("#[0-9A-Fa-f]{6}", solver.colour)
 
 

@@ -1,0 +1,1 @@
+"""Programs that people use, trained through the same contract."""

@@ -1,0 +1,113 @@
+"""liblinear: LIBLINEAR as its authors ship it."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from importlib import import_module
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
+
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.problem import Problem
+from svmbench.solvers.base import parameter
+from svmbench.solvers.peers.peer import TolerantParameters, TolerantPeer, matrix
+
+#: LIBLINEAR's -s by loss, for coordinate descent in the dual.
+DUAL = {"hinge": 3, "squared-hinge": 1}
+
+#: And for Newton's method in the primal.
+PRIMAL = 2
+
+
+class LiblinearParameters(TolerantParameters):
+    """Parameters of liblinear."""
+
+    method: Literal["dual", "primal"] = parameter(
+        "dual",
+        "dual: coordinate descent, -s 3 for the hinge and -s 1 for its square. primal: a "
+        "trust-region Newton method, -s 2, for the squared hinge alone.",
+        source="LIBLINEAR's default is -s 1",
+    )
+
+
+class Liblinear(TolerantPeer):
+    """LIBLINEAR by its Python package, with the limit of 300 iterations that is built in."""
+
+    name = "liblinear"
+    summary = "LIBLINEAR as shipped, with its limit of 300 iterations"
+    source = "Fan, Chang, Hsieh, Wang and Lin, JMLR 9 (2008); package liblinear-official"
+    losses = ("hinge", "squared-hinge")
+    package = "liblinear-official"
+    module = "liblinear.liblinearutil"
+    one_class = True
+    colour = "#4D4D8C"
+    schema = LiblinearParameters
+    mathematics = """
+        problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ), -s 3, with C = 1/(λm); with the squares,
+                 -s 1 and -s 2, C = 1/(2λm), for ours have a ½ before them
+        dual     coordinate descent in random order, with shrinking
+        primal   Newton's method, its steps by conjugate gradients
+        stop     dual: projected gradients of the full set within an interval of length
+                 tolerance; primal: ‖J'(w)‖ ≤ tolerance min(m₊, m₋)/m ‖J'(0)‖
+        limit    300 iterations of the dual: for the hinge they end the run; for its square
+                 the primal method then starts anew, with a tolerance of its own
+        output   w
+    """
+    unstated = (
+        *TolerantPeer.unstated,
+        "Passes of Newton's method: one a step, and one for each conjugate gradient.",
+        "Seed: the program draws by the C library's rand and never seeds it; we do, by srand.",
+        "The limit of iterations has no option. linear-svc is the same method with the limit "
+        "lifted.",
+    )
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Make ready to train."""
+        if self.parameters.method == "primal" and problem.loss.name != "squared-hinge":
+            raise RuntimeError("liblinear's method primal takes loss squared-hinge only")
+        super().start(problem, seed)
+        self._exhausted = False
+
+    @property
+    def stopped(self) -> bool | None:
+        """Whether it has been trained to its tolerance."""
+        return self._trained and not self._exhausted
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether its limit of iterations has ended it."""
+        return self._exhausted
+
+    def _converted(self, data: Dataset) -> Any:
+        rows = matrix(data)
+        # Its reader of dense rows goes through them entry by entry in Python.
+        sparse = rows if scipy.sparse.issparse(rows) else scipy.sparse.csr_matrix(rows)
+        # Labels +1 and -1 are the ones that it never swaps.
+        return self._program().problem(data.labels.astype(np.float64), sparse)
+
+    def _train(self) -> tuple[FloatArray, int]:
+        program = self._program()
+        said: list[bytes] = []
+        kind = DUAL[self._problem.loss.name] if self.parameters.method == "dual" else PRIMAL
+        options = f"-s {kind} -c {self._cost()!r} -e {self._tolerance()!r} -B -1 -q"
+        asked = program.parameter(options)
+        asked.print_func = import_module("liblinear.liblinear").PRINT_STRING_FUN(said.append)
+        ctypes.CDLL(None).srand(ctypes.c_uint(self._seed))
+        model = program.train(self._rows, asked)
+        text = b"".join(said).decode()
+        self._exhausted = "WARNING" in text and kind == DUAL["hinge"]
+        sign = 1.0 if model.get_labels()[0] == 1 else -1.0
+        w = np.zeros(self._problem.data.n_features)
+        found = np.asarray(model.get_decfun()[0])
+        w[: len(found)] = sign * found
+        return w, _passes(text)
+
+
+def _passes(said: str) -> int:
+    """Passes over the rows that its own words tell of."""
+    descents = sum(map(int, re.findall(r"#iter = (\d+)", said)))
+    gradients = [int(count) for count in re.findall(r"^iter .* CG +(\d+)", said, re.MULTILINE)]
+    return descents + len(gradients) + sum(gradients)

@@ -1,0 +1,49 @@
+"""lightning: coordinate descent in the dual from scikit-learn-contrib."""
+
+from __future__ import annotations
+
+from svmbench.data.dataset import FloatArray
+from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+
+
+class Lightning(TolerantPeer):
+    """lightning's LinearSVC, with the limit of iterations lifted."""
+
+    name = "lightning"
+    summary = "lightning's LinearSVC: coordinate descent in the dual"
+    source = "Blondel and Pedregosa, Lightning, 2016; package sklearn-contrib-lightning"
+    losses = ("hinge", "squared-hinge")
+    package = "sklearn-contrib-lightning"
+    module = "lightning.classification"
+    colour = "#6A3D9A"
+    mathematics = """
+        problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
+                 for ours have a ½ before them
+        dual     coordinate descent in random order, with shrinking
+        stop     projected gradients of the full set within an interval of length tolerance
+        output   w
+    """
+    unstated = (
+        *TolerantPeer.unstated,
+        "Passes: counted by its callback, called once a pass; it tells them no other way.",
+    )
+
+    def _train(self) -> tuple[FloatArray, int]:
+        passes = 0
+
+        def count(_: object) -> None:
+            nonlocal passes
+            passes += 1
+
+        estimator = self._program().LinearSVC(
+            C=self._cost(),
+            loss=self._problem.loss.name.replace("-", "_"),
+            tol=self._tolerance(),
+            max_iter=UNLIMITED,
+            permute=True,
+            shrinking=True,
+            random_state=self._seed,
+            callback=count,
+            n_calls=UNLIMITED,  # rows between two calls: only the first of a pass is one
+        )
+        return estimator.fit(*self._rows).coef_, passes

@@ -1,0 +1,80 @@
+"""linear-svc: LIBLINEAR as scikit-learn ships it."""
+
+from __future__ import annotations
+
+from svmbench.data.dataset import FloatArray
+from svmbench.problem import Problem
+from svmbench.solvers.base import parameter
+from svmbench.solvers.peers.liblinear import LiblinearParameters
+from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+from svmbench.solvers.peers.scikit_learn import ScikitLearn
+
+
+class LinearSvcParameters(LiblinearParameters):
+    """Parameters of linear-svc."""
+
+    max_iter: int | None = parameter(
+        None,
+        "Limit of its iterations; where none is given there is none.",
+        source="ours; scikit-learn's is 1000",
+        unit="iterations",
+        ge=1,
+        lt=UNLIMITED,
+    )
+
+
+class LinearSvc(ScikitLearn, TolerantPeer):
+    """scikit-learn's LinearSVC: its own copy of LIBLINEAR, with the limit of iterations lifted."""
+
+    name = "linear-svc"
+    summary = "scikit-learn's LinearSVC: LIBLINEAR without a limit of iterations"
+    source = "Pedregosa and others, JMLR 12 (2011); package scikit-learn"
+    losses = ("hinge", "squared-hinge")
+    module = "sklearn.svm"
+    colour = "#E31A1C"
+    schema = LinearSvcParameters
+    mathematics = """
+        problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
+                 for ours have a ½ before them; fit_intercept is off
+        dual     coordinate descent in random order, with shrinking
+        primal   a trust-region Newton method
+        stop     dual: projected gradients of the full set within an interval of length
+                 tolerance; primal: ‖J'(w)‖ ≤ tolerance min(m₊, m₋)/m ‖J'(0)‖
+        output   w
+    """
+    unstated = (
+        *TolerantPeer.unstated,
+        "Passes of Newton's method: it tells its steps and not their conjugate gradients, so "
+        "that presentations are too few.",
+    )
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Make ready to train."""
+        if self.parameters.method == "primal" and problem.loss.name != "squared-hinge":
+            raise RuntimeError("linear-svc's method primal takes loss squared-hinge only")
+        super().start(problem, seed)
+
+    @property
+    def stopped(self) -> bool | None:
+        """Whether it has been trained to its tolerance."""
+        return self._trained and not self.exhausted
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the limit of iterations that it was given has ended it."""
+        limit = self.parameters.max_iter
+        return self._trained and limit is not None and self._iterations >= limit
+
+    def _train(self) -> tuple[FloatArray, int]:
+        estimator = self._program().LinearSVC(
+            loss=self._problem.loss.name.replace("-", "_"),
+            dual=self.parameters.method == "dual",
+            C=self._cost(),
+            tol=self._tolerance(),
+            max_iter=self.parameters.max_iter or UNLIMITED,
+            fit_intercept=False,
+            random_state=self._seed,
+        )
+        fitted = self._fitted(estimator)
+        self._iterations = int(fitted.n_iter_)
+        return fitted.coef_, self._iterations

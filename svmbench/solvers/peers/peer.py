@@ -1,0 +1,177 @@
+"""What the programs from outside have in common: whole runs, a ladder of tolerances, counters.
+
+A peer is imported where it runs and nowhere else, so that one that is missing or broken is
+a matter of its own rows. It is handed the stored values, as doubles.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cache
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
+
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.kernels.counters import Counters
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+
+#: Tolerances that are run, each half of the one before: 1 to 9.5e-7.
+LADDER = tuple(2.0**-k for k in range(21))
+
+#: A number of iterations no run comes to: for programs that insist on a limit.
+UNLIMITED = 2**31 - 1
+
+#: What programs take as a seed.
+SEEDS = 2**31
+
+
+class PeerParameters(Parameters):
+    """Parameters of every peer."""
+
+    precision: Literal["float64"] = parameter(
+        "float64", "Peers are handed doubles; what they compute in is theirs.", source="ours"
+    )
+
+
+class TolerantParameters(PeerParameters):
+    """Parameters of a peer that is told a tolerance."""
+
+    tolerance: float | None = parameter(
+        None,
+        "The program's own tolerance. Where none is given, a sweep runs a ladder of them: 1, "
+        "1/2, ... to 1e-6, up to the first that has the tightest accuracy.",
+        source="ours; every program's default is one value between",
+        gt=0.0,
+    )
+
+
+class Peer(Solver):
+    """A program from outside.
+
+    The first `advance` of a step or more trains from w = 0; later ones change nothing.
+
+    Class attributes
+    ----------------
+    package : str
+        Its distribution in package registries.
+    module : str
+        What is imported of it.
+    one_class : bool
+        Whether it trains on rows of one class only.
+    """
+
+    step = "iteration"
+    ladder = True
+    foreign = True
+    package: ClassVar[str]
+    module: ClassVar[str]
+    one_class: ClassVar[bool] = False
+    unstated: ClassVar[tuple[str, ...]] = (
+        "Presentations: m for each pass that the program tells of, though shrinking leaves rows "
+        "out; updates: as many, for no program tells them.",
+    )
+
+    @classmethod
+    def missing(cls) -> str | None:
+        """How to install it, if it is not."""
+        try:
+            version(cls.package)
+        except PackageNotFoundError:
+            return f"the package {cls.package} is not installed; pip install 'svmbench[peers]'"
+        return None
+
+    @classmethod
+    @cache
+    def build(cls) -> dict[str, Any]:
+        """The hash of the adapter's sources, and the program's version."""
+        known = None if cls.missing() else f"{cls.package} {version(cls.package)}"
+        return super().build() | {"package": known}
+
+    def load(self) -> None:
+        """Import the program."""
+        self._program()
+
+    def convert(self, problem: Problem) -> None:
+        """Bring the rows and labels into the program's form."""
+        if not self.one_class and (problem.data.labels == problem.data.labels[0]).all():
+            raise RuntimeError(f"{self.name} refuses rows of one class only; leave it out there")
+        self._rows = self._converted(problem.data)
+        self._problem = problem
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Make ready to train; convert the rows unless that has been done."""
+        if getattr(self, "_problem", None) is not problem:
+            self.convert(problem)
+        self.counters = Counters()
+        self._seed = seed % SEEDS
+        self._w = np.zeros(problem.data.n_features)
+        self._trained = False
+
+    def advance(self, steps: int) -> None:
+        """Train, unless that has been done."""
+        if steps <= 0 or self._trained:
+            return
+        w, passes = self._train()
+        self._w[:] = np.ravel(w)
+        self._trained = True
+        data = self._problem.data
+        self.counters.presentations = self.counters.updates = passes * data.n_samples
+        self.counters.nonzeros = passes * data.nnz
+
+    @property
+    def w(self) -> FloatArray:
+        """The program's weights for the class +1; 0 until it has been trained."""
+        return self._w.copy()
+
+    @property
+    def stopped(self) -> bool | None:
+        """Whether it has been trained."""
+        return self._trained
+
+    def _program(self) -> Any:
+        return import_module(self.module)
+
+    def _converted(self, data: Dataset) -> Any:
+        return matrix(data), data.labels.astype(np.float64)
+
+    def _cost(self) -> float:
+        """C, the weight of the summed loss beside ½‖w‖²; of the summed squares without their ½."""
+        problem = self._problem
+        half = 0.5 if problem.loss.name == "squared-hinge" else 1.0
+        return half / (problem.lam * problem.data.n_samples)
+
+    @abstractmethod
+    def _train(self) -> tuple[FloatArray, int]:
+        """Train from scratch: the weights for +1, and passes over the rows."""
+
+
+class TolerantPeer(Peer):
+    """A peer that stops by a tolerance."""
+
+    horizon = "accuracy"
+    horizon_parameter = "tolerance"
+    schema = TolerantParameters
+
+    def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
+        """The ladder, whatever the accuracy: no tolerance of a program is one of P."""
+        return LADDER
+
+    def _tolerance(self) -> float:
+        """The tolerance; the tightest of the ladder where none is given."""
+        return float(self.parameters.tolerance or LADDER[-1])
+
+
+def matrix(data: Dataset) -> Any:
+    """The rows in double precision: dense as they are stored so, else a scipy CSR matrix."""
+    if data.indices is None or data.indptr is None:
+        return np.ascontiguousarray(data.values, dtype=np.float64)
+    values = np.ones(data.nnz) if data.values is None else data.values.astype(np.float64)
+    # Programs want the indices of 32 bits that scipy makes wherever they are enough.
+    narrow = np.int32 if data.nnz < UNLIMITED else np.int64
+    rows = values, data.indices.astype(narrow), data.indptr.astype(narrow)
+    return scipy.sparse.csr_matrix(rows, (data.n_samples, data.n_features))

@@ -1,0 +1,51 @@
+"""snapml: IBM's Snap Machine Learning."""
+
+from __future__ import annotations
+
+from svmbench.data.dataset import FloatArray
+from svmbench.problem import Problem
+from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+
+
+class SnapMl(TolerantPeer):
+    """snapml's SupportVectorMachine on one thread, with the limit of iterations lifted."""
+
+    name = "snapml"
+    summary = "Snap ML's SupportVectorMachine, one thread"
+    source = "Dünner and others, NeurIPS 2018; package snapml"
+    losses = ("hinge", "squared-hinge")
+    package = "snapml"
+    module = "snapml"
+    colour = "#B15928"
+    mathematics = """
+        problem  min r/2 ‖w‖² + Σ max(0, 1 - sᵢ) with regularizer r = λm; with the squares,
+                 r = 2λm, for ours have a ½ before them; fit_intercept is off
+        dual     stochastic coordinate descent; its source is closed
+        stop     the largest change of a weight in a pass, relative, below tolerance
+        output   w
+    """
+    unstated = (
+        *TolerantPeer.unstated,
+        "Precision: it brings the values to single precision itself, within its training time.",
+        "Seed: its random_state serves another method; the order of rows is its own, the same "
+        "in every run.",
+    )
+
+    def convert(self, problem: Problem) -> None:
+        """Bring the rows and labels into the program's form."""
+        if problem.data.nnz == 0:
+            raise RuntimeError("snapml refuses rows that are all zero; leave it out there")
+        super().convert(problem)
+
+    def _train(self) -> tuple[FloatArray, int]:
+        model = self._program().SupportVectorMachine(
+            loss=self._problem.loss.name.replace("-", "_"),
+            regularizer=1.0 / self._cost(),
+            tol=self._tolerance(),
+            max_iter=UNLIMITED,
+            fit_intercept=False,
+            n_jobs=1,
+            random_state=self._seed,
+        )
+        fitted = model.fit(*self._rows)
+        return fitted.coef_, int(fitted.n_iter_)

@@ -1,0 +1,395 @@
+"""Programs from outside: that they are handed our problem, and nothing but it.
+
+Each is trained to its tightest tolerance and has to come near the certified optimum, which it
+does with no other constant, sign or loss than the right ones. A peer that is not installed is
+tested as that.
+"""
+
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    edge_problems,
+    labels,
+    ordinary_problems,
+    with_class,
+    with_loss,
+)
+from svmbench.config import Sweep
+from svmbench.harness.run import run_sweep
+from svmbench.problem import Problem
+from svmbench.solvers.peers import peer as peers
+from svmbench.solvers.peers.liblinear import _passes
+from svmbench.solvers.peers.peer import LADDER, Peer, matrix
+from svmbench.solvers.registry import find_solver, solvers
+from twins.optimum import optimum
+
+PEERS = {name: solver for name, solver in solvers().items() if issubclass(solver, Peer)}
+NAMES = ("liblinear", "lightning", "linear-svc", "rehline", "sgd-classifier", "snapml")
+ORDINARY, EDGES = ordinary_problems(), edge_problems()
+PROBLEMS = {**ORDINARY, **EDGES}
+
+#: Relative accuracy at the tightest tolerance. sgd-classifier has none and stops after 1024 epochs;
+#: snapml's weights are in single precision, and its rule is one of their changes.
+ACCURACY = {"sgd-classifier": 3e-3, "snapml": 1e-3}
+MOST = 1e-5
+
+TRAININGS = [(name, loss) for name in NAMES for loss in PEERS[name].losses]
+every_peer = pytest.mark.parametrize("name", NAMES)
+every_training = pytest.mark.parametrize(
+    ("name", "loss"), TRAININGS, ids=[f"{name}-{loss}" for name, loss in TRAININGS]
+)
+
+
+def installed(name):
+    """The peer's class; the test is skipped where its program is not there."""
+    missing = PEERS[name].missing()
+    if missing is not None:
+        pytest.skip(missing)
+    return PEERS[name]
+
+
+def trained(name, problem, seed=1, **parameters):
+    solver = installed(name)
+    run = solver(solver.schema(**parameters))
+    run.start(problem, seed)
+    run.advance(1)
+    return run
+
+
+def excess(problem, w):
+    """P(w) beyond a lower bound on P*, as a share of it (or of 1 where P* is next to nothing)."""
+    lower = optimum(problem).lower
+    return (problem.primal(w) - lower) / max(lower, 1e-3)
+
+
+def takes(solver, problem):
+    """Whether the peer takes these rows at all."""
+    one = len(set(problem.data.labels.tolist())) == 1
+    nothing = solver.name == "snapml" and problem.data.nnz == 0
+    return not nothing and (solver.one_class or not one)
+
+
+def state(run):
+    counters = run.counters
+    counts = counters.presentations, counters.updates, counters.nonzeros
+    return run.w.tobytes(), counts, run.stopped, run.exhausted
+
+
+def test_these_are_all():
+    assert tuple(PEERS) == NAMES
+    assert all(solver.foreign and solver.ladder for solver in PEERS.values())
+
+
+# --- the problem --------------------------------------------------------------------
+
+
+@every_training
+@pytest.mark.parametrize("problem", PROBLEMS)
+def test_comes_near_the_certified_optimum_or_refuses_in_one_line(problem, name, loss):
+    problem = with_loss(PROBLEMS[problem], loss)
+    if not takes(installed(name), problem):
+        with pytest.raises(RuntimeError, match=f"^{name} refuses rows .*; leave it out there$"):
+            trained(name, problem)
+        return
+    run = trained(name, problem)
+    assert excess(problem, run.w) <= ACCURACY.get(name, MOST)
+
+
+@every_training
+@pytest.mark.parametrize("factor", [0.5, 2.0])
+def test_a_constant_twice_or_half_as_large_would_be_found(factor, name, loss):
+    problem = with_loss(ORDINARY["overlapping"], loss)
+    off = Problem(problem.data, factor * problem.lam, problem.loss)
+    assert excess(problem, trained(name, off).w) > 2.0 * ACCURACY.get(name, MOST)
+
+
+@pytest.mark.parametrize("gamma", [0.125, 2.0])
+def test_rehline_smooths_as_wide_as_asked(gamma):
+    problem = with_class(ORDINARY["overlapping"], "smoothed-hinge", gamma=gamma)
+    assert excess(problem, trained("rehline", problem).w) <= MOST
+    other = with_class(ORDINARY["overlapping"], "smoothed-hinge", gamma=2.0 * gamma)
+    assert excess(problem, trained("rehline", other).w) > MOST
+
+
+@every_training
+@pytest.mark.parametrize("first", [1, -1])
+def test_the_positive_class_is_plus_one_whichever_comes_first(first, name, loss):
+    plain = with_loss(ORDINARY["separable"], loss)
+    begin = int(np.argmax(plain.data.labels == first))
+    order = np.roll(np.arange(plain.data.n_samples), -begin)
+    assert plain.data.labels[order[0]] == first
+    data = dataset(dense(plain.data)[order], plain.data.labels[order])
+    problem = Problem(data, plain.lam, plain.loss)
+    run = trained(name, problem)
+    assert excess(problem, run.w) <= ACCURACY.get(name, MOST)
+    assert problem.evaluate(run.w).errors < 0.1 * data.n_samples
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_rows_are_handed_on_as_they_are(storage):
+    X = np.round(dense(ORDINARY["sparse"].data) * 4.0)
+    data = dataset((X != 0.0) if storage.endswith("ones") else X, labels(ORDINARY["sparse"].data))
+    data = dataset(dense(data), data.labels, storage)
+    rows = matrix(data)
+    assert rows.dtype == np.float64
+    if storage.startswith("dense"):
+        assert rows.flags.c_contiguous
+        found = rows
+    else:
+        assert (rows.indices.dtype, rows.indptr.dtype) == (np.int32, np.int32)
+        found = rows.toarray()
+    np.testing.assert_array_equal(found, dense(data))
+
+
+@every_training
+@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
+def test_every_storage_is_trained_on(storage, name, loss):
+    plain = with_loss(ORDINARY["sparse"], loss)
+    data = dataset(dense(plain.data), plain.data.labels, storage)
+    problem = Problem(data, plain.lam, plain.loss)
+    # Rows of ones are long, and sgd-classifier's steps are not of their length.
+    slow = name == "sgd-classifier" and storage.endswith("ones")
+    allowed = 0.1 if slow else ACCURACY.get(name, MOST)
+    assert excess(problem, trained(name, problem).w) <= allowed
+
+
+# --- the contract -------------------------------------------------------------------
+
+
+@every_training
+def test_trains_whole_at_the_first_step_and_then_rests(name, loss):
+    problem = with_loss(ORDINARY["sparse"], loss)
+    solver = installed(name)
+    run = solver()
+    run.start(problem, 1)
+    at_start = state(run)
+    assert not run.w.any()
+    assert run.stopped is (None if name == "sgd-classifier" else False)
+    run.advance(0)
+    assert state(run) == at_start
+    run.advance(1)
+    after = state(run)
+    assert run.w.any()
+    assert run.stopped is (None if name == "sgd-classifier" else True)
+    run.advance(1000)
+    run.w[:] = 7.0
+    assert state(run) == after
+    run.start(problem, 1)
+    assert state(run) == at_start
+
+
+@every_training
+def test_a_seed_reproduces_bits_and_data_are_left_alone(name, loss):
+    problem = with_loss(ORDINARY["overlapping"], loss)
+    before = problem.data.values.tobytes(), problem.data.labels.tobytes()
+    seed = 2**64 - 1
+    first, _, second = (trained(name, problem, each) for each in (seed, 5, seed))
+    assert state(first) == state(second)
+    assert (problem.data.values.tobytes(), problem.data.labels.tobytes()) == before
+
+
+@pytest.mark.parametrize("name", ["liblinear", "lightning", "linear-svc", "rehline"])
+def test_another_seed_is_another_order_of_rows(name):
+    runs = [trained(name, ORDINARY["overlapping"], seed, tolerance=0.5) for seed in range(5)]
+    assert len({run.w.tobytes() for run in runs}) > 1
+
+
+@every_training
+def test_counts_whole_passes(name, loss):
+    problem = with_loss(ORDINARY["sparse"], loss)
+    counters = trained(name, problem).counters
+    passes, rest = divmod(counters.presentations, problem.data.n_samples)
+    assert rest == 0
+    assert passes > 1
+    assert counters.updates == counters.presentations
+    assert counters.nonzeros == passes * problem.data.nnz
+
+
+@every_peer
+def test_rows_are_converted_once_and_before_the_start(name, monkeypatch):
+    solver = installed(name)
+    problem, converted = ORDINARY["sparse"], []
+    plain = solver._converted
+    monkeypatch.setattr(
+        solver, "_converted", lambda self, data: converted.append(data) or plain(self, data)
+    )
+    run = solver()
+    run.convert(problem)
+    run.start(problem, 1)
+    run.advance(1)
+    run.start(problem, 2)
+    assert converted == [problem.data]
+    run.start(ORDINARY["overlapping"], 1)
+    assert converted == [problem.data, ORDINARY["overlapping"].data]
+
+
+# --- the ladder ---------------------------------------------------------------------
+
+
+@every_peer
+def test_the_ladder_halves_from_one_to_a_millionth(name):
+    run = PEERS[name]()
+    rungs = run.horizons((0.1, 0.01), 100.0)
+    if name == "sgd-classifier":
+        assert rungs == (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 100.0)
+    else:
+        assert rungs == LADDER
+        assert (LADDER[0], LADDER[-1] <= 1e-6) == (1.0, True)
+        assert all(a == 2.0 * b for a, b in pairwise(LADDER))
+    assert set(rungs) == {
+        float(getattr(run.schema(**{run.horizon_parameter: rung}), run.horizon_parameter))
+        for rung in rungs
+    }
+
+
+@every_training
+def test_higher_rungs_are_dearer_and_more_accurate(name, loss):
+    problem = with_loss(ORDINARY["separable"], loss)
+    parameter = PEERS[name].horizon_parameter
+    rungs = PEERS[name]().horizons((0.1,), 512.0)
+    low, high = (trained(name, problem, **{parameter: rung}) for rung in (rungs[0], rungs[-1]))
+    assert low.counters.presentations < high.counters.presentations
+    assert excess(problem, low.w) > 2.0 * excess(problem, high.w)
+
+
+def test_liblinear_says_when_its_own_limit_ends_it():
+    problem = EDGES["one-against-many"]
+    run = trained("liblinear", problem)
+    assert (run.stopped, run.exhausted) == (False, True)
+    assert run.counters.presentations == 300 * problem.data.n_samples
+    loose = trained("liblinear", problem, tolerance=0.5)
+    assert (loose.stopped, loose.exhausted) == (True, False)
+    # The same method without the limit goes on to its tolerance.
+    free = trained("linear-svc", problem)
+    assert (free.stopped, free.exhausted) == (True, False)
+    assert free.counters.presentations > run.counters.presentations
+
+
+def test_linear_svc_takes_a_limit():
+    problem = ORDINARY["sparse"]
+    run = trained("linear-svc", problem, max_iter=3)
+    assert (run.stopped, run.exhausted) == (False, True)
+    assert run.counters.presentations == 3 * problem.data.n_samples
+    enough = trained("linear-svc", problem, max_iter=100_000)
+    assert state(enough) == state(trained("linear-svc", problem))
+
+
+@pytest.mark.parametrize("name", ["liblinear", "linear-svc"])
+def test_newtons_method_is_for_the_squared_hinge(name):
+    problem = with_loss(ORDINARY["overlapping"], "squared-hinge")
+    run = trained(name, problem, method="primal")
+    assert excess(problem, run.w) <= MOST
+    assert 0 < run.counters.presentations < trained(name, problem).counters.presentations
+    with pytest.raises(
+        RuntimeError, match=f"^{name}'s method primal takes loss squared-hinge only$"
+    ):
+        trained(name, ORDINARY["overlapping"], method="primal")
+
+
+def test_liblinears_words_are_counted():
+    descent = "...\noptimization finished, #iter = 37\nObjective value = -1.5\nnSV = 3\n"
+    newton = (
+        "iter  1 f 3.1e+01 |g| 2.0e+01 CG   3 step_size 1.0e+00 \n"
+        "iter  2 f 2.9e+01 |g| 1.0e+00 CG   5 step_size 1.0e+00 \n"
+    )
+    assert _passes(descent) == 37
+    assert _passes(newton) == 2 + 8
+    assert _passes(descent + "\nWARNING: reaching max number of iterations\n" + newton) == 47
+
+
+@pytest.mark.parametrize(("epochs", "made"), [(0.5, 1), (2.0, 2), (2.5, 3)])
+def test_sgd_classifier_makes_so_many_epochs(epochs, made):
+    problem = ORDINARY["sparse"]
+    run = trained("sgd-classifier", problem, epochs=epochs)
+    assert run.counters.presentations == made * problem.data.n_samples
+    mean = trained("sgd-classifier", problem, epochs=epochs, average=True)
+    assert (mean.w != run.w).any()
+
+
+# --- installed or not ---------------------------------------------------------------
+
+
+@every_peer
+def test_what_is_missing_is_said_with_its_remedy(name, monkeypatch):
+    def version(package):
+        raise peers.PackageNotFoundError(package)
+
+    monkeypatch.setattr(peers, "version", version)
+    missing = PEERS[name].missing()
+    assert missing.startswith(f"the package {PEERS[name].package} is not installed; ")
+    assert "pip install" in missing
+    assert "\n" not in missing
+    PEERS[name].build.cache_clear()
+    assert PEERS[name].build()["package"] is None
+    PEERS[name].build.cache_clear()
+
+
+@every_peer
+def test_the_version_is_part_of_a_runs_identity(name, monkeypatch):
+    PEERS[name].build.cache_clear()
+    monkeypatch.setattr(peers, "version", lambda package: "1.2.3")
+    assert PEERS[name].build()["package"] == f"{PEERS[name].package} 1.2.3"
+    PEERS[name].build.cache_clear()
+
+
+def test_finding_the_peers_imports_none():
+    modules = {solver.module.partition(".")[0] for solver in PEERS.values()}
+    code = (
+        "import sys; from svmbench.solvers.registry import solvers; "
+        "[(s.missing(), s.build()) for s in solvers().values()]; "
+        f"print({modules!r} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("set()", "")
+
+
+def sweep(name):
+    return Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "peers",
+            "datasets": ["tiny-separable"],
+            "lambda": [0.01],
+            "solvers": [name],
+            "stop": {"accuracy": [0.3, 0.1], "max_epochs": 64},
+        }
+    )
+
+
+def swept(name, folder, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(folder / "cache"))
+    outcome = run_sweep(sweep(name), folder / "out")
+    return outcome, pd.read_csv(folder / "out" / "runs.csv")
+
+
+@every_peer
+def test_a_sweep_climbs_the_ladder_or_says_what_to_install(name, tmp_path, monkeypatch):
+    outcome, runs = swept(name, tmp_path, monkeypatch)
+    rungs = find_solver(name)().horizons((0.3, 0.1), 64.0)
+    assert list(runs["horizon"]) == list(rungs[: len(runs)])
+    assert outcome.states["spared"] == len(rungs) - len(runs)
+    if find_solver(name).missing():
+        assert list(runs["state"]) == ["not_installed"]
+        assert "pip install" in runs["reason"].iloc[0]
+        return
+    assert (runs["state"] == "converged").all()
+    assert runs["accuracy"].iloc[-1] <= 0.1
+    assert (runs["accuracy"].iloc[:-1] > 0.1).all()
+    assert (runs["conversion_seconds"] > 0.0).all()
+
+
+def test_a_peer_that_is_missing_is_one_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(PEERS["linear-svc"], "missing", classmethod(lambda cls: "pip install it"))
+    outcome, runs = swept("linear-svc", tmp_path, monkeypatch)
+    assert list(runs["state"]) == ["not_installed"]
+    assert list(runs["reason"]) == ["pip install it"]
+    assert not outcome.faulty
