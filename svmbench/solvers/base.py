@@ -117,7 +117,7 @@ class Solver(ABC):
     unstated: ClassVar[tuple[str, ...]] = ()
     step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
     horizon: Literal["none", "steps", "accuracy"] = "none"
-    horizon_parameter: ClassVar[str] = ""
+    horizon_parameter: str = ""
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
     kernels: ClassVar[tuple[str, ...]] = ()

@@ -24,11 +24,12 @@ from problems import (
     with_loss,
 )
 from svmbench.config import Sweep
+from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.run import run_sweep
 from svmbench.problem import Problem
 from svmbench.solvers.peers import peer as peers
 from svmbench.solvers.peers.liblinear import _passes
-from svmbench.solvers.peers.peer import LADDER, Peer, matrix
+from svmbench.solvers.peers.peer import LIMITS, TOLERANCES, LimitedPeer, Peer, matrix
 from svmbench.solvers.registry import find_solver, solvers
 from twins.optimum import optimum
 
@@ -44,6 +45,9 @@ MOST = 1e-5
 
 TRAININGS = [(name, loss) for name in NAMES for loss in PEERS[name].losses]
 every_peer = pytest.mark.parametrize("name", NAMES)
+every_limited = pytest.mark.parametrize(
+    "name", [name for name in NAMES if issubclass(PEERS[name], LimitedPeer)]
+)
 every_training = pytest.mark.parametrize(
     ("name", "loss"), TRAININGS, ids=[f"{name}-{loss}" for name, loss in TRAININGS]
 )
@@ -236,15 +240,15 @@ def test_rows_are_converted_once_and_before_the_start(name, monkeypatch):
 
 
 @every_peer
-def test_the_ladder_halves_from_one_to_a_millionth(name):
+def test_the_ladder_has_steps_of_two(name):
     run = PEERS[name]()
     rungs = run.horizons((0.1, 0.01), 100.0)
     if name == "sgd-classifier":
         assert rungs == (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 100.0)
     else:
-        assert rungs == LADDER
-        assert (LADDER[0], LADDER[-1] <= 1e-6) == (1.0, True)
-        assert all(a == 2.0 * b for a, b in pairwise(LADDER))
+        assert rungs == TOLERANCES
+        assert (TOLERANCES[0], TOLERANCES[-1] <= 1e-6) == (8.0, True)
+        assert all(a == 2.0 * b for a, b in pairwise(TOLERANCES))
     assert set(rungs) == {
         float(getattr(run.schema(**{run.horizon_parameter: rung}), run.horizon_parameter))
         for rung in rungs
@@ -274,13 +278,43 @@ def test_liblinear_says_when_its_own_limit_ends_it():
     assert free.counters.presentations > run.counters.presentations
 
 
-def test_linear_svc_takes_a_limit():
-    problem = ORDINARY["sparse"]
-    run = trained("linear-svc", problem, max_iter=3)
+@every_limited
+def test_a_ladder_of_limits_makes_so_many_iterations(name):
+    problem = ORDINARY["separable"]
+    for limit in (1.0, 2.0, 4.0):
+        run = trained(name, problem, rungs="iterations", max_iter=limit)
+        assert run.counters.presentations == limit * problem.data.n_samples
+        assert (run.stopped, run.exhausted) == (True, False)
+    # Beyond the tightest tolerance higher limits change nothing, and it says so.
+    beyond = trained(name, problem, rungs="iterations", max_iter=LIMITS[-1])
+    assert (beyond.stopped, beyond.exhausted) == (False, True)
+    free = trained(name, problem)
+    assert (free.stopped, free.exhausted) == (True, False)
+    assert beyond.w.tobytes() == free.w.tobytes()
+
+
+@every_limited
+def test_a_ladder_of_tolerances_ends_at_a_limit_that_is_given(name):
+    problem = ORDINARY["separable"]
+    run = trained(name, problem, max_iter=3)
     assert (run.stopped, run.exhausted) == (False, True)
     assert run.counters.presentations == 3 * problem.data.n_samples
-    enough = trained("linear-svc", problem, max_iter=100_000)
-    assert state(enough) == state(trained("linear-svc", problem))
+    assert (
+        trained(name, problem, max_iter=100_000).w.tobytes() == trained(name, problem).w.tobytes()
+    )
+
+
+@every_limited
+def test_a_sweep_knows_what_the_ladder_is_made_of(name):
+    spec = Sweep.model_validate(sweep(name) | {"solvers": [{"name": name, "rungs": "iterations"}]})
+    planned = for_each_horizon(spec.solvers[0], spec.stop)
+    assert [horizon for _, horizon in planned] == list(LIMITS)
+    assert [told.parameters.max_iter for told, _ in planned] == list(LIMITS)
+    assert {told.parameters.tolerance for told, _ in planned} == {None}
+    assert LIMITS[0] == 1.0
+    assert all(b == 2.0 * a for a, b in pairwise(LIMITS))
+    with pytest.raises(ValueError, match="multiple of 1"):
+        PEERS[name].schema(max_iter=2.5)
 
 
 @pytest.mark.parametrize("name", ["liblinear", "linear-svc"])
@@ -353,21 +387,19 @@ def test_finding_the_peers_imports_none():
 
 
 def sweep(name):
-    return Sweep.model_validate(
-        {
-            "version": 1,
-            "name": "peers",
-            "datasets": ["tiny-separable"],
-            "lambda": [0.01],
-            "solvers": [name],
-            "stop": {"accuracy": [0.3, 0.1], "max_epochs": 64},
-        }
-    )
+    return {
+        "version": 1,
+        "name": "peers",
+        "datasets": ["tiny-separable"],
+        "lambda": [0.01],
+        "solvers": [name],
+        "stop": {"accuracy": [0.3, 0.1], "max_epochs": 64},
+    }
 
 
 def swept(name, folder, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(folder / "cache"))
-    outcome = run_sweep(sweep(name), folder / "out")
+    outcome = run_sweep(Sweep.model_validate(sweep(name)), folder / "out")
     return outcome, pd.read_csv(folder / "out" / "runs.csv")
 
 

@@ -72,11 +72,6 @@ class Liblinear(TolerantPeer):
         self._exhausted = False
 
     @property
-    def stopped(self) -> bool | None:
-        """Whether it has been trained to its tolerance."""
-        return self._trained and not self._exhausted
-
-    @property
     def exhausted(self) -> bool:
         """Whether its limit of iterations has ended it."""
         return self._exhausted

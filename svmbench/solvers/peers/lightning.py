@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from svmbench.data.dataset import FloatArray
-from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+from svmbench.solvers.peers.peer import UNLIMITED, LimitedPeer
 
 
-class Lightning(TolerantPeer):
-    """lightning's LinearSVC, with the limit of iterations lifted."""
+class Lightning(LimitedPeer):
+    """lightning's LinearSVC."""
 
     name = "lightning"
     summary = "lightning's LinearSVC: coordinate descent in the dual"
@@ -15,6 +15,7 @@ class Lightning(TolerantPeer):
     losses = ("hinge", "squared-hinge")
     package = "sklearn-contrib-lightning"
     module = "lightning.classification"
+    remedy = "pip install sklearn-contrib-lightning, with help: see docs/measuring.md, Peers"
     colour = "#6A3D9A"
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
@@ -24,7 +25,7 @@ class Lightning(TolerantPeer):
         output   w
     """
     unstated = (
-        *TolerantPeer.unstated,
+        *LimitedPeer.unstated,
         "Passes: counted by its callback, called once a pass; it tells them no other way.",
     )
 
@@ -39,11 +40,13 @@ class Lightning(TolerantPeer):
             C=self._cost(),
             loss=self._problem.loss.name.replace("-", "_"),
             tol=self._tolerance(),
-            max_iter=UNLIMITED,
+            max_iter=self._limit(),
             permute=True,
             shrinking=True,
             random_state=self._seed,
             callback=count,
             n_calls=UNLIMITED,  # rows between two calls: only the first of a pass is one
         )
-        return estimator.fit(*self._rows).coef_, passes
+        fitted = estimator.fit(*self._rows)
+        self._iterations = passes
+        return fitted.coef_, passes

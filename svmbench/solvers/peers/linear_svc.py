@@ -4,26 +4,16 @@ from __future__ import annotations
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
-from svmbench.solvers.base import parameter
 from svmbench.solvers.peers.liblinear import LiblinearParameters
-from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+from svmbench.solvers.peers.peer import LimitedParameters, LimitedPeer
 from svmbench.solvers.peers.scikit_learn import ScikitLearn
 
 
-class LinearSvcParameters(LiblinearParameters):
+class LinearSvcParameters(LimitedParameters, LiblinearParameters):
     """Parameters of linear-svc."""
 
-    max_iter: int | None = parameter(
-        None,
-        "Limit of its iterations; where none is given there is none.",
-        source="ours; scikit-learn's is 1000",
-        unit="iterations",
-        ge=1,
-        lt=UNLIMITED,
-    )
 
-
-class LinearSvc(ScikitLearn, TolerantPeer):
+class LinearSvc(ScikitLearn, LimitedPeer):
     """scikit-learn's LinearSVC: its own copy of LIBLINEAR, with the limit of iterations lifted."""
 
     name = "linear-svc"
@@ -43,7 +33,7 @@ class LinearSvc(ScikitLearn, TolerantPeer):
         output   w
     """
     unstated = (
-        *TolerantPeer.unstated,
+        *LimitedPeer.unstated,
         "Passes of Newton's method: it tells its steps and not their conjugate gradients, so "
         "that presentations are too few.",
     )
@@ -54,24 +44,13 @@ class LinearSvc(ScikitLearn, TolerantPeer):
             raise RuntimeError("linear-svc's method primal takes loss squared-hinge only")
         super().start(problem, seed)
 
-    @property
-    def stopped(self) -> bool | None:
-        """Whether it has been trained to its tolerance."""
-        return self._trained and not self.exhausted
-
-    @property
-    def exhausted(self) -> bool:
-        """Whether the limit of iterations that it was given has ended it."""
-        limit = self.parameters.max_iter
-        return self._trained and limit is not None and self._iterations >= limit
-
     def _train(self) -> tuple[FloatArray, int]:
         estimator = self._program().LinearSVC(
             loss=self._problem.loss.name.replace("-", "_"),
             dual=self.parameters.method == "dual",
             C=self._cost(),
             tol=self._tolerance(),
-            max_iter=self.parameters.max_iter or UNLIMITED,
+            max_iter=self._limit(),
             fit_intercept=False,
             random_state=self._seed,
         )

@@ -20,8 +20,12 @@ from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
-#: Tolerances that are run, each half of the one before: 1 to 9.5e-7.
-LADDER = tuple(2.0**-k for k in range(21))
+#: Tolerances that are run, each half of the one before: 8 to 9.5e-7. Coordinate descent stops by
+#: 8 after its first pass, or next to it.
+TOLERANCES = tuple(2.0**-k for k in range(-3, 21))
+
+#: Limits of iterations that are run, each twice the one before: 1 to a million.
+LIMITS = tuple(2.0**k for k in range(21))
 
 #: A number of iterations no run comes to: for programs that insist on a limit.
 UNLIMITED = 2**31 - 1
@@ -43,10 +47,32 @@ class TolerantParameters(PeerParameters):
 
     tolerance: float | None = parameter(
         None,
-        "The program's own tolerance. Where none is given, a sweep runs a ladder of them: 1, "
-        "1/2, ... to 1e-6, up to the first that has the tightest accuracy.",
+        "The program's own tolerance. Where none is given, a sweep runs a ladder of them: 8, "
+        "4, ... to 1e-6, up to the first that has the tightest accuracy.",
         source="ours; every program's default is one value between",
         gt=0.0,
+    )
+
+
+class LimitedParameters(TolerantParameters):
+    """Parameters of a peer that is told a limit of iterations as well."""
+
+    max_iter: float | None = parameter(
+        None,
+        "Limit of its iterations, a whole number; where none is given there is none, or the "
+        "ladder's.",
+        source="ours; every program's default is one value between",
+        unit="iterations",
+        ge=1.0,
+        lt=UNLIMITED,
+        multiple_of=1.0,
+    )
+    rungs: Literal["tolerances", "iterations"] = parameter(
+        "tolerances",
+        "What the ladder of a sweep is made of. iterations: limits of 1, 2, 4, ... iterations, "
+        "with the tightest tolerance unless one is given. Neither ladder is the faster one "
+        "everywhere: where a loose tolerance takes many passes, limits stop between them.",
+        source="ours",
     )
 
 
@@ -61,6 +87,8 @@ class Peer(Solver):
         Its distribution in package registries.
     module : str
         What is imported of it.
+    remedy : str
+        What to do where it is not installed.
     one_class : bool
         Whether it trains on rows of one class only.
     """
@@ -70,6 +98,7 @@ class Peer(Solver):
     foreign = True
     package: ClassVar[str]
     module: ClassVar[str]
+    remedy: ClassVar[str] = "pip install 'svmbench[peers]'"
     one_class: ClassVar[bool] = False
     unstated: ClassVar[tuple[str, ...]] = (
         "Presentations: m for each pass that the program tells of, though shrinking leaves rows "
@@ -82,7 +111,7 @@ class Peer(Solver):
         try:
             version(cls.package)
         except PackageNotFoundError:
-            return f"the package {cls.package} is not installed; pip install 'svmbench[peers]'"
+            return f"the package {cls.package} is not installed; {cls.remedy}"
         return None
 
     @classmethod
@@ -128,11 +157,6 @@ class Peer(Solver):
         """The program's weights for the class +1; 0 until it has been trained."""
         return self._w.copy()
 
-    @property
-    def stopped(self) -> bool | None:
-        """Whether it has been trained."""
-        return self._trained
-
     def _program(self) -> Any:
         return import_module(self.module)
 
@@ -159,11 +183,46 @@ class TolerantPeer(Peer):
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """The ladder, whatever the accuracy: no tolerance of a program is one of P."""
-        return LADDER
+        return TOLERANCES
+
+    @property
+    def stopped(self) -> bool | None:
+        """Whether it has come to its tolerance, or to the limit that it was run for."""
+        return self._trained and not self.exhausted
 
     def _tolerance(self) -> float:
         """The tolerance; the tightest of the ladder where none is given."""
-        return float(self.parameters.tolerance or LADDER[-1])
+        return float(self.parameters.tolerance or TOLERANCES[-1])
+
+
+class LimitedPeer(TolerantPeer):
+    """A peer that stops by a tolerance or at a limit of iterations, whichever comes first."""
+
+    schema = LimitedParameters
+
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        super().__init__(parameters)
+        if self.parameters.rungs == "iterations":
+            self.horizon_parameter = "max_iter"
+
+    def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
+        """The ladder of tolerances or that of limits, whatever the accuracy."""
+        return LIMITS if self.parameters.rungs == "iterations" else TOLERANCES
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Make ready to train."""
+        super().start(problem, seed)
+        self._iterations = 0
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether it was ended by the one of tolerance and limit that its ladder does not move."""
+        limited = self._iterations >= self._limit()
+        return self._trained and limited != (self.parameters.rungs == "iterations")
+
+    def _limit(self) -> int:
+        """The limit of iterations; one that is never met where none is given."""
+        return int(self.parameters.max_iter or UNLIMITED)
 
 
 def matrix(data: Dataset) -> Any:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+from svmbench.solvers.peers.peer import LimitedPeer
 
 
-class ReHLine(TolerantPeer):
-    """ReHLine's solver, with the limit of iterations lifted."""
+class ReHLine(LimitedPeer):
+    """ReHLine's solver."""
 
     name = "rehline"
     summary = "ReHLine: coordinate descent for losses of lines and parabolas"
@@ -36,13 +36,14 @@ class ReHLine(TolerantPeer):
         result = self._program().ReHLine_solver(
             X,
             **self._terms(y[np.newaxis]),
-            max_iter=UNLIMITED,
+            max_iter=self._limit(),
             tol=self._tolerance(),
             shrink=1,
             verbose=0,
             coordinate_seed=self._seed,
         )
-        return result.beta, int(result.niter)
+        self._iterations = int(result.niter)
+        return result.beta, self._iterations
 
     def _terms(self, y: FloatArray) -> dict[str, Any]:
         """The loss in the program's terms, each of shape (1, m) or, where there is none, (0, m)."""

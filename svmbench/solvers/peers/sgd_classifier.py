@@ -52,11 +52,6 @@ class SgdClassifier(ScikitLearn):
         output   the last w, or the mean of all
     """
 
-    @property
-    def stopped(self) -> bool | None:
-        """None: its tol is off, and the number of epochs ends it."""
-        return None
-
     def _train(self) -> tuple[FloatArray, int]:
         squared = self._problem.loss.name == "squared-hinge"
         epochs = math.ceil(self.parameters.epochs or EPOCHS)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
-from svmbench.solvers.peers.peer import UNLIMITED, TolerantPeer
+from svmbench.solvers.peers.peer import LimitedPeer
 
 
-class SnapMl(TolerantPeer):
-    """snapml's SupportVectorMachine on one thread, with the limit of iterations lifted."""
+class SnapMl(LimitedPeer):
+    """snapml's SupportVectorMachine on one thread."""
 
     name = "snapml"
     summary = "Snap ML's SupportVectorMachine, one thread"
@@ -25,7 +25,7 @@ class SnapMl(TolerantPeer):
         output   w
     """
     unstated = (
-        *TolerantPeer.unstated,
+        *LimitedPeer.unstated,
         "Precision: it brings the values to single precision itself, within its training time.",
         "Seed: its random_state serves another method; the order of rows is its own, the same "
         "in every run.",
@@ -42,10 +42,11 @@ class SnapMl(TolerantPeer):
             loss=self._problem.loss.name.replace("-", "_"),
             regularizer=1.0 / self._cost(),
             tol=self._tolerance(),
-            max_iter=UNLIMITED,
+            max_iter=self._limit(),
             fit_intercept=False,
             n_jobs=1,
             random_state=self._seed,
         )
         fitted = model.fit(*self._rows)
-        return fitted.coef_, int(fitted.n_iter_)
+        self._iterations = int(fitted.n_iter_)
+        return fitted.coef_, self._iterations
