@@ -30,7 +30,7 @@ from svmbench.problem import Problem
 from svmbench.solvers.peers import peer as peers
 from svmbench.solvers.peers.liblinear import _passes
 from svmbench.solvers.peers.peer import LIMITS, TOLERANCES, LimitedPeer, Peer, matrix
-from svmbench.solvers.registry import find_solver, solvers
+from svmbench.solvers.registry import solvers
 from twins.optimum import optimum
 
 PEERS = {name: solver for name, solver in solvers().items() if issubclass(solver, Peer)}
@@ -306,7 +306,7 @@ def test_a_ladder_of_tolerances_ends_at_a_limit_that_is_given(name):
 
 @every_limited
 def test_a_sweep_knows_what_the_ladder_is_made_of(name):
-    spec = Sweep.model_validate(sweep(name) | {"solvers": [{"name": name, "rungs": "iterations"}]})
+    spec = sweep({"name": name, "rungs": "iterations"})
     planned = for_each_horizon(spec.solvers[0], spec.stop)
     assert [horizon for _, horizon in planned] == list(LIMITS)
     assert [told.parameters.max_iter for told, _ in planned] == list(LIMITS)
@@ -386,42 +386,55 @@ def test_finding_the_peers_imports_none():
     assert (done.stdout.strip(), done.stderr) == ("set()", "")
 
 
-def sweep(name):
-    return {
-        "version": 1,
-        "name": "peers",
-        "datasets": ["tiny-separable"],
-        "lambda": [0.01],
-        "solvers": [name],
-        "stop": {"accuracy": [0.3, 0.1], "max_epochs": 64},
-    }
+def sweep(*solvers):
+    return Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "peers",
+            "datasets": ["tiny-separable"],
+            "lambda": [0.01],
+            "solvers": solvers,
+            "stop": {"accuracy": [0.3, 0.1], "max_epochs": 64},
+        }
+    )
 
 
-def swept(name, folder, monkeypatch):
+def swept(wanted, folder, monkeypatch):
     monkeypatch.setenv("SVMBENCH_CACHE", str(folder / "cache"))
-    outcome = run_sweep(Sweep.model_validate(sweep(name)), folder / "out")
+    outcome = run_sweep(wanted, folder / "out")
     return outcome, pd.read_csv(folder / "out" / "runs.csv")
 
 
-@every_peer
-def test_a_sweep_climbs_the_ladder_or_says_what_to_install(name, tmp_path, monkeypatch):
-    outcome, runs = swept(name, tmp_path, monkeypatch)
-    rungs = find_solver(name)().horizons((0.3, 0.1), 64.0)
-    assert list(runs["horizon"]) == list(rungs[: len(runs)])
-    assert outcome.states["spared"] == len(rungs) - len(runs)
-    if find_solver(name).missing():
-        assert list(runs["state"]) == ["not_installed"]
-        assert "pip install" in runs["reason"].iloc[0]
-        return
-    assert (runs["state"] == "converged").all()
-    assert runs["accuracy"].iloc[-1] <= 0.1
-    assert (runs["accuracy"].iloc[:-1] > 0.1).all()
-    assert (runs["conversion_seconds"] > 0.0).all()
+def test_each_is_run_by_a_sweep_or_says_what_to_install(tmp_path, monkeypatch):
+    told = {name: {PEERS[name].horizon_parameter: 0.5} for name in NAMES}
+    wanted = sweep(*({"name": name, "label": name, **told[name]} for name in NAMES))
+    outcome, runs = swept(wanted, tmp_path, monkeypatch)
+    runs = runs.set_index("label")
+    assert sorted(runs.index) == list(NAMES)
+    assert (runs["horizon"] == 0.5).all()
+    for name in NAMES:
+        if PEERS[name].missing():
+            assert runs.loc[name, "state"] == "not_installed"
+            assert "pip install" in runs.loc[name, "reason"]
+        else:
+            assert runs.loc[name, "state"] == "converged"
+            assert runs.loc[name, "conversion_seconds"] > 0.0
+            assert runs.loc[name, "epochs"] >= 1.0
+    assert not outcome.faulty
+
+
+def test_a_sweep_climbs_the_ladder_of_a_peer(tmp_path, monkeypatch):
+    installed("linear-svc")
+    outcome, runs = swept(sweep("linear-svc"), tmp_path, monkeypatch)
+    assert 1 < len(runs) < len(TOLERANCES)
+    assert list(runs["horizon"]) == list(TOLERANCES[: len(runs)])
+    assert outcome.states == {"converged": len(runs), "spared": len(TOLERANCES) - len(runs)}
+    assert list(runs["accuracy"] <= 0.1) == [False] * (len(runs) - 1) + [True]
 
 
 def test_a_peer_that_is_missing_is_one_row(tmp_path, monkeypatch):
     monkeypatch.setattr(PEERS["linear-svc"], "missing", classmethod(lambda cls: "pip install it"))
-    outcome, runs = swept("linear-svc", tmp_path, monkeypatch)
+    outcome, runs = swept(sweep("linear-svc"), tmp_path, monkeypatch)
     assert list(runs["state"]) == ["not_installed"]
     assert list(runs["reason"]) == ["pip install it"]
     assert not outcome.faulty
