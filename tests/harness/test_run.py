@@ -315,6 +315,7 @@ def test_a_ladder_ends_where_it_does_not_come_to_its_horizon(name, state, made, 
         assert horizons == list(Ladder.rungs[:made])
         assert states == ["converged"] * (made - 1) + [state]
     assert outcome.states["spared"] == 2 * (len(Ladder.rungs) - made)
+    assert not (runs_csv(outcome)["epochs"] >= 300).any()  # none was ended by the sweep's limit
 
 
 def test_a_ladder_that_is_not_installed_is_one_run_a_repeat(tmp_path, install):
@@ -341,8 +342,8 @@ def test_a_rung_that_came_home_late_ends_its_ladder(tmp_path, install):
     stop = {"accuracy": [0.001], "time_limit": 0.5, "grace": 30.0}
     outcome = run_sweep(sweep(solvers=["sluggish"], repeats=1, stop=stop), tmp_path)
     horizons, states = horizons_of(outcome)
-    assert horizons == [1.0, 0.3, 0.1]
-    assert states[:2] == ["converged", "converged"]
+    assert (horizons, states) == ([1.0, 0.3, 0.1], ["converged"] * 3)
+    assert runs_csv(outcome)["seconds_to_0.001"].isna().all()
 
 
 def test_a_program_is_loaded_before_its_rows_are_converted(tmp_path, install):

@@ -138,6 +138,14 @@ def test_the_positive_class_is_plus_one_whichever_comes_first(first, name, loss)
     assert problem.evaluate(run.w).errors < 0.1 * data.n_samples
 
 
+@pytest.mark.parametrize(("name", "loss"), [each for each in TRAININGS if PEERS[each[0]].one_class])
+def test_a_single_class_may_be_the_negative_one(name, loss):
+    plain = with_loss(EDGES["one-class"], loss)
+    data = dataset(dense(plain.data), -plain.data.labels)
+    problem = Problem(data, plain.lam, plain.loss)
+    assert excess(problem, trained(name, problem).w) <= MOST
+
+
 @pytest.mark.parametrize("storage", STORAGES)
 def test_rows_are_handed_on_as_they_are(storage):
     X = np.round(dense(ORDINARY["sparse"].data) * 4.0)
@@ -170,7 +178,7 @@ def test_every_storage_is_trained_on(storage, name, loss):
 
 
 @every_training
-def test_trains_whole_at_the_first_step_and_then_rests(name, loss):
+def test_trains_whole_at_the_first_step_and_then_rests(name, loss, monkeypatch):
     problem = with_loss(ORDINARY["sparse"], loss)
     solver = installed(name)
     run = solver()
@@ -184,9 +192,12 @@ def test_trains_whole_at_the_first_step_and_then_rests(name, loss):
     after = state(run)
     assert run.w.any()
     assert run.stopped is (None if name == "sgd-classifier" else True)
+    again = []
+    monkeypatch.setattr(solver, "_train", lambda self: again.append(self) or (0.0, 0))
     run.advance(1000)
     run.w[:] = 7.0
     assert state(run) == after
+    assert not again
     run.start(problem, 1)
     assert state(run) == at_start
 
