@@ -64,6 +64,10 @@ PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_pair = pytest.mark.parametrize("pair", PAIRS)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
+#: Where LIBLINEAR's rule does not come to hold: a gradient that is zero but for rounding from
+#: the start does not get smaller; and its dual descent ends after 300 passes at the latest.
+UNFINISHED = {("contradicting-rows", PRIMAL), ("one-against-many", DUAL["hinge"])}
+
 #: LIBLINEAR prints its objective with six decimals.
 PRINTED = 0.5e-6
 
@@ -140,8 +144,7 @@ def test_small_problems(name, pair):
     solver, loss, kind = PAIRS[pair]
     problem = with_loss(PROBLEMS[name], loss)
     other = answer(problem, kind, 1e-6)
-    # A gradient that is zero but for rounding from the start does not get smaller.
-    assert other.finished or (name, kind) == ("contradicting-rows", PRIMAL)
+    assert other.finished or (name, kind) in UNFINISHED
     # What is promised is little: a wrong C or a half too much would exceed it by far.
     assert promised(problem, kind, 1e-6, other.w) <= 1e-5
     assert_agreement(problem, certified(solver, problem), other, kind, 1e-6)
@@ -184,7 +187,8 @@ def test_a_free_bias(name):
     problem = with_class(PROBLEMS[name], "squared-hinge", bias="free")
     tolerance = 1e-6
     other = answer(problem, PRIMAL, tolerance, options="-B 1 -R")
-    assert other.finished or name in ("only-zero-rows", "contradicting-rows")
+    # A warning of too few steps of its inner method; what it comes to is held to all below.
+    assert other.finished or name in ("only-zero-rows", "contradicting-rows", "one-against-many")
     run = certified(find_solver("smo"), problem)
     primal = problem.primal(run.w, run.bias)
     excess = problem.primal(other.w, other.bias) - primal
