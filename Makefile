@@ -33,7 +33,7 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 	$(SVMBENCH) run configs/smoke.yaml
 
 test: $(VENV)/.developing ## Run the tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.developing ## Check style and types
 	$(BIN)/ruff check .

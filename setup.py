@@ -85,7 +85,15 @@ def extension(kernel: Path, compiler: str) -> Extension:
 
 
 class BuildKernels(build_ext):
-    """build_ext that rebuilds a kernel when its flags change, not only its source."""
+    """build_ext that rebuilds a kernel when its flags change, not only its source.
+
+    Kernels are compiled side by side, as many as there are processors.
+    """
+
+    def finalize_options(self) -> None:
+        """Fill in the number of compilers at work."""
+        super().finalize_options()
+        self.parallel = getattr(self, "parallel", None) or os.cpu_count()
 
     def build_extension(self, ext: Extension) -> None:
         """Build one kernel, from scratch if its signature is not the stored one."""
@@ -93,7 +101,8 @@ class BuildKernels(build_ext):
         target = Path(self.get_ext_fullpath(ext.name)).resolve()
         name = hashlib.sha256(str(target).encode()).hexdigest()[:16]
         stored = HERE / "build" / "signatures" / name
-        self.force = not (stored.exists() and stored.read_text() == signature)
+        if not (stored.exists() and stored.read_text() == signature):
+            target.unlink(missing_ok=True)  # `force` would be that of all that are compiled now
         super().build_extension(ext)
         stored.parent.mkdir(parents=True, exist_ok=True)
         stored.write_text(signature)
