@@ -53,7 +53,11 @@ class MeasuredRow:
             column = f"{measure.what}_to_{measure.at!r}"
             if column not in runs:
                 return [math.nan] * len(runs)
-            return [math.inf if math.isnan(value) else float(value) for value in runs[column]]
+            told = set(self.group.told(measure.at).runs["repeat"])
+            return [
+                math.nan if repeat not in told else math.inf if math.isnan(value) else float(value)
+                for repeat, value in zip(runs["repeat"], runs[column], strict=True)
+            ]
         with np.errstate(divide="ignore", invalid="ignore"):
             return [float(value) for value in _AT_END[measure.what](runs)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pandas as pd
@@ -52,6 +52,20 @@ class Group:
             return self.runs
         merged = [_merged(runs) for _, runs in self.runs.groupby("repeat", sort=True)]
         return pd.DataFrame(merged).reset_index(drop=True)
+
+    def told(self, threshold: float) -> Group:
+        """The group without the repeats that say nothing about an accuracy.
+
+        A repeat that was skipped is taken not to arrive, as the one before it that met the
+        time limit had not. Where that one had arrived before its limit, nothing is known of those
+        that were skipped.
+        """
+        arrived = self.runs[f"seconds_to_{threshold!r}"].notna()
+        skipped = self.runs["state"] == "skipped"
+        limited = self.runs["state"] == "time_limit"
+        if not (skipped.any() and limited.any() and arrived[limited].all()):
+            return self
+        return replace(self, runs=self.runs[~skipped])
 
     @property
     def separate_runs(self) -> bool:

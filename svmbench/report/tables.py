@@ -255,6 +255,7 @@ def threshold_summary(group: Group, threshold: float, kind: str) -> Summary:
     kind : {'time', 'epochs'}
     """
     prefix, unit = _MEASURES[kind]
+    group = group.told(threshold)
     times = group.column(f"{prefix}{threshold!r}")
     samples = tuple(math.inf if math.isnan(time) else time for time in times)
     low, high, coverage = median_interval(samples)

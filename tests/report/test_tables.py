@@ -133,6 +133,22 @@ def test_expected_running_time_is_over_the_runs_that_were_made(make_results, tmp
     assert "≥ 60 s, 1 of 3, ERT 67.0" in to_markdown(table)
 
 
+def test_a_skipped_repeat_says_nothing_where_the_limited_one_had_arrived(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=3, labels=("crawl",), lambdas=(1e-4,))
+    path = folder / "runs.csv"
+    runs = pd.read_csv(path)
+    adult = runs["dataset"] == "adult"
+    runs.loc[adult, "state"] = ["time_limit", "skipped", "skipped"]
+    runs.loc[adult, ["seconds_to_0.1", "epochs_to_0.1"]] = math.nan
+    runs.loc[0, ["seconds_to_0.1", "epochs_to_0.1"]] = [5.0, 8.0]
+    runs.to_csv(path, index=False)
+    table = next(t for t in build_tables(read_results(folder)) if t.kind == "time")
+    row = record(table, "crawl", accuracy=0.1)
+    assert (row["reached"], row["runs"], row["median_seconds"]) == (1, 1, 5.0)
+    row = record(table, "crawl", accuracy=0.001)  # the limit kept it from this one
+    assert (row["reached"], row["runs"]) == (0, 3)
+
+
 def test_bold_are_the_least_and_all_it_does_not_clearly_beat(tables):
     for _, column in tables["time"].records.groupby(["dataset", "lambda", "accuracy"]):
         finite = column[column["median_seconds"].notna()]
