@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import textwrap
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -96,7 +97,7 @@ def measure_of(name: str, at: float | None) -> Measure | None:
     return Measure(what=name) if name in AT_END else None
 
 
-class Drawer:
+class Drawer(ABC):
     """Draws the panels of one figure; each kind of figure has its own."""
 
     def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
@@ -112,8 +113,9 @@ class Drawer:
         """
         return self._draw(axes, panel, name)
 
+    @abstractmethod
     def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
-        raise NotImplementedError
+        """Draw the panel's curves."""
 
     def scale(self, axes: Axes) -> None:
         """Set the scales asked for."""
