@@ -116,7 +116,9 @@ def _series(
 ) -> list[Series]:
     """Rows by what is written beside them; a chain along an axis is one."""
     chained = shape.kind == "across"
-    along = {"lambda": ("lambda", "C"), "C": ("lambda", "C"), "m": ("m",)}.get(shape.x, ())
+    # Sizes are data sets of their own: whoever draws along m has put no others in the panel.
+    alongs = {"lambda": ("lambda", "C"), "C": ("lambda", "C"), "m": ("m", "dataset")}
+    along: tuple[str, ...] = alongs.get(shape.x, ())
     if chained and not along:
         along = ("lambda", "C", "m", "dataset", "sweep")
     members: dict[str, list[MeasuredRow]] = {}
