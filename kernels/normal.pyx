@@ -6,48 +6,15 @@
 #   row_hashes      64 bits a row that depend on its entries and its label; n_i steps a row
 
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
 from .provenance cimport build_record
-from .rows cimport (
-    DENSE_F32, I32_F32, I32_ONES, U16_F32, U16_F64, U16_ONES, CompactRows, Rows,
-    row_nonzeros,
-)
+from .rows cimport CompactRows
 
 __build__ = build_record()
-
-
-cdef inline Py_ssize_t unpack_row(const Rows *rows, Py_ssize_t i, int32_t *columns,
-                                  double *values) noexcept nogil:
-    """Columns and values of row i, whatever its storage; return how many there are."""
-    cdef Py_ssize_t n = row_nonzeros(rows, i)
-    cdef Py_ssize_t k, start
-    cdef int storage = rows.storage
-    if storage >= DENSE_F32:
-        start = i * rows.d
-        for k in range(n):
-            columns[k] = <int32_t> k
-            if storage == DENSE_F32:
-                values[k] = (<const float *> rows.values)[start + k]
-            else:
-                values[k] = (<const double *> rows.values)[start + k]
-        return n
-    start = rows.indptr[i]
-    for k in range(n):
-        if storage == U16_ONES or storage == U16_F32 or storage == U16_F64:
-            columns[k] = (<const uint16_t *> rows.indices)[start + k]
-        else:
-            columns[k] = (<const int32_t *> rows.indices)[start + k]
-        if storage == U16_ONES or storage == I32_ONES:
-            values[k] = 1.0
-        elif storage == U16_F32 or storage == I32_F32:
-            values[k] = (<const float *> rows.values)[start + k]
-        else:
-            values[k] = (<const double *> rows.values)[start + k]
-    return n
 
 
 def weighted_gram(CompactRows rows, const double[::1] weights, double[:, ::1] out):
@@ -64,19 +31,11 @@ def weighted_gram(CompactRows rows, const double[::1] weights, double[:, ::1] ou
         raise ValueError("rows, weights and out do not belong together")
     cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
     cdef double[::1] values = np.empty(rows.c.d + 1)
-    cdef Py_ssize_t i, j, k, n
-    cdef double scaled
-    cdef double *line
+    cdef Py_ssize_t i
     with nogil:
         for i in range(rows.c.m):
-            if weights[i] == 0.0:
-                continue
-            n = unpack_row(&rows.c, i, &columns[0], &values[0])
-            for j in range(n):
-                scaled = weights[i] * values[j]
-                line = &out[columns[j], 0]
-                for k in range(j, n):
-                    line[columns[k]] += scaled * values[k]
+            if weights[i] != 0.0:
+                add_outer_product(&rows.c, i, weights[i], &columns[0], &values[0], &out[0, 0])
 
 
 def dense_rows(CompactRows rows, const double[::1] weights, const int64_t[::1] chosen,

@@ -1,0 +1,279 @@
+# The method of multipliers on the hinge: rows, line search and curvature of its Newton steps.
+#
+#   problem   min P(w) = lam/2 ||w||^2 + 1/m sum max(0, 1 - s_i),   s_i = y_i w.x_i
+#   update    with centres c and penalty sigma, w minimises the smooth convex function whose
+#             gradient is lam w - u,
+#                 u = 1/m sum alpha_i y_i x_i,   alpha_i = clip(t_i, 0, 1),
+#                 t_i = c_i + sigma (1 - s_i),
+#             by Newton steps (lam I + sigma/m sum_J x_i x_i^T) dw = u - lam w, J the rows with
+#             0 < t_i < 1, and an exact line search; then c <- alpha, and sigma grows
+#   certificate  P(w) - D(alpha) = 1/m sum_J ((1 - alpha_i)(1 - s_i)_+ + alpha_i (s_i - 1)_+)
+#             + ||lam w - u||^2 / (2 lam): no other row has a share in it
+#   sleep     a row whose t_i lies so far outside [0, 1] that no movement of w of the length made
+#             since can have brought it back is not looked at: s_i changes by ||x_i|| times the
+#             length at most
+#   cost      a step: n_i for each row awake, n_i more where alpha_i changes, n_i^2/2 where i enters
+#             or leaves J
+#   source    Rockafellar, Math. Oper. Res. 1 (1976) for the method; Yan and Li, Comput. Optim.
+#             Appl. 77 (2020) for semismooth Newton steps on this problem; the sleep is ours
+
+from libc.math cimport INFINITY, fabs, sqrt
+from libc.stdint cimport int8_t, int32_t, int64_t
+
+import numpy as np
+
+from .counters cimport Counters
+from .normal cimport add_outer_product
+from .provenance cimport build_record
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_norm2, row_nonzeros
+
+__build__ = build_record()
+
+# Slope, as a share of that at the start, at which a line search ends; and its most steps.
+cdef enum:
+    SEARCH_STEPS = 40
+cdef double SEARCHED = 1e-3
+
+
+cdef inline double clip(double t) noexcept nogil:
+    return 0.0 if t <= 0.0 else 1.0 if t >= 1.0 else t
+
+
+cdef class Multipliers(Counters):
+    """Iterate of the method of multipliers, and what its next step needs of the rows.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    sleep : bool
+        Whether rows that no movement so far can concern are passed over.
+
+    Attributes
+    ----------
+    w, pull : ndarray of float64, shape (d,)
+        The weights, and u = 1/m sum alpha_i y_i x_i. Read only.
+    alpha : ndarray of float64, shape (m,)
+        Dual variables of w. Read only.
+    curvature : ndarray of float64, shape (d, d)
+        Upper triangle of sum_J x_i x_i^T. Read only.
+    penalty : float
+        sigma.
+    inside : int
+        Rows in J.
+    alpha_sum, slack_sum : float
+        Sums over the rows of alpha_i, and of the shares of the certificate.
+    """
+
+    cdef readonly CompactRows rows
+    cdef readonly object w, pull, alpha, curvature
+    cdef readonly double lam, penalty, alpha_sum, slack_sum
+    cdef readonly Py_ssize_t inside
+    cdef double path
+    cdef double[::1] _w, _u, _a, _c, _s, _norm, _limit, _change, _t, _values
+    cdef double[:, ::1] _gram
+    cdef int8_t[::1] _exact, _in
+    cdef int32_t[::1] _awake, _columns
+    cdef Py_ssize_t _n_awake
+    cdef bint _sleep
+
+    def __init__(self, CompactRows rows, double lam, bint sleep=True):
+        cdef Py_ssize_t m = rows.c.m, d = rows.c.d, i
+        self.rows, self.lam, self._sleep = rows, lam, sleep
+        self.w, self.pull = np.zeros(max(d, 1)), np.zeros(max(d, 1))
+        self.alpha = np.zeros(m)
+        self.curvature = np.zeros((max(d, 1), max(d, 1)))
+        self._w, self._u, self._a, self._gram = self.w, self.pull, self.alpha, self.curvature
+        self._c, self._s, self._limit = np.empty(m), np.empty(m), np.empty(m)
+        self._change, self._t, self._norm = np.empty(m), np.empty(m), np.empty(m)
+        self._exact, self._in = np.zeros(m, dtype=np.int8), np.zeros(m, dtype=np.int8)
+        self._awake = np.empty(m, dtype=np.int32)
+        self._columns, self._values = np.empty(d + 1, dtype=np.int32), np.empty(d + 1)
+        with nogil:
+            for i in range(m):
+                self._norm[i] = sqrt(row_norm2(&rows.c, i))
+        self.nonzeros += self._stored()
+
+    cdef Py_ssize_t _stored(self):
+        cdef const Rows *rows = &self.rows.c
+        return rows.m * rows.d if rows.indptr == NULL else rows.indptr[rows.m]
+
+    @property
+    def m(self):
+        """Number of rows."""
+        return self.rows.c.m
+
+    def begin(self, const double[::1] w, const double[::1] centre, double penalty):
+        """Take up the method at ``w`` with these centres: a pass over all rows.
+
+        Parameters
+        ----------
+        w : ndarray of float64, shape (d,)
+        centre : ndarray of float64, shape (m,)
+            In [0, 1]; or empty, for those ``w`` itself suggests: clip(1/2 + penalty (1 - s_i)).
+        penalty : float
+        """
+        cdef const Rows *rows = &self.rows.c
+        cdef Py_ssize_t i
+        cdef bint given = centre.shape[0] > 0
+        if w.shape[0] != rows.d or (given and centre.shape[0] != rows.m):
+            raise ValueError("w, centres and rows do not belong together")
+        self._w[:] = w
+        self._u[:] = 0.0
+        self._gram[:, :] = 0.0
+        self.penalty = penalty
+        self.path = self.alpha_sum = 0.0
+        self.inside = 0
+        self._n_awake = rows.m
+        with nogil:
+            for i in range(rows.m):
+                self._s[i] = rows.labels[i] * row_dot(rows, i, &self._w[0])
+                self._c[i] = centre[i] if given else clip(0.5 + penalty * (1.0 - self._s[i]))
+                self._a[i] = 0.0
+                self._in[i] = 0
+                self._awake[i] = <int32_t> i
+            self._respond()
+        self.presentations += rows.m
+        self.nonzeros += self._stored()
+
+    def recentre(self, double penalty):
+        """Make alpha the centres, and ``penalty`` the penalty."""
+        cdef Py_ssize_t i
+        self.penalty = penalty
+        with nogil:
+            for i in range(self._c.shape[0]):
+                self._c[i] = self._a[i]
+            # Of those asleep alpha stays at its bound, and t is farther outside than it was.
+            self._respond()
+
+    def move(self, const double[::1] step):
+        """Go along ``step``, as far as the smooth function falls but not beyond its end.
+
+        Returns
+        -------
+        float
+            The share of the step that was gone.
+        """
+        if step.shape[0] != self.rows.c.d:
+            raise ValueError("step and rows do not belong together")
+        cdef double length, norm
+        cdef Py_ssize_t j, k, i
+        with nogil:
+            norm = 0.0
+            for j in range(step.shape[0]):
+                norm += step[j] * step[j]
+            norm = sqrt(norm)
+            self._wake(&step[0], norm)
+            length = self._search(&step[0], norm)
+            for j in range(step.shape[0]):
+                self._w[j] += length * step[j]
+            self.path += length * norm
+            for k in range(self._n_awake):
+                i = self._awake[k]
+                self._s[i] += length * self._change[k]
+            self._respond()
+        self.updates += 1
+        return length
+
+    cdef void _wake(self, const double *step, double norm) noexcept nogil:
+        """Find the rows that this step could concern, and the change it makes in their margins."""
+        cdef const Rows *rows = &self.rows.c
+        cdef double reach = self.path + norm
+        cdef Py_ssize_t i, n = 0
+        cdef int64_t read = 0
+        for i in range(rows.m):
+            if self._limit[i] > reach:
+                self._exact[i] = 0
+                continue
+            if not self._exact[i]:
+                self._s[i] = rows.labels[i] * row_dot(rows, i, &self._w[0])
+                read += row_nonzeros(rows, i)
+            self._awake[n] = <int32_t> i
+            self._change[n] = rows.labels[i] * row_dot(rows, i, step)
+            read += row_nonzeros(rows, i)
+            n += 1
+        self._n_awake = n
+        self.presentations += n
+        self.nonzeros += read
+
+    cdef double _search(self, const double *step, double norm) noexcept nogil:
+        """Where along the step, in (0, 1], the smooth function has its minimum.
+
+        Its slope there is piecewise linear and rising: Newton's method on it, kept in a bracket.
+        """
+        cdef Py_ssize_t k, i, n = 0, j, _
+        cdef double sigma = self.penalty, m = self.rows.c.m
+        cdef double base = 0.0, low = 0.0, high = 1.0, x = 1.0
+        cdef double start, slope, rise, t, ds
+        # Rows whose alpha is another at the step's end; all others keep theirs on the way.
+        for k in range(self._n_awake):
+            i = self._awake[k]
+            ds = self._change[k]
+            t = self._c[i] + sigma * (1.0 - self._s[i])
+            if clip(t - sigma * ds) != self._a[i]:
+                self._t[n] = t
+                # The place is free: n <= k.
+                self._values_swap(n, k)
+                n += 1
+        for j in range(self._w.shape[0]):
+            base += (self.lam * self._w[j] - self._u[j]) * step[j]
+        start = base
+        for _ in range(SEARCH_STEPS):
+            slope = base + x * self.lam * norm * norm
+            rise = self.lam * norm * norm
+            for k in range(n):
+                i = self._awake[k]
+                ds = self._change[k]
+                t = self._t[k] - x * sigma * ds
+                slope -= (clip(t) - self._a[i]) * ds / m
+                if 0.0 < t < 1.0:
+                    rise += sigma * ds * ds / m
+            if fabs(slope) <= SEARCHED * fabs(start) or (x == 1.0 and slope <= 0.0):
+                break
+            if slope > 0.0:
+                high = x
+            else:
+                low = x
+            x -= slope / rise
+            if not low < x < high:
+                x = 0.5 * (low + high)
+        return x
+
+    cdef void _values_swap(self, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
+        cdef int32_t i = self._awake[n]
+        cdef double change = self._change[n]
+        self._awake[n], self._change[n] = self._awake[k], self._change[k]
+        self._awake[k], self._change[k] = i, change
+
+    cdef void _respond(self) noexcept nogil:
+        """Bring alpha, u, J and the certificate of the rows that are awake up to their margins."""
+        cdef const Rows *rows = &self.rows.c
+        cdef double sigma = self.penalty
+        cdef double t, new, s, slack, total = 0.0
+        cdef Py_ssize_t k, i
+        cdef bint within
+        for k in range(self._n_awake):
+            i = self._awake[k]
+            s = self._s[i]
+            t = self._c[i] + sigma * (1.0 - s)
+            new = clip(t)
+            if new != self._a[i]:
+                row_axpy(rows, i, (new - self._a[i]) * rows.labels[i] / rows.m, &self._u[0])
+                self.alpha_sum += new - self._a[i]
+                self.nonzeros += row_nonzeros(rows, i)
+                self._a[i] = new
+            within = 0.0 < t < 1.0
+            if within != self._in[i]:
+                add_outer_product(rows, i, 1.0 if within else -1.0, &self._columns[0],
+                                  &self._values[0], &self._gram[0, 0])
+                self.inside += 1 if within else -1
+                self._in[i] = within
+            self._exact[i] = 1
+            if within or not self._sleep:
+                total += (1.0 - new) * max(0.0, 1.0 - s) + new * max(0.0, s - 1.0)
+                self._limit[i] = -INFINITY
+            else:
+                slack = (max(-t, t - 1.0)) / sigma
+                self._limit[i] = (self.path + slack / self._norm[i] if self._norm[i] > 0.0
+                                  else INFINITY)
+        self.slack_sum = total

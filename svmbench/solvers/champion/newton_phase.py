@@ -1,0 +1,220 @@
+"""The method of multipliers with Newton steps, on samples of the rows before all of them."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.counters import Counters
+from svmbench.kernels.descent import Descent
+from svmbench.kernels.multipliers import Multipliers
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.rows import CompactRows
+from svmbench.kernels.sampling import draw_rows
+from svmbench.kernels.subset import take_rows
+
+#: Rows of the first sample, at least and a feature; growth from one to the next; and the share
+#: of all rows from which a sample would save too little.
+SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_GROWTH, LARGEST_SAMPLE = 4000, 16, 8, 1 / 6
+
+#: A sample is solved to this share of d/n, about what its optimum differs from that of all rows.
+SAMPLE_ACCURACY = 0.5
+
+#: Objective on the next rows, over that on the sample it was minimised on, beyond which the sample
+#: was too small to say much of them.
+REPRESENTATIVE = 1.1
+
+#: The inner problem counts as solved once ||lam w - u||^2/(2 lam) is this share of the rest of the
+#: gap; or after so many steps.
+INNER_SHARE, INNER_STEPS = 0.3, 40
+
+#: Relative gap below which rounding rules.
+NEGLIGIBLE = 1e-13
+
+#: Least diagonal of the system, as a share of the largest: what rounding leaves of smaller ones.
+ROUNDING = 1e-14
+
+
+class NewtonPhase:
+    """Stages of rising numbers of rows, the last of all; each begins where the other ended.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    rng : Generator
+    penalty, growth : float
+        The first penalty, and its factor from one inner problem to the next.
+    passes : int
+        Passes of dual descent ahead of the first stage.
+    sampling, sleep : bool
+        Whether samples come first; whether rows out of reach are passed over.
+    """
+
+    def __init__(
+        self,
+        rows: CompactRows,
+        lam: float,
+        rng: Generator,
+        *,
+        penalty: float,
+        growth: float,
+        passes: int,
+        sampling: bool,
+        sleep: bool,
+    ) -> None:
+        self._rows, self._lam, self._rng = rows, lam, rng
+        self._penalty, self._growth, self._sleep = penalty, growth, sleep
+        self.counters = Counters()
+        self.exhausted = False
+        self._sizes = [*sample_sizes(rows.m, rows.d)] if sampling else []
+        self._whole = not self._sizes
+        self._passes = passes
+        self._warm: Descent | None = Descent(self._next_rows(), lam)
+        self._state = Multipliers(self._warm.rows, lam, sleep)
+
+    def iterate(self) -> None:
+        """One pass of dual descent at first, then one Newton step.
+
+        The next inner problem or stage begins ahead of it where it is time.
+        """
+        if self.exhausted:
+            self.counters.presentations += self._rows.m
+            return
+        if self._warm is not None and self._passes > 0:
+            self._passes -= 1
+            before = counts(self._warm)
+            self._warm.descend(self._rng, 1, False)
+            self._count(self._warm, before)
+            return
+        if self._warm is not None:
+            self._leave_descent(self._warm)
+        elif self._inner_solved():
+            self._advance_centres()
+        before = counts(self._state)
+        self._newton_step()
+        self._count(self._state, before)
+
+    def _leave_descent(self, warm: Descent) -> None:
+        rows, self._warm = warm.rows, None
+        self._begin(rows, warm.w[: rows.d], warm.alpha, self._penalty)
+        if self._primal() > 1.0:
+            # Worse than w = 0, as on features of very different scales.
+            self._begin(rows, np.zeros(rows.d), np.full(rows.m, 0.5), self._penalty)
+
+    def _advance_centres(self) -> None:
+        state = self._state
+        gap, primal = self._gap(), self._primal()
+        if gap <= NEGLIGIBLE * primal and self._whole:
+            self.exhausted = True
+        elif not self._whole and gap <= SAMPLE_ACCURACY * self._rows.d / state.m * primal:
+            self._next_stage(primal)
+        else:
+            state.recentre(state.penalty * self._growth)
+        self._inner_steps = 0
+
+    def _next_stage(self, primal: float) -> None:
+        w, penalty = self.w, self._state.penalty
+        self._whole = not self._sizes
+        rows = self._next_rows()
+        self._begin(rows, w, np.zeros(0), penalty)
+        if self._primal() > REPRESENTATIVE * primal:
+            # The sample said little of these rows: too little for so sharp a penalty.
+            self._begin(rows, w, np.zeros(0), self._penalty)
+
+    @property
+    def gap(self) -> float:
+        """P - D of the current w and alpha; inf until they are of all rows."""
+        return self._gap() if self._complete else math.inf
+
+    def bound(self) -> float:
+        """D(alpha); 0 until it is that of all rows."""
+        return self._primal() - self._gap() if self._complete else 0.0
+
+    @property
+    def w(self) -> FloatArray:
+        """The weights, shape (d,); a new array."""
+        holder = self._state if self._warm is None else self._warm
+        return np.array(holder.w[: self._rows.d])
+
+    @property
+    def alpha(self) -> FloatArray:
+        """The dual variables, shape (m,); zeros until they are of all rows."""
+        return np.array(self._state.alpha) if self._complete else np.zeros(self._rows.m)
+
+    @property
+    def _complete(self) -> bool:
+        return self._whole and self._warm is None
+
+    def _next_rows(self) -> CompactRows:
+        if not self._sizes:
+            return self._rows
+        drawn = np.empty(self._sizes.pop(0), dtype=np.int32)
+        draw_rows(self._rng, drawn, self._rows.m)
+        return take_rows(self._rows, np.unique(drawn))
+
+    def _begin(self, rows: CompactRows, w: FloatArray, centres: FloatArray, penalty: float) -> None:
+        self._state = Multipliers(rows, self._lam, self._sleep)
+        self._state.begin(w, centres, penalty)
+        self._inner_steps = 0
+
+    def _residual(self) -> float:
+        """||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves."""
+        gradient = self._lam * self._state.w - self._state.pull
+        return float(gradient @ gradient) / (2.0 * self._lam)
+
+    def _gap(self) -> float:
+        return float(self._state.slack_sum / self._state.m + self._residual())
+
+    def _primal(self) -> float:
+        pull = self._state.pull
+        dual = self._state.alpha_sum / self._state.m - float(pull @ pull) / (2.0 * self._lam)
+        return float(dual + self._gap())
+
+    def _inner_solved(self) -> bool:
+        rest = self._state.slack_sum / self._state.m
+        enough = max(INNER_SHARE * rest, 0.1 * NEGLIGIBLE * self._primal())
+        return self._residual() <= enough or self._inner_steps >= INNER_STEPS
+
+    def _newton_step(self) -> None:
+        state = self._state
+        system = state.curvature * (state.penalty / state.m)
+        diagonal = np.diagonal(system) + self._lam
+        np.fill_diagonal(system, np.maximum(diagonal, ROUNDING * diagonal.max()))
+        # In Fortran's order the upper triangle is the lower one.
+        factor, _ = dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
+        step, _ = dpotrs(factor, state.pull - self._lam * state.w, lower=1)
+        state.move(step)
+        self._inner_steps += 1
+
+    def _count(self, state: Counters, before: Counts) -> None:
+        self.counters.presentations += state.presentations - before.presentations
+        self.counters.updates += state.updates - before.updates
+        self.counters.nonzeros += state.nonzeros - before.nonzeros
+
+
+class Counts(NamedTuple):
+    """Work a kernel had done at one moment."""
+
+    presentations: int
+    updates: int
+    nonzeros: int
+
+
+def counts(state: Counters) -> Counts:
+    """What these counters say now."""
+    return Counts(state.presentations, state.updates, state.nonzeros)
+
+
+def sample_sizes(m: int, d: int) -> list[int]:
+    """Numbers of rows of the samples ahead of all m, ascending; none where all are few."""
+    sizes = []
+    size = max(SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE * d)
+    while size <= LARGEST_SAMPLE * m:
+        sizes.append(size)
+        size *= SAMPLE_GROWTH
+    return sizes
