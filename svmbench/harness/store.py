@@ -164,6 +164,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "precision": run.solver.parameters.precision,
         "state": trace.state,
         "reason": trace.end.get("reason"),
+        "remark": trace.end.get("remark"),
         "m": data.n_samples,
         "d": data.n_features,
         "nnz": data.nnz,

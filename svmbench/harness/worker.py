@@ -171,12 +171,13 @@ class Measurement:
     def closing(self) -> dict[str, Any]:
         """What the run's last line tells besides its state.
 
-        The mean seconds one evaluation of P took, and where the features are few the weights
-        and bias it ended with.
+        The mean seconds one evaluation of P took, what the solver says it decided, and where the
+        features are few the weights and bias it ended with.
         """
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": self._evaluating / 1e9 / max(1, self._evaluations),
+            "remark": self.solver.remark,
         }
         w = np.asarray(self.solver.w, dtype=np.float64)
         if w.size <= FEW_FEATURES and np.isfinite(w).all():

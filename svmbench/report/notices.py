@@ -58,6 +58,7 @@ def notices(results: Results, samples: Iterable[Sequence[float]]) -> list[Notice
     return [
         *_stand_ins(runs),
         *_contended(runs),
+        *_remarks(runs),
         *_unfinished(results),
         *_unwell(runs),
         *_not_installed(runs),
@@ -83,6 +84,21 @@ def _contended(runs: pd.DataFrame) -> Iterator[Notice]:
         yield Notice(
             f"{contended} of {len(runs)} runs shared the machine with others (contended): their "
             "times are not comparable."
+        )
+
+
+def _remarks(runs: pd.DataFrame) -> Iterator[Notice]:
+    """What solvers say they decided, once a cell."""
+    said = runs[runs["remark"] != ""].drop_duplicates([*ROW, "remark"])
+    if not said.empty:
+        yield Notice(
+            f"{', '.join(dict.fromkeys(said['label']))}: chose how to train, from the problem.",
+            tuple(
+                f"{dataset}, {label}, λ = {short(lam)}: {remark}"
+                for dataset, label, lam, remark in zip(
+                    said["dataset"], said["label"], said["lambda"], said["remark"], strict=True
+                )
+            ),
         )
 
 

@@ -29,7 +29,7 @@ _NUMBERS = (
     "primal", "accuracy", "gap", "train_error", "test_error",
 )  # fmt: skip
 #: Columns that older results lack; read as empty there.
-_LATER_TEXT = ("reason", "data_source", "data_sha256", "data_transforms", "bias")
+_LATER_TEXT = ("reason", "remark", "data_source", "data_sha256", "data_transforms", "bias")
 _LATER_NUMBERS = (
     "horizon", "conversion_seconds", "involuntary_switches", "load_average", "l1_radius",
     "evaluation_seconds",

@@ -214,6 +214,11 @@ class Solver(ABC):
         return None
 
     @property
+    def remark(self) -> str:
+        """What it decided by itself, and why, in one sentence; empty where it decides nothing."""
+        return ""
+
+    @property
     def exhausted(self) -> bool:
         """Whether no further step can change anything, though the rule it was run for fails.
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from svmbench.data.dataset import Dataset, FloatArray
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
+from svmbench.kernels.sampling import draw_rows
+from svmbench.kernels.subset import take_rows
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.dual_phase import DualPhase
-from svmbench.solvers.champion.newton_phase import NewtonPhase
+from svmbench.solvers.champion.newton_phase import NewtonPhase, sample_sizes
 
 #: Time of a multiply-add of a factorisation in that of an entry of a pass over the rows, and the
 #: passes that a factorisation may cost for Newton steps to be worth it.
@@ -17,6 +23,24 @@ FACTOR_COST, WORTH_PASSES = 0.06, 8.0
 
 #: Features beyond which the d x d system is not formed, whatever the rows.
 MOST_FEATURES = 5000
+
+#: Mean ||x_i||^2/(lam m) up to which dual descent is ahead of Newton steps at first: without
+#: samples, which cost Newton steps many passes over all rows; and with them, on rows of so many
+#: entries that what a pass of dual descent costs a row besides does not count.
+EASY, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 0.3, 50.0
+
+#: Rows the mean is estimated from.
+NORM_ROWS = 1000
+
+#: Relative gap at which dual descent hands over to Newton steps; and passes after which it does
+#: so anyway.
+HANDOVER_GAP, HANDOVER_PASSES = 1e-3, 60.0
+
+#: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about
+#: that much over sigma.
+HANDOVER_PENALTY = 0.05
+
+Method = Literal["newton", "dual", "dual-newton"]
 
 
 class AutoParameters(Parameters):
@@ -27,9 +51,10 @@ class AutoParameters(Parameters):
         "Single precision gained nothing: an epoch is bound by its gathers.",
         source="ours",
     )
-    method: Literal["choose", "newton", "dual"] = parameter(
+    method: Literal["choose", "newton", "dual", "dual-newton"] = parameter(
         "choose",
-        "Newton steps, dual coordinate descent, or whichever the shape of the rows suggests.",
+        "Newton steps, dual coordinate descent, the one after the other, or whichever of these the "
+        "shape of the problem suggests.",
         source="ours",
     )
     tolerance: float = parameter(
@@ -69,7 +94,7 @@ class AutoParameters(Parameters):
 class Choice(NamedTuple):
     """A method, and why it was taken."""
 
-    method: Literal["newton", "dual"]
+    method: Method
     reason: str
 
 
@@ -84,8 +109,9 @@ class Auto(Solver):
     colour = "#D00000"
     schema = AutoParameters
     mathematics = """
-    choice   Newton steps where a factorisation, d³/3 multiply-adds, costs 8 passes over the rows
-             at most; dual descent otherwise
+    choice   dual descent where a factorisation, d³/3 multiply-adds, costs more than 8 passes over
+             the rows; Newton steps otherwise, after dual descent down to a gap of 1e-3 where
+             mean ‖xᵢ‖²/(λm) is small
     newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by steps
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
              and an exact line search; then c ← α and σ grows. Samples of the rows come first;
@@ -103,30 +129,22 @@ class Auto(Solver):
         ("block_rows", 1),
         ("shrinking", False),
         ("method", "dual"),
+        ("method", "newton"),
     )
 
     def start(self, problem: Problem, seed: int) -> None:
         """Choose the method and make its first stage ready."""
-        self._problem = problem
+        self._problem, self._rng = problem, Generator(seed)
         parameters, data = self.parameters, problem.data
-        self._choice = chosen(data, parameters.method)
+        self._choice = chosen(problem, parameters.method, parameters.sampling, self._rng)
         self._phase: NewtonPhase | DualPhase
         if self._choice.method == "newton":
-            self._phase = NewtonPhase(
-                data.rows,
-                problem.lam,
-                Generator(seed),
-                penalty=parameters.penalty,
-                growth=parameters.growth,
-                passes=parameters.passes,
-                sampling=parameters.sampling,
-                sleep=parameters.sleep,
-            )
+            self._phase = self._newton(parameters.penalty, None)
         else:
             self._phase = DualPhase(
                 data,
                 problem.lam,
-                Generator(seed),
+                self._rng,
                 parameters.block_rows,
                 parameters.shrinking,
                 parameters.tolerance,
@@ -137,9 +155,32 @@ class Auto(Solver):
         """Take ``steps`` Newton steps or passes over the active rows."""
         stopped = self.stopped
         for _ in range(steps):
+            if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
+                self._hand_over(self._phase)
             self._phase.iterate()
             if self.halts and self.stopped and not stopped:
                 return
+
+    def _hand_over(self, dual: DualPhase) -> None:
+        """Begin with Newton steps if dual descent has done its part."""
+        gap = dual.gap / (dual.gap + dual.bound()) if dual.gap < math.inf else 1.0
+        if gap <= HANDOVER_GAP or dual.passes > HANDOVER_PASSES:
+            penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
+            self._phase = self._newton(penalty, dual.state)
+            self.counters = self._phase.counters
+
+    def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
+        return NewtonPhase(
+            self._problem.data.rows,
+            self._problem.lam,
+            self._rng,
+            penalty=penalty,
+            growth=self.parameters.growth,
+            passes=self.parameters.passes if warm is None else 0,
+            sampling=self.parameters.sampling,
+            sleep=self.parameters.sleep,
+            warm=warm,
+        )
 
     @property
     def w(self) -> FloatArray:
@@ -167,14 +208,21 @@ class Auto(Solver):
         return f"{self._choice.method}: {self._choice.reason}"
 
 
-def chosen(data: Dataset, wanted: Literal["choose", "newton", "dual"]) -> Choice:
-    """The method for these rows.
+def chosen(
+    problem: Problem, wanted: Literal["choose"] | Method, sampling: bool, rng: Generator
+) -> Choice:
+    """The method for this problem.
 
     Parameters
     ----------
-    data : Dataset
-    wanted : {'choose', 'newton', 'dual'}
+    problem : Problem
+    wanted : {'choose', 'newton', 'dual', 'dual-newton'}
+    sampling : bool
+        Whether Newton steps may begin on samples.
+    rng : Generator
+        Draws the rows that the mean norm is estimated from.
     """
+    data = problem.data
     m, d, nnz = data.n_samples, data.n_features, data.nnz
     if wanted != "choose":
         return Choice(wanted, "as wanted")
@@ -186,4 +234,13 @@ def chosen(data: Dataset, wanted: Literal["choose", "newton", "dual"]) -> Choice
     facts = f"a factorisation of {d} features costs as much as {passes:.2g} passes over {m} rows"
     if passes > WORTH_PASSES:
         return Choice("dual", f"{facts}, more than {WORTH_PASSES:g}")
-    return Choice("newton", f"{facts}, at most {WORTH_PASSES:g}")
+    easy = EASY
+    if sampling and sample_sizes(m, d):
+        easy = EASY_WITH_SAMPLES if nnz >= LONG_ROWS * m else 0.0
+    drawn = np.empty(min(m, NORM_ROWS), dtype=np.int32)
+    draw_rows(rng, drawn, m)
+    hardness = float(take_rows(data.rows, drawn).norms2().mean()) / (problem.lam * m)
+    facts += f", at most {WORTH_PASSES:g}; mean ||x||^2/(lam m) is {hardness:.2g}"
+    if hardness <= easy:
+        return Choice("dual-newton", f"{facts}, at most {easy:g}")
+    return Choice("newton", f"{facts}, more than {easy:g}")

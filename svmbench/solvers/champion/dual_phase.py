@@ -15,7 +15,10 @@ CACHED_BYTES = 8e6
 
 #: Share of the last certified gap to which the active rows' own must fall before all rows are
 #: looked at again, and the passes' worth of work on them after which that happens anyway.
-SURVEY_SHARE, SURVEY_PASSES = 0.1, 20.0
+SURVEY_SHARE, SURVEY_PASSES = 0.1, 8.0
+
+#: Times the shrinking thresholds of the last pass, beyond which a survey leaves rows out.
+SURVEY_MARGIN = 2.0
 
 
 class DualPhase:
@@ -62,8 +65,8 @@ class DualPhase:
         expected = state.slack_sum / self._m
         if self._due(expected):
             self._expected, self._work = expected, 0
-            # All rows count again, until the next pass says anew what is far outside.
-            state.upper, state.lower = math.inf, -math.inf
+            state.upper *= SURVEY_MARGIN
+            state.lower *= SURVEY_MARGIN
             state.survey(self._shrinking)
             self._certified = state.slack_sum / self._m
 
@@ -86,6 +89,16 @@ class DualPhase:
     def gap(self) -> float:
         """P - D, as of the last survey; inf before the first."""
         return self._certified
+
+    @property
+    def state(self) -> Descent:
+        """The kernel's own state."""
+        return self._state
+
+    @property
+    def passes(self) -> float:
+        """Work so far, in passes over all entries."""
+        return float(self._state.nonzeros / max(1, self._nnz))
 
     @property
     def w(self) -> FloatArray:

@@ -53,6 +53,8 @@ class NewtonPhase:
         Passes of dual descent ahead of the first stage.
     sampling, sleep : bool
         Whether samples come first; whether rows out of reach are passed over.
+    warm : Descent, optional
+        Dual descent on all rows that has come some way: then there are no samples.
     """
 
     def __init__(
@@ -66,15 +68,19 @@ class NewtonPhase:
         passes: int,
         sampling: bool,
         sleep: bool,
+        warm: Descent | None = None,
     ) -> None:
         self._rows, self._lam, self._rng = rows, lam, rng
         self._penalty, self._growth, self._sleep = penalty, growth, sleep
         self.counters = Counters()
         self.exhausted = False
-        self._sizes = [*sample_sizes(rows.m, rows.d)] if sampling else []
+        self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
         self._passes = passes
-        self._warm: Descent | None = Descent(self._next_rows(), lam)
+        self._warm: Descent | None = warm
+        if self._warm is None:
+            self._warm = Descent(self._next_rows(), lam)
+        self._count(self._warm, Counts(0, 0, 0))
         self._state = Multipliers(self._warm.rows, lam, sleep)
 
     def iterate(self) -> None:
