@@ -15,7 +15,15 @@ from libc.stdint cimport int32_t, int64_t
 from .counters cimport Counters
 from .loss cimport SMOOTHED_HINGE, Loss, best_alpha, make_loss
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport (
+    CompactRows,
+    look_ahead,
+    look_ahead_at,
+    row_axpy,
+    row_dot,
+    row_nonzeros,
+    weight_t,
+)
 
 __build__ = build_record()
 
@@ -87,6 +95,7 @@ def advance(CompactRows rows, weight_t[::1] x, weight_t[::1] z, weight_t[::1] u,
                     total[j] += x[j]
             i = order[position]
             look_ahead(&rows.c, &order[0], position, order.shape[0])
+            look_ahead_at(&alpha[0], &order[0], position, order.shape[0])
             position += 1
             presentations += 1
             y = rows.c.labels[i]

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from .projection cimport Threshold, l1_threshold, soft
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
 from .scaled cimport ScaledState, too_small
 
 __build__ = build_record()
@@ -78,6 +78,7 @@ def advance(CompactRows rows, weight_t[::1] v, double[::1] u, const int32_t[::1]
             k = min(margins.shape[0], order.shape[0] - position)
             for j in range(k):
                 i = order[position + j]
+                look_ahead(&rows.c, &order[0], position + j, order.shape[0])
                 margins[j] = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
                 nonzeros += row_nonzeros(&rows.c, i)
             tau += scale

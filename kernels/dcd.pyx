@@ -18,10 +18,9 @@ from .counters cimport Counters
 from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
 from .provenance cimport build_record
 from .rows cimport (
-    ENTRIES_AHEAD,
     CompactRows,
     look_ahead,
-    prefetch,
+    look_ahead_at,
     row_axpy,
     row_dot,
     row_nonzeros,
@@ -109,9 +108,8 @@ def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[:
         while position < active and presentations < target:
             i = order[position]
             look_ahead(&rows.c, &order[0], position, active)
-            if position + ENTRIES_AHEAD < active:
-                prefetch(&alpha[order[position + ENTRIES_AHEAD]])
-                prefetch(&norms2[order[position + ENTRIES_AHEAD]])
+            look_ahead_at(&alpha[0], &order[0], position, active)
+            look_ahead_at(&norms2[0], &order[0], position, active)
             presentations += 1
             old = alpha[i]
             y = rows.c.labels[i]

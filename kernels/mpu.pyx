@@ -19,7 +19,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from .counters cimport Counters
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros
+from .rows cimport CompactRows, look_ahead, look_ahead_at, row_axpy, row_dot, row_nonzeros
 
 __build__ = build_record()
 
@@ -89,6 +89,8 @@ def advance_pass(CompactRows rows, double[::1] a, double[::1] counts, const int3
         while position < order.shape[0] and presentations < target:
             i = order[position]
             look_ahead(&rows.c, &order[0], position, order.shape[0])
+            look_ahead_at(&counts[0], &order[0], position, order.shape[0])
+            look_ahead_at(&norms2[0], &order[0], position, order.shape[0])
             position += 1
             presentations += 1
             y = rows.c.labels[i]

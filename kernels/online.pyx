@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, int64_t
 from .loss cimport loss_value, make_loss
 from .projection cimport Threshold, l1_threshold, soft, weighted_l1_threshold
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros
 from .scaled cimport ScaledState
 
 __build__ = build_record()
@@ -87,6 +87,7 @@ def advance_smd(CompactRows rows, double[::1] theta, double[::1] w, double[::1] 
     with nogil:
         while state.presentations < target and state.position < order.shape[0]:
             i = order[state.position]
+            look_ahead(&rows.c, &order[0], state.position, order.shape[0])
             state.position += 1
             error = present(rows, i, &w[0], total, d, state)
             descend(rows, i, error, eta0 / sqrt(<double> state.steps), lam, &w[0], &theta[0], d)
@@ -115,6 +116,7 @@ def advance_seg(CompactRows rows, double[::1] logs, double[::1] w, double[::1] u
     with nogil:
         while state.presentations < target and state.position < order.shape[0]:
             i = order[state.position]
+            look_ahead(&rows.c, &order[0], state.position, order.shape[0])
             state.position += 1
             error = present(rows, i, &w[0], total, d, state)
             descend(rows, i, error, eta0 / sqrt(<double> state.steps), lam, &w[0], &logs[0], d)
@@ -163,6 +165,7 @@ def advance_adagrad(CompactRows rows, double[::1] squares, double[::1] w, double
     with nogil:
         while state.presentations < target and state.position < order.shape[0]:
             i = order[state.position]
+            look_ahead(&rows.c, &order[0], state.position, order.shape[0])
             state.position += 1
             error = present(rows, i, &w[0], total, d, state)
             for j in range(d):

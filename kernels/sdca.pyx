@@ -19,7 +19,15 @@ from libc.stdint cimport int32_t, int64_t
 from .counters cimport Counters
 from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport (
+    CompactRows,
+    look_ahead,
+    look_ahead_at,
+    row_axpy,
+    row_dot,
+    row_nonzeros,
+    weight_t,
+)
 
 __build__ = build_record()
 
@@ -86,6 +94,10 @@ def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] u, double[::1] alph
         while presentations < target and position < order.shape[0]:
             i = order[position]
             look_ahead(&rows.c, &order[0], position, order.shape[0])
+            look_ahead_at(&alpha[0], &order[0], position, order.shape[0])
+            look_ahead_at(&norms2[0], &order[0], position, order.shape[0])
+            if averaging:
+                look_ahead_at(&beta[0], &order[0], position, order.shape[0])
             position += 1
             presentations += 1
             if averaging:

@@ -15,7 +15,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 from .provenance cimport build_record
-from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
 from .scaled cimport ScaledState, take_in, too_small
 
 __build__ = build_record()
@@ -64,6 +64,7 @@ def advance(CompactRows rows, weight_t[::1] v, const int32_t[::1] order, double[
             k = min(margins.shape[0], order.shape[0] - position)
             for j in range(k):
                 i = order[position + j]
+                look_ahead(&rows.c, &order[0], position + j, order.shape[0])
                 margins[j] = rows.c.labels[i] * (scale * row_dot(&rows.c, i, weights) + bias)
                 nonzeros += row_nonzeros(&rows.c, i)
             gamma = 1.0 / (mu0 + increment * t)
