@@ -2,14 +2,17 @@
 #
 #   draw_rows      rows drawn independently, uniformly, with replacement
 #   draw_batches   batches of k distinct rows, each independent of the others
+#   draw_blocks    shuffled blocks of neighbours, several abreast
 #
-# Orders are drawn ahead, in blocks of about an epoch, so that one loop over an order serves
+# Orders are drawn ahead, for about an epoch at a time, so that one loop over an order serves
 # every way of sampling: it costs a draw a row, as it would inside the loop.
+
+import numpy as np
 
 from libc.stdint cimport int32_t, uint32_t
 
 from .provenance cimport build_record
-from .rng cimport Generator, Rng, rng_below
+from .rng cimport Generator, Rng, rng_below, rng_shuffle
 
 __build__ = build_record()
 
@@ -56,4 +59,55 @@ def draw_batches(Generator rng, int32_t[::1] order, int32_t[::1] permutation, Py
                 permutation[j] = row
                 order[first + j] = row
             first += k
+    rng.c = local
+
+
+cdef enum:
+    ABREAST = 4
+
+
+def draw_blocks(Generator rng, int32_t[::1] order, const int32_t[::1] rows, Py_ssize_t size):
+    """Fill ``order`` with ``rows`` in shuffled blocks of ``size`` neighbours, four abreast.
+
+    The blocks are shuffled, and then read four at a time: the first row of each, the second of
+    each, and so on. Neighbours are often alike, and a step on a row after one on its like moves
+    little; memory serves four ascending streams as it serves one.
+
+    Parameters
+    ----------
+    rng : Generator
+        Draws first how many rows the first block lacks, which moves the bounds of all blocks;
+        then the order of the blocks.
+    order : ndarray of int32, shape (n,)
+    rows : ndarray of int32, shape (n,)
+        As they follow each other in memory; it must not overlap ``order``.
+    size : int
+        At least 1. The first and the last block may have fewer rows.
+    """
+    cdef Rng local = rng.c
+    cdef Py_ssize_t n = rows.shape[0]
+    cdef Py_ssize_t filled = 0
+    cdef Py_ssize_t missing, abreast, j, k, q, row
+    cdef Py_ssize_t first[ABREAST]
+    cdef int32_t[::1] blocks
+    if order.shape[0] != n or not 1 <= size < 2**31:
+        raise ValueError(f"{n} rows in blocks of {size} do not fill an order of {order.shape[0]}")
+    if n == 0:
+        return
+    missing = rng_below(&local, <uint32_t> size)
+    blocks = np.arange((n + missing + size - 1) // size, dtype=np.int32)
+    with nogil:
+        rng_shuffle(&local, &blocks[0], blocks.shape[0])
+        k = 0
+        while k < blocks.shape[0]:
+            abreast = min(ABREAST, blocks.shape[0] - k)
+            for q in range(abreast):
+                first[q] = blocks[k + q] * size - missing
+            for j in range(size):
+                for q in range(abreast):
+                    row = first[q] + j
+                    if 0 <= row < n:
+                        order[filled] = rows[row]
+                        filled += 1
+            k += abreast
     rng.c = local

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.sampling import draw_batches, draw_rows
+from svmbench.kernels.sampling import draw_batches, draw_blocks, draw_rows
+from twins.blocks import in_blocks
 from twins.rng import Generator as Twin
 
 seeds = st.integers(0, 2**64 - 1)
@@ -48,6 +49,28 @@ def test_every_batch_is_equally_likely_whatever_came_before():
     assert all(abs(count - 833) < 130 for count in pairs.values())
 
 
+@given(seeds, st.lists(st.integers(0, 999), unique=True, max_size=60), st.integers(1, 70))
+def test_blocks_are_those_of_the_plain_form(seed, rows, size):
+    order, rows = np.full(len(rows), -1, dtype=np.int32), np.array(sorted(rows), dtype=np.int32)
+    rng, plain = Generator(seed), Twin(seed)
+    for _ in range(3):
+        draw_blocks(rng, order, rows, size)
+        assert order.tolist() == in_blocks(plain, rows.tolist(), size)
+        assert sorted(order) == rows.tolist()
+    assert rng.next() == plain.next()
+
+
+def test_every_block_and_every_bound_is_equally_likely():
+    rng, rows, order = Generator(3), np.arange(24, dtype=np.int32), np.empty(24, dtype=np.int32)
+    first = Counter()
+    for _ in range(12_000):
+        draw_blocks(rng, order, rows, 8)
+        first[int(order[0])] += 1
+    # Bounds and blocks at random make the first row any, 500 times each, standard deviation 22.
+    assert sorted(first) == list(range(24))
+    assert all(abs(count - 500) < 110 for count in first.values())
+
+
 def test_what_cannot_be_drawn_is_refused():
     order, permutation = np.empty(6, dtype=np.int32), np.arange(4, dtype=np.int32)
     with pytest.raises(ValueError, match="among 0"):
@@ -55,3 +78,7 @@ def test_what_cannot_be_drawn_is_refused():
     for k in (0, 4, 5):  # none, not a divisor of 6, more than there are
         with pytest.raises(ValueError, match=f"batches of {k} rows of 4"):
             draw_batches(Generator(0), order, permutation, k)
+    with pytest.raises(ValueError, match="4 rows in blocks of 2 do not fill an order of 6"):
+        draw_blocks(Generator(0), order, permutation, 2)
+    with pytest.raises(ValueError, match="4 rows in blocks of 0"):
+        draw_blocks(Generator(0), order[:4], permutation, 0)

@@ -331,7 +331,7 @@ def test_an_output_of_a_run_of_unknown_length_is_refused(kind):
         ({"batch": 0}, "greater than or equal to 1"),
         ({"epochs": 0.0, "output": "random"}, "greater than 0"),
         ({"epochs": 3.0}, "'epochs' is for output tail-average or random, not last; leave it out"),
-        ({"sampling": "sequential"}, "'iid', 'without-replacement', 'permuted' or 'fixed'"),
+        ({"sampling": "sequential"}, "'permuted', 'fixed' or 'blocks'"),
     ],
 )
 def test_parameters_outside_their_range_are_refused(bad, message):

@@ -333,7 +333,7 @@ def test_a_first_step_of_inverse_lambda_or_more_is_refused(eta0):
     "bad", [{"eta0": 0.0}, {"search_rows": 0}, {"order": "random"}, {"bias_rate": 0.0}]
 )
 def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=r"greater than|'fixed' or 'stored'"):
+    with pytest.raises(ValueError, match=r"greater than|'fixed', 'stored' or 'blocks'"):
         SvmSgd.schema(**bad)
 
 

@@ -15,18 +15,19 @@ from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP, dual_start
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
-class SdcaParameters(OutputParameters):
+class SdcaParameters(BlockParameters, OutputParameters):
     """Parameters of sdca."""
 
     needs_horizon: ClassVar[tuple[str, ...]] = ("average", "random")
 
-    sampling: Literal["random", "perm", "cyclic"] = parameter(
+    sampling: Literal["random", "perm", "cyclic", "blocks"] = parameter(
         "random",
         "Which row comes next. random: independent draws. perm: a fresh permutation a pass. "
-        "cyclic: the rows as they are stored.",
-        source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm",
+        "cyclic: the rows as they are stored. " + BLOCKS,
+        source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm; blocks ours",
     )
     output: Literal["last", "average", "random"] = parameter(
         "last",
@@ -53,7 +54,8 @@ class Sdca(IterateOutput):
     mathematics = (
         COORDINATE_STEP
         + """\
-    rows     drawn with replacement, a fresh permutation every pass, or as stored
+    rows     drawn with replacement, a fresh permutation every pass, as stored, or in
+             random blocks
     output   the last w and α; or of those that steps T/2 .. T-1 of a run of T start from
              the mean, or a random one. D of these α certifies it: D(α) ≤ P*
 """
@@ -76,6 +78,8 @@ class Sdca(IterateOutput):
         self._norms2 = data.rows.norms2()
         self._alpha, self._presented = dual_start(problem, self._norms2)
         self._order = self._presented.copy()
+        blocks = self.parameters.sampling == "blocks"
+        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
         self._u, self._beta = self._w[:0], self._alpha[:0]
         self._kept: tuple[FloatArray, FloatArray] | None = None
         self.counters = self._state = SumState()
@@ -129,8 +133,8 @@ class Sdca(IterateOutput):
             )
 
     def _next_order(self) -> None:
-        if self.parameters.sampling == "perm":
-            self._rng.shuffle(self._order)
+        if self.parameters.sampling in ("perm", "blocks"):
+            self._orders.draw(self._order)
         elif self.parameters.sampling == "random":
             draw_rows(self._rng, self._order, len(self._order))
             if len(self._order) < len(self._alpha):

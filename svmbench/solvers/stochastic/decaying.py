@@ -1,4 +1,4 @@
-"""What svmsgd and svmasgd share: passes in one fixed order, and the search for the first step."""
+"""What svmsgd and svmasgd share: the order of rows, and the search for the first step."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from svmbench.kernels.decaying import advance, mean_loss
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Solver, parameter
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
-class DecayingParameters(Parameters):
+class DecayingParameters(BlockParameters):
     """Parameters of svmsgd and svmasgd."""
 
-    order: Literal["fixed", "stored"] = parameter(
+    order: Literal["fixed", "stored", "blocks"] = parameter(
         "fixed",
         "Which rows come next. fixed: one random permutation, drawn at the start and the same "
         "in every epoch; it is the first that sgd-s and sgd-m draw from the seed. stored: the "
-        "rows as they are stored, for data already in random order.",
-        source="sgd-2.0, which shuffles its data once and then reads them from front to back",
+        "rows as they are stored, for data already in random order. " + BLOCKS,
+        source="sgd-2.0, which shuffles its data once and then reads them from front to back; "
+        "blocks ours",
     )
     eta0: float | None = parameter(
         None,
@@ -65,14 +67,14 @@ def require_contraction(solver: str, eta0: float, lam: float) -> None:
 
 
 class FixedOrder(Solver):
-    """Steps eta0/(1 + lambda eta0 t)^p over the rows in the same order every epoch.
+    """Steps eta0/(1 + lambda eta0 t)^p over the rows, by default in the same order every epoch.
 
     Rows are as they are: sgd-2.0 scales them to unit norm on loading, which here is a
     transform of the data. The bias is the problem's, none or free, and not the program's.
     """
 
     biases = ("none", "free")
-    kernels = ("decaying", "scaled", "rows", "rng")
+    kernels = ("decaying", "sampling", "scaled", "rows", "rng")
     schema = DecayingParameters
 
     #: Four times the power p.
@@ -90,11 +92,14 @@ class FixedOrder(Solver):
     _begins: float = math.inf
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 with the order and the first step of the whole run."""
+        """Start from w = 0 with the first order and the first step."""
         self._problem = problem
         self._order = np.arange(problem.data.n_samples, dtype=np.int32)
-        if self.parameters.order == "fixed":
-            Generator(seed).shuffle(self._order)
+        blocks = self.parameters.order == "blocks"
+        parts = (Generator(seed), problem.data, self._order, self.parameters, blocks)
+        self._orders = RowOrder(*parts)
+        if self.parameters.order != "stored":
+            self._orders.draw(self._order)
         if self.parameters.eta0 is not None:
             require_contraction(self.name, self.parameters.eta0, problem.lam)
         self._bias_rate: float = 0.0
@@ -145,6 +150,8 @@ class FixedOrder(Solver):
         while state.presentations < target:
             if state.position == len(self._order):
                 state.position = 0
+                if self.parameters.order == "blocks":
+                    self._orders.draw(self._order)
             advance(
                 self._problem.data.rows,
                 self._v,

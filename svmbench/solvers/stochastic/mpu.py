@@ -12,18 +12,24 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.mpu import LatticeState, advance_pass
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Solver, parameter
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 #: Largest count that a double and all smaller counts tell apart.
 LARGEST_COUNT = 2.0**53
 
 
-class MpuParameters(Parameters):
+class MpuParameters(BlockParameters):
     """Parameters of mpu."""
 
     precision: Literal["float64"] = parameter(
         "float64",
         "Sums of integer multiples of rows leave single precision no digits.",
+        source="ours",
+    )
+    order: Literal["random", "blocks"] = parameter(
+        "random",
+        "Which rows come next. random: a fresh permutation every pass. " + BLOCKS,
         source="ours",
     )
     delta: float | None = parameter(
@@ -62,13 +68,13 @@ class Mpu(Solver):
     source = "Panagiotakopoulos and Tsampouka, ICML 2010; its steps and stop are reconstructed"
     horizon = "accuracy"
     horizon_parameter = "delta"
-    kernels = ("mpu", "objective", "rows", "rng")
+    kernels = ("mpu", "sampling", "objective", "rows", "rng")
     colour = "#B8860B"
     schema = MpuParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
     update   integers 0 ≤ Iᵢ ≤ N, 0 at the start; a = Σ Iᵢ yᵢ xᵢ, b = Nλm; the next
-             row i of a fresh permutation, p = yᵢ a·xᵢ:
+             row i of a fresh permutation (or of random blocks), p = yᵢ a·xᵢ:
                  learn    p ≤ b and Iᵢ < N:       κ = min(N - Iᵢ, floor((b-p)/nᵢ) + 1)
                           Iᵢ ← Iᵢ + κ,  a ← a + κ yᵢ xᵢ
                  unlearn  p > b + nᵢ and Iᵢ > 0:  κ = min(Iᵢ, floor((p-b)/nᵢ))
@@ -85,7 +91,7 @@ class Mpu(Solver):
         "The stop after a pass without change, and N for a δ: they follow from these steps.",
     )
     unstated = (
-        "The order of the rows: a fresh permutation a pass.",
+        "The order of the rows: a fresh permutation a pass, unless order says otherwise.",
         "Whether to stop sooner: stop certificate and its comparison coefficient are ours.",
     )
 
@@ -102,9 +108,11 @@ class Mpu(Solver):
         # A zero row always has loss 1: learning would take its count to N and nothing else.
         self._counts = np.where(self._norms2 == 0.0, self._most, 0.0)
         self._order = np.flatnonzero(self._norms2).astype(np.int32)
+        blocks = self.parameters.order == "blocks"
+        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
         self._stopped = False
         self.counters = self._state = LatticeState()
-        self._rng.shuffle(self._order)
+        self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
         """Present ``steps`` rows that are not zero."""
@@ -127,7 +135,7 @@ class Mpu(Solver):
             )
             if state.position == len(self._order):
                 self._stopped = self._stopped or state.changes == 0 or self._certified()
-                self._rng.shuffle(self._order)
+                self._orders.draw(self._order)
                 state.begin_pass()
 
     @property

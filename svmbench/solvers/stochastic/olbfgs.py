@@ -49,7 +49,7 @@ class Olbfgs(Scheduled):
         "JMLR 10 (2009), section 6"
     )
     losses = ("squared-hinge",)
-    kernels = ("olbfgs", "sgd_qn", "rows", "rng")
+    kernels = ("olbfgs", "sgd_qn", "sampling", "rows", "rng")
     colour = "#3C6E8F"
     schema = OlbfgsParameters
     mathematics = (

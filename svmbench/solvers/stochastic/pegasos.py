@@ -17,9 +17,10 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 
-class PegasosParameters(OutputParameters):
+class PegasosParameters(BlockParameters, OutputParameters):
     """Parameters of pegasos."""
 
     needs_horizon: ClassVar[tuple[str, ...]] = ("tail-average", "random")
@@ -37,13 +38,14 @@ class PegasosParameters(OutputParameters):
         unit="rows",
         ge=1,
     )
-    sampling: Literal["iid", "without-replacement", "permuted", "fixed"] = parameter(
+    sampling: Literal["iid", "without-replacement", "permuted", "fixed", "blocks"] = parameter(
         "iid",
         "Which rows come next. iid: independent draws, so that a batch may hold a row twice. "
         "without-replacement: independent batches of distinct rows. permuted: a fresh "
-        "permutation an epoch, whose last batch may be short. fixed: the same one every epoch.",
+        "permutation an epoch, whose last batch may be short. fixed: the same one every epoch. "
+        + BLOCKS,
         source="Math. Prog. B 127 (2011), figure 1; without-replacement figure 2; permuted and "
-        "fixed section 7",
+        "fixed section 7; blocks ours",
     )
     output: Literal["last", "average", "tail-average", "random"] = parameter(
         "last",
@@ -70,7 +72,7 @@ class Pegasos(IterateOutput):
              point of the ball nearest to v:
                  w ← (1 - 1/t) w + 1/(λtk) Σ_A [sᵢ < 1] yᵢ xᵢ
                  w ← min(1, 1/(√λ ‖w‖)) w, if project;  w ← Π(w), where there is a ball
-    rows     drawn with replacement, distinct in a batch, or permuted
+    rows     drawn with replacement, distinct in a batch, permuted, or in random blocks
     output   the last w; the mean of all that the steps start from, or of the second
              half's; or a random one of them
     cost     nnz of the rows, nnz more at a margin error and again for a mean: w is kept as
@@ -101,7 +103,7 @@ class Pegasos(IterateOutput):
         m, d = problem.data.n_samples, problem.data.n_features
         batch = min(self.parameters.batch, m)
         sampling = self.parameters.sampling
-        whole_epoch = sampling in ("permuted", "fixed")
+        whole_epoch = sampling in ("permuted", "fixed", "blocks")
         self._problem = problem
         self._rng = Generator(seed)
         self._v = np.zeros(d, dtype=self.parameters.precision)
@@ -109,12 +111,14 @@ class Pegasos(IterateOutput):
         self._margins = np.empty(batch)
         self._sizes = np.empty(d if problem.constraint == "l1" else 0)
         self._order = np.arange(m if whole_epoch else m - m % batch, dtype=np.int32)
+        blocks = sampling == "blocks"
+        self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         self._permutation = np.arange(m if sampling == "without-replacement" else 0, dtype=np.int32)
         self._kept: FloatArray | None = None
         self.counters = self._state = ScaledState()
         self._state.position = len(self._order)  # the first order is yet to be drawn
         if sampling == "fixed":
-            self._rng.shuffle(self._order)
+            self._orders.draw(self._order)
         self._begins = self._output_begins(seed)
 
     @property
@@ -173,8 +177,8 @@ class Pegasos(IterateOutput):
             draw_rows(self._rng, self._order, self._problem.data.n_samples)
         elif sampling == "without-replacement":
             draw_batches(self._rng, self._order, self._permutation, len(self._margins))
-        elif sampling == "permuted":
-            self._rng.shuffle(self._order)
+        elif sampling in ("permuted", "blocks"):
+            self._orders.draw(self._order)
         self._state.position = 0
 
     def _begin_output(self) -> None:

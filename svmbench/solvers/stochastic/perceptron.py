@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -21,7 +21,8 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_primal import PassState, advance_pass
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Solver, parameter
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 #: The form that sgd-r shares with the permuted ones.
 PERCEPTRON_FORM = """
@@ -34,8 +35,14 @@ PERCEPTRON_FORM = """
 """
 
 
-class PassParameters(Parameters):
+class PassParameters(BlockParameters):
     """Parameters of a method that makes permuted passes."""
+
+    order: Literal["random", "blocks"] = parameter(
+        "random",
+        "Which rows come next. random: a fresh permutation every pass. " + BLOCKS,
+        source="random arXiv 1304.6383, section 2; blocks ours",
+    )
 
     epsilon: float | None = parameter(
         None,
@@ -55,12 +62,12 @@ class PassParameters(Parameters):
 class PermutedPasses(Solver):
     """A fresh permutation a pass; each row presented ``multiplicity`` times in a row."""
 
-    kernels = ("sgd_primal", "rows", "rng")
+    kernels = ("sgd_primal", "sampling", "rows", "rng")
     schema = PassParameters
     mathematics = (
         PERCEPTRON_FORM
         + """\
-    rows     a fresh permutation every pass
+    rows     a fresh permutation every pass, or random blocks of them
     dual     after whole passes, t = mT, row i was in error Iᵢ ≤ T times: αᵢ = Iᵢ/T is
              feasible, and D(α) = M/t - ‖a‖²/(2λt²) ≤ P* for the price of ‖a‖²
     stop     after a pass, if P/D - 1 ≤ ε; P is computed only where the estimate by the
@@ -85,6 +92,8 @@ class PermutedPasses(Solver):
         self._rng = Generator(seed)
         self._a = np.zeros(data.n_features, dtype=self.parameters.precision)
         self._order = np.arange(data.n_samples, dtype=np.int32)
+        blocks = self.parameters.order == "blocks"
+        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
         self._norms2 = np.empty(0)
         self._dual = -math.inf
         self._stopped = False
@@ -134,7 +143,7 @@ class PermutedPasses(Solver):
         state.multiplicity = self.multiplicity(self._pass)
         if state.multiplicity > 1 and not len(self._norms2):
             self._norms2 = self._problem.data.rows.norms2()
-        self._rng.shuffle(self._order)
+        self._orders.draw(self._order)
 
     def _end_pass(self) -> None:
         lam, t = self._problem.lam, self._state.presentations

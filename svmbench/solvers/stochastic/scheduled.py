@@ -18,7 +18,8 @@ from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn, mean_loss
 from svmbench.problem import LOSSES, Problem
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import Solver, parameter
+from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 _CANDIDATES = tuple(10.0**k for k in range(11))
 
@@ -38,7 +39,7 @@ OWN_TRIAL = (
 )
 
 
-class ScheduledParameters(Parameters):
+class ScheduledParameters(BlockParameters):
     """Parameters of a method with steps 1/(lambda (t + t0)) over shuffled rows."""
 
     t0: float | None = parameter(
@@ -49,10 +50,10 @@ class ScheduledParameters(Parameters):
         unit="steps",
         ge=1.0,
     )
-    sampling: Literal["fixed", "permuted"] = parameter(
+    sampling: Literal["fixed", "permuted", "blocks"] = parameter(
         "fixed",
-        "Whether the rows are shuffled once, for all passes, or before every pass.",
-        source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set",
+        "Whether the rows are shuffled once, for all passes, or before every pass. " + BLOCKS,
+        source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set; blocks ours",
     )
 
 
@@ -73,11 +74,12 @@ class Scheduled(Solver):
     """Passes over shuffled rows with a searched t0."""
 
     losses: ClassVar[tuple[str, ...]] = LOSSES
-    kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "rows", "rng")
+    kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "sampling", "rows", "rng")
     schema = ScheduledParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)
-    rows     shuffled once and passed over in that order, or shuffled before every pass
+    rows     shuffled once and passed over in that order, or shuffled before every pass,
+             perhaps in blocks
     t0       if not given, the one of 1, 10, ..., 1e10 that makes P least on the first
              tenth of these rows after a trial pass over them, in the time of training
     output   the last w
@@ -95,7 +97,9 @@ class Scheduled(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         self._order = np.arange(problem.data.n_samples, dtype=np.int32)
-        self._rng.shuffle(self._order)
+        blocks = self.parameters.sampling == "blocks"
+        self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
+        self._orders.draw(self._order)
         self._skip = self._steps_to_skip()
         given: float | None = self.parameters.t0
         self._t0 = self._search() if given is None else given
@@ -107,8 +111,8 @@ class Scheduled(Solver):
         target = self.counters.presentations + steps
         while self.counters.presentations < target:
             if self.counters.position == len(self._order):
-                if self.parameters.sampling == "permuted":
-                    self._rng.shuffle(self._order)
+                if self.parameters.sampling != "fixed":
+                    self._orders.draw(self._order)
                 self.counters.position = 0
             self._run(target)
 

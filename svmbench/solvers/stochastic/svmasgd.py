@@ -41,7 +41,7 @@ class SvmAsgd(FixedOrder):
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; η = η0/(1 + λη0t)^(3/4); ρ = bias_rate:
                  w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
-    rows     one order, the same every epoch
+    rows     one order, the same every epoch, or random blocks of rows, fresh every epoch
     output   the last w and b until average_after epochs are done, then the mean of the
              iterates since
     cost     nnz of the row, nnz more at a margin error, and again once there is a mean
@@ -49,6 +49,6 @@ class SvmAsgd(FixedOrder):
     quarters = 3
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 with the order and the first step of the whole run."""
+        """Start from w = 0 with the first order and the first step."""
         super().start(problem, seed)
         self._begins = math.ceil(self.parameters.average_after * problem.data.n_samples) + 1

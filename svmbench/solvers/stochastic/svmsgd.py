@@ -6,7 +6,7 @@ from svmbench.solvers.stochastic.decaying import FixedOrder
 
 
 class SvmSgd(FixedOrder):
-    """SGD with steps eta0/(1 + lambda eta0 t), rows in one fixed order; last iterate."""
+    """SGD with steps eta0/(1 + lambda eta0 t), rows in one fixed order by default; last iterate."""
 
     name = "svmsgd"
     summary = "SGD with steps η0/(1+λη0t), η0 searched for on the first rows; one fixed order"
@@ -19,7 +19,7 @@ class SvmSgd(FixedOrder):
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; η = η0/(1 + λη0t); ρ = bias_rate:
                  w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
-    rows     one order, the same every epoch
+    rows     one order, the same every epoch, or random blocks of rows, fresh every epoch
     output   the last w and b
     cost     nnz of the row, nnz more at a margin error
 """
