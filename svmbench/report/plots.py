@@ -36,6 +36,10 @@ _ABSCISSAE = (("epochs", "epochs"), ("wall_seconds", "seconds of training"))
 #: The quantiles a band lies between.
 BAND = (0.1, 0.9)
 
+#: Above how many times a panel's upper limit a curve is left out of sight: on a logarithmic
+#: axis, and on a linear one.
+_LIFT, _LIFT_LINEAR = 1e4, 3.0
+
 _GRID = 200
 _MARKERS = {"reached": "o", "limit": "o", "diverged": "x"}
 
@@ -486,8 +490,31 @@ def _limits(blocks: Sequence[Block], thresholds: Sequence[float], kind: str) -> 
         floor = min([least, *thresholds])
         # At w = 0 the objective is about 1, so that the accuracy is about 1/P*.
         ceiling = min(most, 10.0 * max([1.0, *(1.0 / optimum for optimum in optima)]))
+    ceiling = lifted(ceiling, curves)
     span = math.log(max(ceiling / floor, 1.05))
     return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
+
+
+def lifted(ceiling: float, curves: Sequence[Curve], log: bool = True) -> float:
+    """A panel's upper limit, raised until the lowest stretch of every curve is below it.
+
+    Those that diverged may leave at the top, and so may what stays more than `_LIFT` times
+    above: it would press all others flat.
+
+    Parameters
+    ----------
+    ceiling : float
+    curves : sequence of Curve
+    log : bool
+        Whether the axis is logarithmic.
+    """
+    most, stretch = (_LIFT, 2.0) if log else (_LIFT_LINEAR, 1.1)
+    wanted = [ceiling]
+    for curve in curves:
+        least, start = float(curve.middle.min()), float(curve.middle.max())
+        if curve.fate != "diverged" and least <= most * ceiling:
+            wanted.append(min(start, stretch * least))
+    return max(wanted)
 
 
 def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
@@ -558,12 +585,11 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, name: str) -> None:
 
 
 def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:
-    """Where a curve ends, or leaves the panel."""
+    """Where a curve ends, or leaves the panel; where it is never seen, above its end."""
     bottom, top = axes.get_ylim()
-    above = np.flatnonzero(curve.middle > top)
-    if above.size and above[-1] == curve.middle.size - 1:
+    if curve.middle[-1] > top:
         inside = np.flatnonzero(curve.middle <= top)
-        at = int(inside[-1]) + 1 if inside.size else 0
+        at = int(inside[-1]) + 1 if inside.size else -1
         return float(curve.x[at]), top
     return float(curve.x[-1]), max(float(curve.middle[-1]), bottom)
 

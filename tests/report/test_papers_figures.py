@@ -200,9 +200,19 @@ sweeps:
     stop: {max_epochs: 3, time_limit: 20s}
     repeats: 2
     regret: true
+  apart:
+    datasets: [plane-separable]
+    lambda: 5e-5
+    bias: free
+    solvers:
+      - {name: sgd-bias, mu0: 100, increment: 1, form: printed, label: sgd-bias}
+      - {name: gd-bias, mu0: 100, increment: 1, label: gd-bias}
+    stop: {max_epochs: 300, time_limit: 20s}
+    reference: {gap: 1e-2, time_limit: 5s}
 figures:
   - {kind: lines, of: {sweep: base}, panels: [dataset]}
   - {kind: regret, of: {sweep: regret}, panels: [lambda]}
+  - {kind: curve, of: {sweep: apart}, x: epochs, y: sum_objective, panels: [dataset]}
 """
 
 
@@ -212,7 +222,7 @@ def planes(paper_files, tmp_path_factory) -> ItemResults:
     files = paper_files(root / "papers")
     (files / "demo" / "plane.yaml").write_text(PLANE, encoding="utf-8")
     paper = papers(files)["demo"]
-    for key in ("base", "regret"):
+    for key in ("base", "regret", "apart"):
         run_sweep(paper.items["plane"].sweep_at(key, full=False), root / "demo" / "plane" / key)
     return ItemResults(paper, "plane", read_item(root, paper, "plane"))
 
@@ -241,6 +251,21 @@ def test_lines_have_the_scores_they_stand_for(planes, plane_looks):
         data = points(planes.results["base"], row)
         assert data is not None
         assert sum(len(artist.get_xdata()) for artist in axes.lines) - 6 == data.n_samples
+
+
+def test_a_curve_far_above_the_others_stays_in_view_with_its_name(planes, plane_looks):
+    figure, _ = draw(planes, planes.item.figures[2], plane_looks)
+    (axes,) = figure.axes
+    ends = {name: drawn(axes, f"panel-0-{at}-end") for at, name in enumerate(names(axes))}
+    heights = sorted(float(end.get_ydata()[0]) for end in ends.values())
+    assert heights[1] > 10 * heights[0], "one of the two must be far above"
+    assert axes.get_ylim()[0] < heights[0] < heights[1] < axes.get_ylim()[1]
+    frame = axes.get_window_extent()
+    texts = {text.get_text(): text for text in axes.texts}
+    for name, end in ends.items():
+        box = texts[name].get_window_extent()
+        assert box.x0 >= frame.x0
+        assert abs(box.y0 - axes.transData.transform(end.get_xydata())[0][1]) < 0.2 * frame.height
 
 
 def test_a_run_without_weights_is_said(planes, plane_looks, tmp_path):

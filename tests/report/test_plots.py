@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
 from svmbench.report.groups import group_runs
-from svmbench.report.plots import Trace, draw, median_curve, write_plots
+from svmbench.report.plots import Trace, draw, lifted, median_curve, write_plots
 from svmbench.report.read import Results, read_results
 from svmbench.report.style import PALETTE, looks
 
@@ -133,6 +133,24 @@ def test_median_lies_in_its_band_and_among_the_values(runs):
     assert (curve.middle <= curve.high * (1 + 1e-9)).all()
     assert min(values) * (1 - 1e-9) <= curve.low.min()
     assert curve.high.max() <= max(values) * (1 + 1e-9)
+
+
+def test_a_panel_reaches_up_to_the_lowest_stretch_of_every_curve():
+    inside = median_curve([trace([1, 10], [50.0, 0.1])])
+    above = median_curve([trace([1, 10], [50.0, 20.0], "max_steps")])
+    assert lifted(3.0, [inside]) == 3.0
+    assert lifted(3.0, [inside, above]) == pytest.approx(40.0)
+    level = median_curve([trace([1, 10], [21.0, 20.0], "max_steps")])
+    assert lifted(3.0, [inside, level]) == pytest.approx(21.0)
+
+
+def test_curves_that_left_for_good_do_not_press_the_others_flat():
+    diverged = median_curve([trace([1, 10], [50.0, 20.0], "diverged")])
+    hopeless = median_curve([trace([1, 10], [1e9, 1e8], "max_steps")])
+    assert lifted(3.0, [diverged, hopeless]) == 3.0
+    assert (
+        lifted(3.0, [hopeless, median_curve([trace([1], [10.0], "max_steps")])], log=False) == 3.0
+    )
 
 
 # ---------------------------------------------------------------- looks

@@ -20,6 +20,7 @@ from svmbench.report.plots import (
     Trace,
     draw_curve,
     label_curves,
+    lifted,
     limit_abscissa,
     median_curve,
     rounded,
@@ -108,13 +109,13 @@ class Curves(Drawer):
         floor = min([least, *optima])
         if not self.shape.log_y:
             if self.shape.y in OPTIMA:
-                most = min(most, _CEILING * floor)
+                most = lifted(min(most, _CEILING * floor), curves, log=False)
             span = max(most - floor, 1e-3 * abs(most), 1e-12)
             return max(floor - 0.22 * span, -0.08 * span), most + 0.05 * span
         if self.shape.y in OPTIMA:
-            most = min(most, max(10.0 * floor, _CEILING * least))
+            most = lifted(min(most, max(10.0 * floor, _CEILING * least)), curves)
         elif self.shape.y == "accuracy":
-            most = min(most, 100.0)
+            most = lifted(min(most, 100.0), curves)
         span = math.log(max(most / floor, 1.05))
         return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
 
