@@ -27,6 +27,7 @@ from svmbench.data.transforms import (
     MaxAbs,
     Rows,
     Shuffled,
+    Sparse,
     Split,
     Standardise,
     Subsample,
@@ -323,6 +324,35 @@ def test_storage_is_decided_anew():
     assert back.nnz == 0
     pattern = (X > 0).astype(float)
     assert done(Factor(by=1.0), dataset(pattern, y, "dense float64"))[0].storage == "uint16+ones"
+
+
+@pytest.mark.parametrize(
+    "chain", [[Sparse()], [Sparse(), Factor(by=0.5)], [Split(test=3), Sparse()]]
+)
+def test_sparse_rows_are_kept_where_dense_ones_are_smaller(chain, cut):
+    X, y = dyadic(5, 30, 20, density=1.0)
+    X[3], X[4, 2:] = 0.0, 0.0
+    data = dataset(X, y, "dense float32")
+    made, made_test = apply_transforms(data, None, chain, name="made")
+    same, same_test = apply_transforms(data, None, [t for t in chain if t != Sparse()], name="made")
+    assert (made.storage, same.storage) == ("uint16+float32", "dense float32")
+    assert made.provenance.transforms == tuple(str(transform) for transform in chain)
+    for found, wanted in ((made, same), (made_test, same_test)):
+        assert (found is None) == (wanted is None)
+        if found is not None:
+            np.testing.assert_array_equal(dense(found), dense(wanted))
+            assert found.nnz == np.count_nonzero(dense(wanted))
+            np.testing.assert_array_equal(found.rows.norms2(), wanted.rows.norms2())
+
+
+def test_sparse_rows_stay_as_they_are():
+    for storage in ("uint16+ones", "int32+ones", "uint16+float32", "uint16+float64"):
+        train, _ = pair(storage, m=60, d=40, density=0.1)
+        plain, _ = done(Shuffled(), train)
+        made, _ = apply_transforms(train, None, [Shuffled(), Sparse()], name="made")
+        assert plain.indices is not None
+        assert made.storage == plain.storage
+        np.testing.assert_array_equal(dense(made), dense(plain))
 
 
 @given(

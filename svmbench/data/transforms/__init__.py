@@ -9,6 +9,7 @@ identity. Nothing is changed in place: every transform returns new data sets.
     values    values multiplied and divided
     columns   columns filled, removed and added
     entries   how new entries are stored
+    stored    a form of storage that is asked for
     chain     all transforms by name; several in a row
 
 **Precision.** Every new value is computed in double. How it is stored follows one rule:
@@ -57,6 +58,7 @@ from svmbench.data.transforms.step import (
     Transform,
     is_size,
 )
+from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
 __all__ = [
@@ -77,6 +79,7 @@ __all__ = [
     "Seed",
     "Shuffled",
     "Size",
+    "Sparse",
     "Split",
     "Standardise",
     "Subsample",

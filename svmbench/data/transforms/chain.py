@@ -10,9 +10,10 @@ from typing import Any
 from svmbench.data.catalogue import Entry, OwnFiles
 from svmbench.data.dataset import Dataset
 from svmbench.data.transforms.columns import Bias, Drop, Standardise
-from svmbench.data.transforms.entries import settled
+from svmbench.data.transforms.entries import listed, settled
 from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
 from svmbench.data.transforms.step import Pair, Transform
+from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
 _LONGEST_SUFFIX = 80  # names of data sets are parts of names of files
@@ -24,6 +25,7 @@ TRANSFORMS: dict[str, type[Transform]] = {
         *(Shuffled, Rows, Subsample, Balance, Split, Swap),
         *(UnitNorm, MaxAbs, Factor, Standardise),
         *(Drop, Bias),
+        Sparse,
     )
 }
 """All transforms, by the name that configurations use."""
@@ -75,8 +77,13 @@ def apply_transforms(
         note = transform.record(train)
         train, test = transform.apply(train, test)
         train, test = _noted(train, note), None if test is None else _noted(test, note)
-    train = replace(settled(train), name=name)
-    return train, None if test is None else replace(settled(test), name=f"{name}.t")
+    asked = any(isinstance(transform, Sparse) for transform in transforms)
+
+    def stored(data: Dataset, called: str) -> Dataset:
+        data = settled(data)
+        return replace(listed(data) if asked else data, name=called)
+
+    return stored(train, name), None if test is None else stored(test, f"{name}.t")
 
 
 def makes_test_rows(transforms: Sequence[Transform]) -> bool:

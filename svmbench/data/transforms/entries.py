@@ -107,6 +107,20 @@ def settled(data: Dataset) -> Dataset:
     return replace(data, indptr=indptr, indices=indices, values=values)
 
 
+def listed(data: Dataset) -> Dataset:
+    """Dense rows as the column numbers and values of what is not zero; sparse ones as they are."""
+    if data.indices is not None:
+        return data
+    assert data.values is not None
+
+    def nonzeros(block: Block) -> tuple[Array, Array, FloatArray]:
+        of_row, column = np.nonzero(block.values)
+        lengths = np.bincount(of_row, minlength=len(block.values))
+        return lengths, column, block.values[of_row, column]
+
+    return rebuilt(data, data.n_features, nonzeros, data.values.dtype)
+
+
 def _compact_dense(values: Array) -> tuple[Array | None, Array | None, Array | None]:
     m, d = values.shape
     if values.dtype != np.float32 and _holds_exactly(values):
