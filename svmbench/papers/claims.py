@@ -19,6 +19,7 @@ verdict beyond doubt:
 *faster*: the measure of the slower is at least ``by`` times that of the faster. *order*: each
 solver of the list is not above the next, up to the factor ``tie``: as *faster* with 1/tie.
 *ratio*: the factor lies between published/within and published*within; both sides are tested.
+With ``over_dataset`` the two are runs on two data sets of one sweep, at the same λ.
 
 **reaches** holds if all repeats arrive at the accuracy, or if the interval of the median lies
 within the bound; it does not hold if most repeats do not arrive, or the interval lies beyond.
@@ -38,7 +39,7 @@ from itertools import pairwise
 from typing import Literal
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import Claim, Item, Measure
+from svmbench.papers.model import Claim, Item, Measure, Place
 from svmbench.report.groups import heading, short
 from svmbench.statistics import (
     LEVEL,
@@ -213,6 +214,9 @@ def _summary(verdict: Verdict, cells: Sequence[CellFinding]) -> str:
 def _finding(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Finding:
     if claim.kind == "untestable":
         return Finding(claim, "not testable here", claim.why or "")
+    if claim.over_dataset is not None:
+        moved, together = _brought_together(claim, rows)
+        return replace(_finding(moved, together, several), claim=claim)
     labels = _labels(claim)
     problems: dict[tuple[str, str, bool, float], dict[str, MeasuredRow]] = {}
     for row in rows:
@@ -231,6 +235,30 @@ def _finding(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Findin
         if wanted is not None:
             cells.append(_cell(claim, found, sorted(wanted - set(found)), several))
     return Finding(claim, "undecided", "", tuple(cells))
+
+
+def _brought_together(claim: Claim, rows: Sequence[MeasuredRow]) -> tuple[Claim, list[MeasuredRow]]:
+    """A claim on two data sets as one on the first, and its rows.
+
+    The rows of the second stand beside those of the first, under a label that names it.
+    """
+    assert claim.over_dataset is not None
+    label = f"{claim.over} on {claim.over_dataset}"
+    place = Place(dataset=(claim.over_dataset,))
+    found = []
+    for row in rows:
+        group = row.group
+        if group.label != claim.solver or not row.lies_in(claim.where) or row.lies_in(place):
+            continue
+        found.append(row)
+        for other in rows:
+            same_problem = other.sweep == row.sweep and other.group.lam == group.lam
+            if same_problem and other.lies_in(place) and other.group.label == claim.over:
+                moved = replace(
+                    other.group, dataset=group.dataset, stand_in=group.stand_in, label=label
+                )
+                found.append(MeasuredRow(row.sweep, moved))
+    return claim.model_copy(update={"over": label, "over_dataset": None}), found
 
 
 def _wanted(

@@ -206,6 +206,11 @@ class Claim(_Model):
     )
     solver: str | None = Field(default=None, description="Label; the one that is faster.")
     over: str | None = Field(default=None, description="Label; the slower, the denominator.")
+    over_dataset: str | None = Field(
+        default=None,
+        description="faster, ratio: label of the data set of 'over', where it is another; 'where' "
+        "then names that of 'solver'.",
+    )
     solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
     measure: Measure | None = None
     by: float = Field(default=1.0, gt=0.0, description="faster: by at least this factor.")
@@ -235,6 +240,8 @@ class Claim(_Model):
         for key in needed:
             if not getattr(self, key):
                 refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
+        if self.over_dataset is not None and self.kind not in ("faster", "ratio"):
+            refuse(f"a claim of kind {self.kind} has no 'over_dataset'; drop it", "over_dataset")
         bounded = (self.at_most, self.at_least) != (None, None)
         if self.kind == "reaches" and self.measure and self.measure.at is None and not bounded:
             refuse("reaches which value? add 'at_most' or 'at_least'", "measure")

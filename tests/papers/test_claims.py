@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from pydantic import ValidationError
 
 from svmbench.papers.claims import Finding, Part, judge, judge_all
 from svmbench.papers.measured import MeasuredRow
@@ -262,6 +264,29 @@ def test_ratio_with_the_published_one(measured, published, within, verdict):
     assert finding.verdict == verdict
     assert f"published {published:g}" in finding.summary
     assert finding.summary.startswith("a / b = ")
+
+
+def test_ratio_between_two_data_sets():
+    def on(dataset, seconds, **keys):
+        made = row("a", seconds, **keys)
+        return MeasuredRow(made.sweep, replace(made.group, dataset=dataset))
+
+    wanted = claim(
+        "ratio", over="a", published=1.5, within=1.25, where={"dataset": "sparse"},
+        over_dataset="dense",
+    )  # fmt: skip
+    rows = [on("dense", noisy()), on("sparse", noisy(1.4, seed=2)), on("else", noisy(9.0))]
+    finding = found(wanted, *rows)
+    assert finding.verdict == "holds"
+    assert finding.claim == wanted
+    assert finding.summary.startswith("a / a on dense = 1.")
+    assert [cell.place for cell in finding.cells] == ["sparse, λ = 1e-3"]
+    assert found(wanted, on("dense", noisy()), on("sparse", noisy())).verdict == "does not hold"
+    elsewhere = [on("dense", noisy(), lam=1e-4), on("dense", noisy(), sweep="two")]
+    assert "no runs of a on dense" in found(wanted, rows[1], *elsewhere).summary
+    assert found(wanted, rows[0]).verdict == "not testable here"
+    with pytest.raises(ValidationError, match="has no 'over_dataset'"):
+        claim("fails", solver="a", over_dataset="dense")
 
 
 # --- reaches and fails -------------------------------------------------------------
