@@ -54,6 +54,14 @@ VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of papers, in place of those that come with svmbench.",
 )
+@click.option(
+    "--pictures",
+    type=click.Choice(["inline", "linked"]),
+    default="inline",
+    show_default=True,
+    help="inline: the page needs nothing but itself. linked: a small page, good with the PNGs "
+    "beside it.",
+)
 @click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 @click.pass_context
@@ -70,6 +78,7 @@ def command(
     offline: bool,
     out: Path | None,
     folder: Path | None,
+    pictures: str,
     report_only: bool,
     quiet: bool,
 ) -> int:
@@ -106,6 +115,7 @@ def command(
         seconds,
         fresh=fresh,
         retry_failed=retry_failed,
+        linked=pictures == "linked",
         quiet=quiet,
     )
 
@@ -148,6 +158,7 @@ def _make(
     *,
     fresh: bool,
     retry_failed: bool,
+    linked: bool,
     quiet: bool,
 ) -> int:
     from svmbench.cli.progress import ProgressReporter
@@ -163,7 +174,7 @@ def _make(
         if not result.interrupted:
             reporter.stage("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
-            remember(root, known, stale, write_papers(root, known, stale))
+            remember(root, known, stale, write_papers(root, known, stale, linked=linked))
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
     if result.interrupted:

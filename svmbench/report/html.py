@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
@@ -91,13 +92,13 @@ class Figure:
     name : str
         Of its file, without suffix.
     caption : str
-    svg : Markup
-        Safe to stand in the page.
+    element : Markup
+        The picture, or a link to it; safe to stand in the page.
     """
 
     name: str
     caption: str
-    svg: Markup
+    element: Markup
 
 
 def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path]) -> str:
@@ -222,6 +223,16 @@ def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
     except (OSError, UnicodeDecodeError, ET.ParseError) as error:
         raise DataError(f"{path}: not the picture that was written ({error})") from error
     return Figure(path.stem, caption, Markup(picture))
+
+
+def linked_figure(path: Path, caption: str, page: Path) -> Figure:
+    """A PNG that has been written, as a link from a page beside or above it."""
+    from svmbench.report.style import DPI
+
+    file = quote(path.relative_to(page.parent).as_posix())
+    # A browser takes 96 pixels for an inch: the picture is as wide as in print.
+    element = Markup('<img src="{0}" srcset="{0} {1:g}x" alt="{2}">')
+    return Figure(path.stem, caption, element.format(file, DPI / 96, caption))
 
 
 # ---------------------------------------------------------------- facts

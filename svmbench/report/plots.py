@@ -128,10 +128,30 @@ def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterat
         content = picture.getvalue()
         if suffix == "svg":
             content = with_titles(content.decode(), titles).encode()
+        elif suffix == "png":
+            content = _with_palette(picture, metadata)
         file_path = path.with_name(f"{path.name}.{suffix}")
         with replacing(file_path, "wb") as file:
             file.write(content)
         yield file_path
+
+
+def _with_palette(picture: BytesIO, metadata: Mapping[str, str | None]) -> bytes:
+    """A PNG with a palette of 256 colours, which takes a third of the bytes."""
+    from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
+
+    from svmbench.report.style import DPI
+
+    told = PngInfo()
+    for key, value in metadata.items():
+        told.add_text(key, value or "")
+    opaque = Image.open(picture).convert("RGB")
+    reduced = BytesIO()
+    opaque.quantize(256, dither=Image.Dither.NONE).save(
+        reduced, "png", optimize=True, dpi=(DPI, DPI), pnginfo=told
+    )
+    return reduced.getvalue()
 
 
 def draw(

@@ -92,6 +92,16 @@ def test_tables_follow_their_description(papers, tmp_path):
     assert table.read_text() != before
 
 
+def test_pictures_are_linked_where_asked(papers, tmp_path):
+    def policy(*arguments):
+        assert papers("--quiet", "--report-only", *arguments).exit_code == 0
+        return "img-src" in (tmp_path / "results" / "papers" / "index.html").read_text()
+
+    assert policy("--pictures", "linked")
+    assert not policy("--pictures", "inline")
+    assert not policy()
+
+
 def test_report_only_makes_no_runs(papers, tmp_path):
     assert papers("--report-only").exit_code == 0
     assert (tmp_path / "results" / "papers" / "index.html").exists()

@@ -410,6 +410,24 @@ def test_same_results_give_the_same_files(papered, tmp_path):
         assert path.read_bytes() == (papered / path.relative_to(root)).read_bytes(), path.name
 
 
+def test_pictures_can_be_links(papered, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(papered, root)
+    write_papers(root, papers(root / "papers"), linked=True)
+    page = (root / "index.html").read_text(encoding="utf-8")
+    inline = (papered / "index.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 0
+    assert page.count("<img") == inline.count("<svg")
+    assert len(page) < len(inline) / 2
+    for source, alone in re.findall(r'<img src="([^"]*)" srcset="([^ ]*) ', page):
+        assert source == alone
+        assert (root / source).suffix == ".png"
+        assert (root / source).exists()
+        assert f'<span class="file">{source}</span>' in page
+    assert "img-src" in page
+    assert "img-src" not in inline
+
+
 def test_files_are_named_by_paper_and_item(papered):
     names = {path.name for path in (papered / "demo" / "times").glob("*.*")}
     assert names == {

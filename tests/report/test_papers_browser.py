@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import matplotlib.image
 import pytest
+
+from svmbench.papers.model import papers
+from svmbench.report.papers.write import write_papers
 
 CELLS = """
 found.tables = all("table.paper").map((table) => [...table.rows].map((row) =>
@@ -20,6 +25,22 @@ def test_nothing_sticks_out_of_the_page(papered, ask, width):
     assert found["sticking"] == []
     assert len(found["tables"]) == 3
     assert all(len(set(widths)) == 1 for widths in found["tables"])
+
+
+def test_linked_pictures_are_shown(papered, chromium, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(papered, root)
+    write_papers(root, papers(root / "papers"), linked=True)
+
+    def ink() -> float:
+        picture = tmp_path / "page.png"
+        chromium(root / "index.html", f"--screenshot={picture}", "--window-size=1280,9000")
+        return float((matplotlib.image.imread(picture)[..., :3] < 0.5).mean())
+
+    shown = ink()
+    for file in root.rglob("*.png"):
+        file.unlink()
+    assert ink() < 0.9 * shown
 
 
 def test_page_is_a_picture(papered, chromium, tmp_path):

@@ -266,6 +266,17 @@ def test_png_is_a_picture_of_some_size(written):
             assert picture[..., :3].std() > 0.05
 
 
+def test_the_pictures_palette_holds_the_solvers_colours(written, small):
+    for path in written:
+        if path.suffix == ".png":
+            pixels = np.unique(255 * matplotlib.image.imread(path)[..., :3].reshape(-1, 3), axis=0)
+            assert len(pixels) <= 256
+            for label, look in looks(small).items():
+                wanted = 255 * np.array(matplotlib.colors.to_rgb(look.colour))
+                found = np.abs(pixels - wanted).max(axis=1).min() <= 4
+                assert found == (label != "svmperf")  # which has no trace
+
+
 def test_svg_is_valid_and_its_text_is_text(written):
     for path in written:
         if path.suffix != ".svg":

@@ -1,4 +1,4 @@
-"""The page of all papers: index.html, which needs nothing but itself."""
+"""The page of all papers, index.html: it needs nothing but itself, or its figures' PNGs."""
 
 from __future__ import annotations
 
@@ -150,6 +150,8 @@ def to_page(
     shares: Sequence[Share],
     profiles: Sequence[Figure],
     looks: Mapping[str, Look],
+    *,
+    linked: bool = False,
 ) -> str:
     """The page.
 
@@ -161,6 +163,8 @@ def to_page(
     profiles : sequence of Figure
     looks : mapping of str to Look
         By label and by solver.
+    linked : bool
+        Whether its figures are links to PNGs.
     """
     views = [view for paper in papers for view in paper.items]
     findings = [finding for view in views for finding in view.findings]
@@ -173,6 +177,8 @@ def to_page(
         signs=VERDICTS,
         counts=Counter(finding.verdict for finding in findings),
         findings=findings,
+        linked=linked,
+        suffix=".png" if linked else ".svg",
         header=list(dict.fromkeys(line for results in everything for line in header(results))),
         stand_ins=list(dict.fromkeys(name for view in views for name in view.stand_ins)),
         not_run=[view for view in views if view.not_run],

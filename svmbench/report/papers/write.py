@@ -12,7 +12,7 @@ from svmbench.durable import write_text
 from svmbench.papers.claims import Finding, judge, judge_all
 from svmbench.papers.measured import read_item
 from svmbench.papers.model import Paper
-from svmbench.report.html import Figure, inline_figure
+from svmbench.report.html import Figure, inline_figure, linked_figure
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.papers.figures import caption, write_figures
 from svmbench.report.papers.layout import ItemResults
@@ -27,7 +27,11 @@ _RENDERERS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
 
 
 def write_papers(
-    root: Path, papers: Mapping[str, Paper], items: Sequence[tuple[str, str]] | None = None
+    root: Path,
+    papers: Mapping[str, Paper],
+    items: Sequence[tuple[str, str]] | None = None,
+    *,
+    linked: bool = False,
 ) -> list[Path]:
     """Write tables and figures of items, and the page of all papers, from the runs there are.
 
@@ -40,6 +44,8 @@ def write_papers(
     items : sequence of (str, str), optional
         Paper and item whose files are written anew; all unless given. The page is always
         about all papers; of other items it shows the figures that lie there.
+    linked : bool
+        Whether the page links the figures' PNGs, in place of holding the pictures itself.
 
     Returns
     -------
@@ -59,6 +65,12 @@ def write_papers(
     everything = [results for source in sources for results in source.results.values()]
     looks = _looks(everything)
     written: list[Path] = []
+    page = root / "index.html"
+    suffix = ".png" if linked else ".svg"
+
+    def shown(path: Path, text: str, prefix: str = "") -> Figure:
+        return linked_figure(path, text, page) if linked else inline_figure(path, text, prefix)
+
     views: dict[str, list[ItemView]] = {key: [] for key in papers}
     for source, findings in zip(sources, _findings(sources), strict=True):
         folder = root / source.paper.key / source.name
@@ -69,15 +81,17 @@ def write_papers(
             files += write_figures(source, looks, folder)
             _drop_stale(folder, files)
             written += files
-        view.figures.extend(_figures(source, looks, folder))
+        view.figures.extend(
+            shown(path, text, f"{source.paper.key}-{source.name}-")
+            for path, text in _figures(source, looks, folder, suffix)
+        )
         views[source.paper.key].append(view)
     problems = problems_of(everything)
     overall = write_overall(problems, looks, root)
     written += [path for path, _ in overall]
-    profiles = [inline_figure(path, text) for path, text in overall if path.suffix == ".svg"]
-    page = root / "index.html"
+    profiles = [shown(path, text) for path, text in overall if path.suffix == suffix]
     pages = [PaperView(papers[key], members) for key, members in views.items()]
-    write_text(page, to_page(pages, shares(problems), profiles, looks))
+    write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
     return [*written, page]
 
 
@@ -127,14 +141,13 @@ def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
                 path.unlink()
 
 
-def _figures(source: ItemResults, looks: Mapping[str, Look], folder: Path) -> list[Figure]:
-    """Pictures of an item that has runs; drawn now where there are none yet."""
-    prefix = f"{source.paper.key}-{source.name}-"
-    found = []
+def _figures(
+    source: ItemResults, looks: Mapping[str, Look], folder: Path, suffix: str
+) -> Iterator[tuple[Path, str]]:
+    """Pictures of an item that has runs, with captions; drawn now where there are none yet."""
     for at, shape in enumerate(source.item.figures):
-        path = folder / f"figure-{at + 1}.svg"
+        path = folder / f"figure-{at + 1}{suffix}"
         if not path.exists() and source.rows:
             write_figures(source, looks, folder, path.stem)
         if path.exists():
-            found.append(inline_figure(path, caption(source, shape), prefix))
-    return found
+            yield path, caption(source, shape)
