@@ -59,6 +59,23 @@ RC: Any = {
     "path.simplify_threshold": 0.2,
 }
 
+#: `difference` of two colours below which dashes tell their curves apart.
+ALIKE = 20.0
+
+#: From linear red, green and blue to CIE XYZ.
+_XYZ = np.array(
+    [[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]
+)  # fmt: skip
+
+#: What is seen of linear red, green and blue: by normal eyes, without red and without green cones.
+_VISIONS = np.array(
+    [
+        [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+        [[0.1523, 1.0526, -0.2049], [0.1145, 0.7863, 0.0992], [-0.0039, -0.0481, 1.0520]],
+        [[0.3673, 0.8606, -0.2280], [0.2801, 0.6725, 0.0474], [-0.0118, 0.0429, 0.9689]],
+    ]
+)
+
 #: Contrast with white below which coloured text is hard to read (WCAG 2, AA).
 _CONTRAST = 4.5
 
@@ -117,6 +134,29 @@ def looks_of(runs: pd.DataFrame, solvers: Sequence[str]) -> dict[str, Look]:
     return found
 
 
+def difference(one: str, other: str) -> float:
+    """How far apart two colours are to the eye that tells them least well.
+
+    The distance in CIE L*a*b* (about 2 can just be seen) to normal vision, and to eyes without red
+    or without green cones, as Machado, Oliveira and Fernandes (2009) simulate them.
+    """
+    seen = (np.clip(_VISIONS @ _linear(colour), 0.0, 1.0) for colour in (one, other))
+    first, second = (np.array([_lab(rgb) for rgb in colours]) for colours in seen)
+    return float(np.sqrt(((first - second) ** 2).sum(axis=1)).min())
+
+
+def _linear(colour: str) -> NDArray[np.float64]:
+    rgb = np.array(to_rgb(colour))
+    return np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+
+
+def _lab(linear: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A colour's place in CIE L*a*b*, white that of daylight (D65)."""
+    xyz = _XYZ @ linear / (_XYZ @ np.ones(3))
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    return np.array([116 * f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])])
+
+
 def _ink(colour: str) -> str:
     """The colour, darkened until text in it stands out from white."""
     rgb = np.array(to_rgb(colour))
@@ -126,5 +166,4 @@ def _ink(colour: str) -> str:
 
 
 def _luminance(rgb: NDArray[np.float64]) -> float:
-    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
-    return float(linear @ (0.2126, 0.7152, 0.0722))
+    return float(_linear(to_hex(tuple(rgb))) @ (0.2126, 0.7152, 0.0722))

@@ -11,13 +11,15 @@ import pytest
 
 from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
-from svmbench.papers.model import FigureShape, Measure, papers
-from svmbench.report.papers.figures import caption, draw, panels
+from svmbench.papers.model import FigureShape, Measure, SweepSource, papers
+from svmbench.report.papers.drawing import Series
+from svmbench.report.papers.figures import caption, draw, panels, told_apart
 from svmbench.report.papers.layout import ItemResults
 from svmbench.report.papers.numbers import number
 from svmbench.report.papers.overall import WITHIN, Problem, problems_of, profiles_of, shares
 from svmbench.report.papers.planes import final_line, points
-from svmbench.report.style import Look
+from svmbench.report.style import ALIKE, Look, difference
+from svmbench.solvers.registry import solvers
 
 LOOKS = {
     "pegasos": Look("#CC79A7", "solid", "#A05080"),
@@ -98,6 +100,38 @@ def test_suboptimality_j_and_the_sum_are_of_the_objective(source):
     assert np.allclose(heights["J"], heights["primal"] / 1e-4)
     assert np.allclose(heights["sum_objective"], heights["primal"] * 32561)
     assert np.allclose(heights["suboptimality"], heights["primal"] - dual, rtol=1e-3)
+
+
+def solvers_drawn(paper, name, figure) -> list:
+    """The solvers of a figure's sweeps, as they are configured."""
+    found = []
+    for key, sweep in paper.items[name].sweeps.items():
+        if figure.of.sweep is None or key in figure.of.sweep:
+            if isinstance(sweep, SweepSource):
+                other, _, key = sweep.same_as.partition("/")
+                sweep = paper.items[other].sweeps[key]
+            found += [s for s in sweep.solvers if s.label in (figure.of.solver or [s.label])]
+    return list({solver.label: solver for solver in found}.values())
+
+
+@pytest.mark.parametrize("key", papers())
+def test_curves_of_one_figure_are_told_apart_by_every_eye(key):
+    paper = papers()[key]
+    for name, item in paper.items.items():
+        for figure in item.figures:
+            drawn = solvers_drawn(paper, name, figure)
+            looks = [Look(solvers()[each.name].colour, "solid", "") for each in drawn]
+            apart = told_apart([Series(str(at), [], look) for at, look in enumerate(looks)])
+            for one, other in combinations([each.look for each in apart], 2):
+                assert one.dash != other.dash or difference(one.colour, other.colour) >= ALIKE
+
+
+def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
+    assert difference("#000000", "#ffffff") == pytest.approx(100.0, abs=0.1)
+    assert difference("#2080C0", "#2080C0") == 0.0
+    assert difference("#0072B2", "#D55E00") > 2 * ALIKE
+    red, green = "#B4503C", "#6E7832"
+    assert difference(red, green) == difference(green, red) < ALIKE
 
 
 def test_curves_of_errors_end_where_the_runs_do(source):

@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from svmbench.report.style import Look
 
-#: Distance of two colours (red, green and blue from 0 to 1) below which dashes tell them apart.
-_ALIKE = 0.3
-
 #: Inches a character takes at most: of the bold title, and of the lines below.
 _TITLE_CHARACTER, _CHARACTER = 0.088, 0.056
 _TITLE_LEADING, _LEADING = 0.17, 0.13
@@ -126,7 +123,7 @@ def _series(
         alike = [other for other in rows if other.group.label == row.group.label]
         apart = _apart(row, alike, along if chained else ())
         members.setdefault(", ".join([row.group.label, *apart]), []).append(row)
-    return _told_apart(
+    return told_apart(
         [Series(name, group, looks[group[0].group.label]) for name, group in members.items()]
     )
 
@@ -150,21 +147,20 @@ def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
     return len(set(places)) < len(places)
 
 
-def _told_apart(series: Sequence[Series]) -> list[Series]:
+def told_apart(series: Sequence[Series]) -> list[Series]:
     """Series of one colour, or of colours that are easily confused, get different dashes."""
-    from svmbench.report.style import DASHES
+    from svmbench.report.style import ALIKE, DASHES, difference
 
     found: list[Series] = []
     for each in series:
-        at = sum(_alike(each.look.colour, other.look.colour) for other in found)
-        found.append(replace(each, look=replace(each.look, dash=DASHES[at % len(DASHES)])))
+        taken = [
+            other.look.dash
+            for other in found
+            if difference(each.look.colour, other.look.colour) < ALIKE
+        ]
+        dash = min(DASHES, key=taken.count)
+        found.append(replace(each, look=replace(each.look, dash=dash)))
     return found
-
-
-def _alike(one: str, other: str) -> bool:
-    from matplotlib.colors import to_rgb
-
-    return math.dist(to_rgb(one), to_rgb(other)) < _ALIKE
 
 
 # ---------------------------------------------------------------- the sheet
