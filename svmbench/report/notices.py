@@ -45,7 +45,9 @@ class Notice:
     of_time: bool = False
 
 
-def notices(results: Results, samples: Iterable[Sequence[float]]) -> list[Notice]:
+def notices(
+    results: Results, samples: Iterable[Sequence[float]], *, of_stand_ins: bool = True
+) -> list[Notice]:
     """Collect what a reader has to know before the numbers.
 
     Parameters
@@ -53,10 +55,12 @@ def notices(results: Results, samples: Iterable[Sequence[float]]) -> list[Notice
     results : Results
     samples : iterable of sequence of float
         The times to each threshold by repeat, +inf where it was not reached.
+    of_stand_ins : bool
+        Whether it is to be said which data sets are stand-ins.
     """
     runs = results.runs
     return [
-        *_stand_ins(runs),
+        *(_stand_ins(runs) if of_stand_ins else ()),
         *_contended(runs),
         *_remarks(runs),
         *_unfinished(results),
@@ -73,10 +77,15 @@ def notices(results: Results, samples: Iterable[Sequence[float]]) -> list[Notice
 
 def _stand_ins(runs: pd.DataFrame) -> Iterator[Notice]:
     if names := list(dict.fromkeys(runs.loc[runs["stand_in"], "dataset"])):
-        yield Notice(
-            f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
-            "not the data set itself."
-        )
+        yield Notice(stand_in_warning(names))
+
+
+def stand_in_warning(names: Sequence[str]) -> str:
+    """The warning that these data sets are not the real ones."""
+    return (
+        f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
+        "not the data set itself."
+    )
 
 
 def _contended(runs: pd.DataFrame) -> Iterator[Notice]:

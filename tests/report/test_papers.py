@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from small_paper import TABLE, write_small_paper
 
 from svmbench.papers.measured import read_item
 from svmbench.papers.model import Measure, papers
@@ -373,6 +374,35 @@ def test_page_marks_stand_ins_and_what_was_not_run(page):
     assert "STAND-IN for covtype.binary.</p>" in page
     assert "4 of 20 cells (data set × λ × solver) were not run." in page
     assert ">Not run.<" in re.sub(r"\s*\n\s*", "", page)
+
+
+def test_stand_ins_are_named_once_however_they_are_cut(tmp_path, source):
+    sweeps = """
+sweeps:
+  sizes:
+    datasets:
+      - {name: alpha, transforms: [{subsample: 100}], label: "alpha, 100 rows"}
+      - {name: alpha, transforms: [{subsample: 200}], label: "alpha, 200 rows"}
+      - {name: CCAT, label: rcv1}
+      - {name: delta, label: whole delta}
+    lambda: 1e-2
+    solvers: [dcd]
+    stop: {max_epochs: 1}
+"""
+    write_small_paper(tmp_path, cuts=TABLE + sweeps)
+    empty = ItemResults(papers(tmp_path)["small"], "cuts", {})
+    rows = [
+        replace(row, sweep="sizes", group=replace(row.group, dataset=label, stand_in=stand_in))
+        for row, label, stand_in in zip(
+            source.rows,
+            ["alpha, 100 rows", "alpha, 100 rows", "alpha, 200 rows", "rcv1", "whole delta"],
+            [True, True, True, True, False],
+            strict=False,
+        )
+    ]
+    assert empty.stand_ins(rows) == ["alpha", "rcv1"]
+    assert empty.stand_ins(rows[:2]) == ["alpha, 100 rows"]
+    assert source.stand_ins() == ["covtype.binary"]
 
 
 def test_page_lists_published_numbers_without_a_place(page):

@@ -68,17 +68,13 @@ def caption(source: ItemResults, shape: FigureShape) -> str:
     what = {"lines": "decision lines", "regret": "regret against steps"}.get(
         shape.kind, f"{y} against {x}"
     )
-    stand_ins = _stand_ins(_rows(source, shape))
+    stand_ins = source.stand_ins(_rows(source, shape))
     mark = f". STAND-IN for {', '.join(stand_ins)}" if stand_ins else ""
     return f"{source.item.number}: {shape.title or what}{f', {what}' if shape.title else ''}{mark}"
 
 
 def _rows(source: ItemResults, shape: FigureShape) -> list[MeasuredRow]:
     return [row for row in source.rows if row.lies_in(shape.of)]
-
-
-def _stand_ins(rows: Sequence[MeasuredRow]) -> list[str]:
-    return list(dict.fromkeys(row.group.dataset for row in rows if row.group.stand_in))
 
 
 # ---------------------------------------------------------------- panels
@@ -221,7 +217,7 @@ def _titles(source: ItemResults, shape: FigureShape, width: float) -> list[tuple
     fits = int((width - MARGIN_LEFT - 0.1) / _TITLE_CHARACTER)
     text = f"{source.item.number}: {shape.title or source.item.title}"
     lines = [(line, False) for line in textwrap.wrap(text, fits)]
-    if stand_ins := _stand_ins(_rows(source, shape)):
+    if stand_ins := source.stand_ins(_rows(source, shape)):
         lines += [
             (line, True) for line in textwrap.wrap(f"STAND-IN for {', '.join(stand_ins)}", fits)
         ]

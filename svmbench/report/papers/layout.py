@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from pydantic import ValidationError
 
@@ -62,6 +63,32 @@ class ItemResults:
     def not_run(self) -> list[dict[str, Value]]:
         """The slots that have no row."""
         return [slot for slot in self.slots() if not any(_fills(row, slot) for row in self.rows)]
+
+    def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
+        """Data sets that are not the real ones, of some rows or all.
+
+        Each is named by its label; one that has several, cut to several sizes for example, once,
+        by its name in the catalogue.
+        """
+        labels: dict[str, list[str]] = {}
+        for row in self.rows if rows is None else rows:
+            if row.group.stand_in:
+                label = row.group.dataset
+                name = self._catalogued.get((row.sweep, label), label)
+                labels.setdefault(name, []).append(label)
+        return [name if len(set(members)) > 1 else members[0] for name, members in labels.items()]
+
+    @cached_property
+    def _catalogued(self) -> dict[tuple[str, str], str]:
+        """Names in the catalogue by sweep and label."""
+        sweeps = {key: self._sweep(key) for key in self.item.sweeps}
+        return {
+            (key, dataset.label): dataset.name
+            for key, sweep in sweeps.items()
+            if sweep is not None
+            for dataset in sweep.datasets
+            if dataset.name is not None
+        }
 
     def _slots(self, key: str) -> Iterator[dict[str, Value]]:
         sweep = self._sweep(key)

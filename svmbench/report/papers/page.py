@@ -87,8 +87,7 @@ class ItemView:
     @property
     def stand_ins(self) -> list[str]:
         """Data sets that are not the real ones."""
-        found = (row.group.dataset for row in self.source.rows if row.group.stand_in)
-        return list(dict.fromkeys(found))
+        return self.source.stand_ins()
 
     @property
     def quoted(self) -> list[dict[str, str]]:

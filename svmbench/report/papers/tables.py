@@ -12,7 +12,7 @@ import pandas as pd
 from svmbench.papers.measured import MeasuredRow, same
 from svmbench.papers.model import TO_ACCURACY, Measure, Published, TableShape
 from svmbench.report.groups import short
-from svmbench.report.notices import notices
+from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.papers.layout import (
     ItemResults,
     Key,
@@ -300,9 +300,11 @@ class _Builder:
         return [each for each in self.source.item.published if each.not_available]
 
     def _warnings(self) -> Iterator[str]:
+        if names := self.source.stand_ins():
+            yield stand_in_warning(names)
         for key, results in self.source.results.items():
             prefix = f"{key}: " if len(self.source.item.sweeps) > 1 else ""
-            for notice in notices(results, []):
+            for notice in notices(results, [], of_stand_ins=False):
                 yield prefix + notice.text
 
     def _numbers(self) -> Iterator[tuple[MeasuredRow, Measure, Number]]:
