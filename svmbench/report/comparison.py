@@ -260,7 +260,9 @@ def _measure(
     skipped = [_skipped(group) for group in (one, other)]
     for mine, theirs in ((0, 1), (1, 0)):
         if _limit(one if mine == 0 else other) < SKIPPED_FROM * _slowest(times[theirs]):
-            samples[mine] = {r: x for r, x in samples[mine].items() if r not in skipped[mine]}
+            samples[mine] = {
+                r: x for r, x in samples[mine].items() if x < math.inf or r not in skipped[mine]
+            }
     both = sorted(set(samples[0]) & set(samples[1]))
     a, b = (tuple(sample[repeat] for repeat in both) for sample in samples)
     made = [len(sample) for sample in samples]
@@ -300,7 +302,10 @@ def _samples(group: Group, threshold: float, metric: Metric, side: Side) -> dict
 
 
 def _skipped(group: Group) -> set[int]:
-    """Repeats of which some run was not made, because another repeat had hit the limit."""
+    """Repeats of which some run was not made, because another repeat had hit the limit.
+
+    Of a ladder that may be one rung; what lower ones had reached was measured all the same.
+    """
     return {int(repeat) for repeat in group.runs.loc[group.runs["state"] == "skipped", "repeat"]}
 
 

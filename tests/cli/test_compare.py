@@ -195,6 +195,16 @@ def test_skipped_repeats_count_where_the_limit_was_generous(write):
     assert verdicts(b, slow) == (0, {("dcd", 1e-4): ("undecided", why)})
 
 
+def test_a_skipped_rung_leaves_what_lower_ones_had_reached(write):
+    """Loose rungs arrive in every repeat; the tight one met the limit once, and was then left."""
+    loose = rows("svmperf", times(2.0), horizon=1.0)
+    tight = [run | {"horizon": 0.1} for run in skipping(math.inf)]
+    tight = [run | {"solver": "svmperf", "label": "svmperf"} for run in tight]
+    slow = write("slow", rows("svmperf", times(50.0)))
+    code, found = verdicts(slow, write("b", loose + tight))
+    assert (code, found) == (0, {("svmperf", 1e-4): ("faster", "")})
+
+
 @pytest.mark.parametrize("state", ["not_installed", "interrupted"])
 def test_runs_that_were_not_made_are_not_failures(write, state):
     a = write("a", rows("dcd", times()))
