@@ -90,7 +90,7 @@ def command(
     measured, and the same command goes on from there.
     """
     _refuse_contradictions(context, full=full, fetch=fetch, offline=offline, only=report_only)
-    seconds = None if full else _seconds(budget)
+    seconds = None if full else seconds_of(budget)
     from svmbench.papers.model import papers
     from svmbench.papers.run import choose, jobs
 
@@ -132,7 +132,8 @@ def _refuse_contradictions(
         raise click.UsageError("--report-only makes no runs; leave --fetch out")
 
 
-def _seconds(text: str) -> float:
+def seconds_of(text: str) -> float:
+    """A budget as it is written on the command line."""
     from pydantic import TypeAdapter, ValidationError
 
     from svmbench.config.sweep import Duration

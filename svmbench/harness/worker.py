@@ -266,7 +266,7 @@ def main() -> None:
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
-        peak = _peak_memory()
+        peak = peak_memory()
         if job["regret"] and state not in ("failed", "diverged"):
             # What a run did is settled; that its regret takes too much memory does not undo it.
             with suppress(MemoryError):
@@ -313,21 +313,21 @@ def _limit_memory(limit: int | None) -> None:
     if limit is None and available is None:
         return
     share = math.inf if available is None else MEMORY_SHARE * available
-    taken = _of_this_process("VmData") or 0
+    taken = of_this_process("VmData") or 0
     wanted = taken + int(min(share, math.inf if limit is None else limit))
     hard = getrlimit(RLIMIT_DATA)[1]
     setrlimit(RLIMIT_DATA, (wanted if hard == RLIM_INFINITY else min(wanted, hard), hard))
 
 
-def _peak_memory() -> int:
+def peak_memory() -> int:
     """The most bytes this process has held."""
-    peak = _of_this_process("VmHWM")
+    peak = of_this_process("VmHWM")
     if peak is None:
         peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return peak
 
 
-def _of_this_process(entry: str) -> int | None:
+def of_this_process(entry: str) -> int | None:
     """Bytes that /proc tells of this process; None where there is no such thing.
 
     VmHWM, unlike the resource usage's peak, leaves out what the parent had before it

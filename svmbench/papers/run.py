@@ -295,9 +295,9 @@ def jobs(
     """
     sources: dict[DatasetSpec, Source] = {}
 
-    def source_of(dataset: DatasetSpec) -> Source:
+    def known(dataset: DatasetSpec) -> Source:
         if dataset not in sources:
-            sources[dataset] = _source(dataset, budget, fetch)
+            sources[dataset] = source_of(dataset, budget, fetch)
         return sources[dataset]
 
     return [
@@ -307,7 +307,7 @@ def jobs(
             name,
             sweep,
             sweep_folder(root, papers[key], item, name),
-            tuple(source_of(dataset) for dataset in sweep.datasets),
+            tuple(known(dataset) for dataset in sweep.datasets),
         )
         for key, item, name in _own_sweeps(papers, chosen)
         for sweep in [papers[key].items[item].sweep_at(name, full)]
@@ -330,7 +330,28 @@ def _own_sweeps(
                 yield place
 
 
-def _source(dataset: DatasetSpec, budget: float | None, fetch: bool) -> Source:
+def source_of(
+    dataset: DatasetSpec,
+    budget: float | None,
+    fetch: bool = False,
+    *,
+    scale: float | None = None,
+    pace: float = ENTRIES_A_SECOND,
+) -> Source:
+    """Where the rows of a data set come from: itself if it is here, else its stand-in.
+
+    Parameters
+    ----------
+    dataset : DatasetSpec
+    budget : float, optional
+        Seconds for everything, by which a stand-in is scaled.
+    fetch : bool
+        Download what is not here.
+    scale : float, optional
+        Of the stand-in, whatever the budget.
+    pace : float
+        As for `scale_for`.
+    """
     try:
         origin = dataset.source
         entry = resolve(origin.source if isinstance(origin, Derived) else origin)
@@ -340,7 +361,7 @@ def _source(dataset: DatasetSpec, budget: float | None, fetch: bool) -> Source:
         return Source(dataset)
     if entry.stand_in is None:
         return Source(dataset, unavailable="not on this machine, and it has no stand-in")
-    scale = scale_for(entry.stand_in, budget)
+    scale = scale or scale_for(entry.stand_in, budget, pace)
     if scale is None:
         return Source(
             dataset,
@@ -368,7 +389,7 @@ def _fetched(entry: Entry) -> bool:
     return True
 
 
-def scale_for(shape: Shape, budget: float | None) -> float | None:
+def scale_for(shape: Shape, budget: float | None, pace: float = ENTRIES_A_SECOND) -> float | None:
     """The largest of `SCALES` that a stand-in of that shape can have; None if it has none.
 
     Parameters
@@ -376,18 +397,20 @@ def scale_for(shape: Shape, budget: float | None) -> float | None:
     shape : Shape
     budget : float, optional
         Seconds for everything; without one only the memory counts.
+    pace : float
+        Entries of its rows per second of the budget.
     """
     if budget is None:
         memory = available_memory()
         entries = math.inf if memory is None else MEMORY_SHARE * memory / ENTRY_BYTES
         seconds = math.inf
     else:
-        entries, seconds = ENTRIES_A_SECOND * budget, MAKING_SHARE * budget
+        entries, seconds = pace * budget, MAKING_SHARE * budget
     length = shape.fraction * shape.d
-    pace = _DENSE if shape.columns.law == "dense" else _SPARSE * (1 + shape.d / _MANY)
+    each = _DENSE if shape.columns.law == "dense" else _SPARSE * (1 + shape.d / _MANY)
     for scale in SCALES:
         made = scale * (shape.m + shape.m_test) * length
-        if made <= entries and pace * (made + _PILOT_ROWS * length) <= seconds:
+        if made <= entries and each * (made + _PILOT_ROWS * length) <= seconds:
             return scale
     return None
 

@@ -118,7 +118,11 @@ def _near(costs: Mapping[str, float]) -> set[str]:
 
 
 def write_overall(
-    problems: Sequence[Problem], looks: Mapping[str, Look], folder: Path
+    problems: Sequence[Problem],
+    looks: Mapping[str, Look],
+    folder: Path,
+    whose: str = "All papers",
+    sweeps: str = "every sweep of the papers",
 ) -> list[tuple[Path, str]]:
     """Draw ``profile-performance.*`` and ``profile-data.*`` over all problems.
 
@@ -128,6 +132,8 @@ def write_overall(
     looks : mapping of str to Look
         By solver.
     folder : Path
+    whose, sweeps : str
+        Whose problems they are: in the title, and in the caption.
 
     Returns
     -------
@@ -142,7 +148,7 @@ def write_overall(
 
     stood_in = sum(problem.stand_in for problem in problems)
     caption = (
-        f"{len(problems)} problems: data set, λ and ε of every sweep of the papers that at least "
+        f"{len(problems)} problems: data set, λ and ε of {sweeps} that at least "
         "two solvers were run on; in brackets how many of them a solver was run on, of which its "
         "shares are. Medians; of a solver with several settings the best on each problem, which "
         "is an oracle's choice. What was not reached is never solved."
@@ -156,7 +162,7 @@ def write_overall(
         for kind, profiles in profiles_of(problems).items():
             names = {name for profile in profiles for name in profile.curves}
             named = {name: looks[name.rpartition(" (")[0]] for name in names}
-            title = f"All papers: {TITLES[kind]}"
+            title = f"{whose}: {TITLES[kind]}"
             figure = draw(title, profiles, caption, named)
             for path in save_figure(figure, folder / f"profile-{kind}", {}):
                 written.append((path, title))
