@@ -1,12 +1,14 @@
 # svmbench: `make tables` and `make test` do all the set-up they need in .venv.
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`)
-# and PAPERS (for both `make tables`: KEY or KEY/ITEM, all unless set).
+# and PAPERS (for both `make tables`: KEY or KEY/ITEM, all unless set); for `make bench` its own
+# BENCH_BUDGET.
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
 BUDGET ?= 30m
 PAPERS ?=
+BENCH_BUDGET ?= 25m
 export SVMBENCH_NATIVE ?= 1
 
 VENV := .venv
@@ -15,7 +17,7 @@ SVMBENCH := $(BIN)/svmbench
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
 .DEFAULT_GOAL := help
-.PHONY: help tables tables-full run smoke test lint format dist clean
+.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint format dist clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,6 +27,15 @@ tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half
 
 tables-full: $(VENV)/.installed ## The same at full published size: hours, and it can be interrupted
 	$(SVMBENCH) papers --full $(PAPERS)
+
+bench: $(VENV)/.benching ## How fast we are beside the programs people use, in 25 minutes (BENCH_BUDGET)
+	$(SVMBENCH) bench default --budget $(BENCH_BUDGET)
+
+bench-full: $(VENV)/.benching ## The same at full size: hours, and it can be interrupted
+	$(SVMBENCH) bench full
+
+bench-smoke: $(VENV)/.installed ## The same on the tiny sets, in a minute at most
+	$(SVMBENCH) bench smoke
 
 run: $(VENV)/.installed ## Run the sweep CONFIG=... and write its tables and plots
 	$(SVMBENCH) run $(CONFIG)
@@ -58,6 +69,11 @@ $(BIN)/python:
 
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+# A program that cannot be had is shown as not installed: no reason not to measure the others.
+$(VENV)/.benching: $(VENV)/.installed
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
 	@touch $@
 
 $(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python

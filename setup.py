@@ -119,7 +119,7 @@ setup(
         "svmbench": ["py.typed"],
         "svmbench.report": ["templates/*"],
         "svmbench.kernels": ["*.pxd"],
-        "svmbench.configs": ["*.yaml", "papers/*/*.yaml"],
+        "svmbench.configs": ["*.yaml", "bench/*.yaml", "papers/*/*.yaml"],
         "svmbench.datasets": ["*.yaml"],
         "svmbench.datasets.tiny": ["*.libsvm"],
     },

@@ -82,7 +82,7 @@ def test_svmbench_knows_its_commands(command, monkeypatch):
     placeholder = any(re.search(r"\b[A-Z]{2,}\b", argument) for argument in arguments)
     if placeholder or len(arguments) == 1 or arguments[0] in ("report", "compare", "data"):
         arguments = [arguments[0], "--help"]
-    elif arguments[0] in ("run", "papers"):
+    elif arguments[0] in ("run", "papers", "bench"):
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output

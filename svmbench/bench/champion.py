@@ -1,0 +1,58 @@
+"""The solver that is put forward as ours, and what its parts are worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from svmbench.solvers.base import Solver
+from svmbench.solvers.registry import find_solver, solvers
+
+#: What profiles call it, whichever it is.
+ROLE = "champion"
+
+#: Its name, and who stands in where there is no such solver.
+CHAMPION = "auto"
+FALLBACK = "dcd"
+
+
+def champion() -> str:
+    """Name of the solver that is put forward."""
+    return CHAMPION if CHAMPION in solvers() else FALLBACK
+
+
+def notice() -> str:
+    """What a reader must know of it; empty where there is nothing."""
+    if champion() == CHAMPION:
+        return ""
+    return f"There is no solver {CHAMPION!r}; {FALLBACK!r} stands in for it everywhere."
+
+
+def named(entry: str | dict[str, Any]) -> dict[str, Any]:
+    """An entry of a profile's solvers as a configuration writes it, the champion by its name.
+
+    Parameters that the champion of the day does not have are left out, so that a profile may
+    name those of either.
+    """
+    given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)
+    if given.get("name") != ROLE:
+        return given
+    given["name"] = champion()
+    known = find_solver(champion()).schema.model_fields
+    return {key: value for key, value in given.items() if key in ("name", "label", *known)}
+
+
+def tricks(solver: type[Solver]) -> tuple[tuple[str, Any], ...]:
+    """Parameters of a solver, each with the value that switches a trick of its off."""
+    found: tuple[tuple[str, Any], ...] = getattr(solver, "tricks", ())
+    return found
+
+
+def ablations(name: str) -> list[dict[str, Any]]:
+    """The solver as it is, and once without each of its tricks, as configurations write them."""
+    return [
+        {"name": name},
+        *(
+            {"name": name, "label": f"{name} without {parameter}", parameter: off}
+            for parameter, off in tricks(find_solver(name))
+        ),
+    ]

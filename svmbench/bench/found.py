@@ -1,0 +1,394 @@
+"""What a benchmark found: its sweeps' results and its tasks' files, and their arithmetic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+from svmbench.bench.champion import champion
+from svmbench.bench.profile import SetSpec
+from svmbench.bench.run import Plan
+from svmbench.bench.tasks import read_task
+from svmbench.report.groups import Group, group_runs
+from svmbench.report.read import Results, read_results
+from svmbench.report.tables import threshold_summary
+from svmbench.solvers.registry import find_solver
+from svmbench.statistics import Ratio, median, paired_ratio
+
+#: Bytes of a stored entry, column and value, by storage.
+ENTRY_BYTES = {
+    "uint16+ones": 2,
+    "uint16+float32": 6,
+    "uint16+float64": 10,
+    "int32+ones": 4,
+    "int32+float32": 8,
+    "int32+float64": 12,
+    "dense float32": 4,
+    "dense float64": 8,
+}
+
+
+@dataclass(frozen=True)
+class Versus:
+    """The champion beside the fastest of some programs, on one problem and to one accuracy.
+
+    Parameters
+    ----------
+    set, stand_in, held_out : str, bool, bool
+    lam, threshold : float
+    ours, theirs : float
+        Median seconds, +inf where it did not arrive.
+    program : str
+        The fastest in the median; empty where none arrived.
+    ratio : Ratio
+        Theirs over ours.
+    at_least : bool
+        Whether none arrived, and the ratio is that of what they had spent by then.
+    """
+
+    set: str
+    stand_in: bool
+    held_out: bool
+    lam: float
+    threshold: float
+    ours: float
+    theirs: float
+    program: str
+    ratio: Ratio
+    at_least: bool
+
+
+@dataclass(frozen=True)
+class Swept:
+    """The results of one part's sweep of one set."""
+
+    part: str
+    kind: str
+    spec: SetSpec
+    results: Results
+
+    def groups(self) -> list[Group]:
+        """All rows of its tables."""
+        return [group for groups in group_runs(self.results).values() for group in groups]
+
+
+@dataclass(frozen=True)
+class Found:
+    """All that was found.
+
+    Parameters
+    ----------
+    plan : Plan
+    sweeps : list of Swept
+        Those of which there are runs.
+    """
+
+    plan: Plan
+    sweeps: list[Swept]
+
+    def of_kind(self, kind: str) -> list[Swept]:
+        """The sweeps of the parts of that kind."""
+        return [swept for swept in self.sweeps if swept.kind == kind]
+
+    @cached_property
+    def physics(self) -> dict[str, Any]:
+        """What the machine can do; empty where it was not measured."""
+        return next(iter(self._task("physics")), {})
+
+    @cached_property
+    def epochs(self) -> dict[str, dict[str, Any]]:
+        """Epochs by set."""
+        return {result["set"]: result for result in self._tasks("epochs")}
+
+    @cached_property
+    def reading(self) -> list[dict[str, Any]]:
+        """Every repeat of every reader on every set, and the openings of caches."""
+        return list(self._tasks("reading"))
+
+    @cached_property
+    def texts(self) -> list[dict[str, Any]]:
+        """Every repeat of every program on every text."""
+        return list(self._tasks("text"))
+
+    @cached_property
+    def growth(self) -> dict[str, list[dict[str, Any]]]:
+        """The points of each kind of rows."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for result in self._tasks("growth"):
+            found.setdefault(result["label"], []).append(result)
+        return found
+
+    @cached_property
+    def unmade(self) -> list[str]:
+        """Measurements that did not end well, in words."""
+        tasks = [*self.plan.before, *self.plan.after]
+        ended = [
+            f"{task.name}, {result['label']}: {result['state']}, {result['reason']}"
+            for task in tasks
+            for result in read_task(self.plan.parts, task.name)
+            if result["state"] != "ok"
+        ]
+        none = [task.name for task in tasks if not read_task(self.plan.parts, task.name)]
+        return [*dict.fromkeys(ended), *(f"{name}: not measured yet" for name in none)]
+
+    def _task(self, name: str) -> Iterator[dict[str, Any]]:
+        return (r for r in read_task(self.plan.parts, name) if r["state"] == "ok")
+
+    def _tasks(self, kind: str) -> Iterator[dict[str, Any]]:
+        for task in (*self.plan.before, *self.plan.after):
+            if task.name.partition("-")[0] == kind:
+                yield from self._task(task.name)
+
+
+def read_found(plan: Plan) -> Found:
+    """Read what lies in the results of a benchmark.
+
+    Raises
+    ------
+    DataError
+        When results cannot be read.
+    """
+    sweeps = []
+    specs = {each.label: each for each in plan.profile.sets}
+    for job in plan.jobs:
+        if (job.folder / "runs.csv").exists():
+            kind = plan.profile.sweeps[job.name].kind
+            sweeps.append(Swept(job.name, kind, specs[job.item], read_results(job.folder)))
+    return Found(plan, sweeps)
+
+
+# ---------------------------------------------------------------- seconds to an accuracy
+
+
+def seconds_by_repeat(group: Group, threshold: float) -> dict[int, float]:
+    """Seconds to an accuracy, +inf where a repeat did not arrive; without those not made."""
+    told = group.told(threshold).repeats
+    unmade = ("interrupted", "not_installed")
+    return {
+        int(repeat): math.inf if math.isnan(value) else float(value)
+        for repeat, value, state in zip(
+            told["repeat"], told[f"seconds_to_{threshold!r}"], told["state"], strict=True
+        )
+        if state not in unmade or not math.isnan(value)
+    }
+
+
+def peers(groups: Sequence[Group]) -> list[str]:
+    """Names of the programs from outside among the solvers of some rows."""
+    return [name for name in dict.fromkeys(g.solver for g in groups) if find_solver(name).foreign]
+
+
+def versus(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
+    """The champion beside programs, on every problem of the oracle's sweeps and to every accuracy.
+
+    Parameters
+    ----------
+    found : Found
+    than : sequence of str, optional
+        Names of solvers, of whose rows the fastest counts in every repeat; all that are from
+        outside unless given.
+    """
+    compared = []
+    for swept in found.of_kind("oracle"):
+        everything = swept.groups()
+        for lam in dict.fromkeys(group.lam for group in everything):
+            rows = [group for group in everything if group.lam == lam]
+            ours = [group for group in rows if group.label == champion()]
+            theirs = [g for g in rows if g.solver in (peers(rows) if than is None else than)]
+            if ours and theirs:
+                compared += [
+                    one
+                    for threshold in swept.results.thresholds
+                    if (one := side_by_side(swept.spec, ours[0], theirs, threshold)) is not None
+                ]
+    return _tightest_sweeps(compared)
+
+
+def _tightest_sweeps(compared: Sequence[Versus]) -> list[Versus]:
+    """Of sweeps that pose the same problem, for each accuracy the one of the most pairs."""
+    best: dict[tuple[str, float, float], Versus] = {}
+    for one in compared:
+        key = one.set, one.lam, one.threshold
+        if key not in best or one.ratio.pairs > best[key].ratio.pairs:
+            best[key] = one
+    return list(best.values())
+
+
+def side_by_side(
+    spec: SetSpec, ours: Group, theirs: Sequence[Group], threshold: float
+) -> Versus | None:
+    """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
+    mine = seconds_by_repeat(ours, threshold)
+    others = {group.label: seconds_by_repeat(group, threshold) for group in theirs}
+    others = {label: times for label, times in others.items() if times}
+    repeats = [r for r in mine if any(r in times for times in others.values())]
+    if not repeats:
+        return None
+    fastest = [min(times.get(r, math.inf) for times in others.values()) for r in repeats]
+    own = [mine[repeat] for repeat in repeats]
+    middles = {label: median(list(times.values())) for label, times in others.items()}
+    program = min(middles, key=lambda label: middles[label])
+    arrived = math.isfinite(min(fastest))
+    ratio = paired_ratio(own, fastest)
+    if not arrived and math.isfinite(max(own)):
+        spent = min(threshold_summary(g, threshold, "time").at_least for g in theirs)
+        least = spent / median(own)
+        ratio = Ratio(least, least, math.inf, math.nan, len(repeats), "none", math.nan)
+    return Versus(
+        set=spec.label,
+        stand_in=ours.stand_in,
+        held_out=spec.held_out,
+        lam=ours.lam,
+        threshold=threshold,
+        ours=median(own),
+        theirs=middles[program],
+        program=program if math.isfinite(middles[program]) else "",
+        ratio=ratio,
+        at_least=not arrived,
+    )
+
+
+# ---------------------------------------------------------------- epochs and their bounds
+
+
+def nanoseconds(epochs: dict[str, Any], label: str) -> list[float]:
+    """Nanoseconds a stored nonzero of each repeat; none where a stretch took no measurable time."""
+    for entry in epochs["epochs"]:
+        if entry["label"] == label:
+            return [
+                seconds / (passes * epochs["nnz"]) * 1e9
+                for seconds, passes in zip(entry["seconds"], entry["passes"], strict=True)
+                if seconds > 0 and passes > 0
+            ]
+    return []
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What an epoch takes at least, in nanoseconds a stored nonzero.
+
+    Parameters
+    ----------
+    stream : float
+        Reading the entries from memory once, in order.
+    core : float
+        One gather and one gathered addition a nonzero, at the level of the memory that w fits
+        in were its columns drawn evenly; 0 for dense rows, whose columns are in order.
+    level : str
+        That level.
+    """
+
+    stream: float
+    core: float
+    level: str
+
+    @property
+    def least(self) -> float:
+        """The larger of the two: they overlap."""
+        return max(self.stream, self.core)
+
+
+def bound(physics: dict[str, Any], epochs: dict[str, Any]) -> Bound | None:
+    """The bound of a set's epoch by this machine's own speeds; None where they are not known."""
+    if not physics:
+        return None
+    entry = ENTRY_BYTES[epochs["storage"]] + epochs["m"] * 8 / epochs["nnz"]
+    if epochs["storage"].startswith("dense"):
+        entry = ENTRY_BYTES[epochs["storage"]]
+    stream = entry / median(physics["stream_gb_per_second"])
+    level = next(
+        (g for g in physics["gathers"] if 8 * epochs["d"] <= g["bytes"]), physics["gathers"][-1]
+    )
+    core = median(level["sum_ns"]) + median(level["add_ns"])
+    dense = epochs["storage"].startswith("dense")
+    return Bound(stream, 0.0 if dense else core, level["level"])
+
+
+def epoch_ratio(epochs: dict[str, Any], label: str, than: str) -> Ratio | None:
+    """How many times ours a program's epoch takes."""
+    ours, theirs = nanoseconds(epochs, label), nanoseconds(epochs, than)
+    pairs = min(len(ours), len(theirs))
+    return paired_ratio(ours[:pairs], theirs[:pairs]) if pairs else None
+
+
+# ---------------------------------------------------------------- reading, texts and growth
+
+
+def speeds(found: Found, label: str, reader: str) -> list[float]:
+    """MB/s of each repeat of a reader on a set."""
+    return [
+        result["text_bytes"] / result["seconds"] / 1e6
+        for result in found.reading
+        if result["kind"] == "reading" and result["set"] == label and result["label"] == reader
+    ]
+
+
+def totals(found: Found, label: str, program: str) -> list[float]:
+    """Seconds from a set's text to the accuracy, +inf where it was not reached."""
+    return [
+        math.inf
+        if result["train_seconds"] is None
+        else result["read_seconds"] + result["convert_seconds"] + result["train_seconds"]
+        for result in found.texts
+        if result["set"] == label and result["label"] == program
+    ]
+
+
+@dataclass(frozen=True)
+class Step:
+    """From one size of rows to the next.
+
+    Parameters
+    ----------
+    rows : str
+        Kind of rows.
+    axis : {'m', 'd'}
+        What grows.
+    grown : float
+        Factor by which the entries grow.
+    slowed : float
+        Factor by which an epoch takes longer.
+    bytes : int
+        Of the smaller rows.
+    """
+
+    rows: str
+    axis: str
+    grown: float
+    slowed: float
+    bytes: int
+
+    @property
+    def deviation(self) -> float:
+        """How far it is from linear: a factor of at least 1."""
+        factor = self.slowed / self.grown
+        return max(factor, 1.0 / factor)
+
+
+def steps(points: Sequence[dict[str, Any]]) -> list[Step]:
+    """The steps from each size to the next along m, and along d from the first size."""
+    found = []
+    ordered = sorted(points, key=lambda point: point["point"])
+    along_m = [p for p in ordered if p["d"] == ordered[0]["d"]]
+    along_d = [p for p in ordered if p["m"] == ordered[0]["m"]]
+    for axis, line in (("m", along_m), ("d", along_d)):
+        for small, large in pairwise(line):
+            found.append(
+                Step(
+                    small["label"],
+                    axis,
+                    large["nnz"] / small["nnz"],
+                    median(large["seconds_per_epoch"]) / median(small["seconds_per_epoch"]),
+                    small["array_bytes"],
+                )
+            )
+    return found
+
+
+def memory_share(point: dict[str, Any]) -> float:
+    """All memory that rows and solver took over the bytes of the rows."""
+    return float(point["peak_bytes"] / point["array_bytes"])

@@ -1,0 +1,320 @@
+"""What a benchmark is made of: the typed, frozen `Profile` and its parts.
+
+A profile is one YAML file, configs/bench/NAME.yaml; what is aimed at is another,
+configs/bench/targets.yaml.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
+
+from svmbench.bench.champion import ablations, champion, named
+from svmbench.bundled import bundled
+from svmbench.config.complaint import complaint
+from svmbench.config.document import Loc, parse_document
+from svmbench.config.refusal import refuse
+from svmbench.config.sweep import (
+    Accuracy,
+    DatasetSpec,
+    Duration,
+    Flag,
+    Positive,
+    Slug,
+    Sweep,
+    Text,
+    Weight,
+    Whole,
+)
+from svmbench.errors import ConfigError, nearest
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _as_data(value: Any) -> Any:
+    return {"data": value} if isinstance(value, str) else value
+
+
+def _as_dataset(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+#: A solver as configurations write it; `champion` is the one that is put forward.
+SolverEntry = Annotated[str | dict[str, Any], Field(union_mode="left_to_right")]
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Weights = Annotated[tuple[Weight, ...], BeforeValidator(_listed), Field(min_length=1)]
+Accuracies = Annotated[
+    tuple[Accuracy, ...],
+    BeforeValidator(_listed),
+    Field(min_length=1),
+    AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
+]
+
+
+class SetSpec(_Model):
+    """A data set of the benchmark."""
+
+    data: Annotated[DatasetSpec, BeforeValidator(_as_dataset)] = Field(
+        description="As configurations write a data set."
+    )
+    scale: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(
+        default=None, description="Of its stand-in; by the budget unless given."
+    )
+    tuned: Flag = Field(
+        default=False, description="Whether choices of our solvers were made on it."
+    )
+    held_out: Flag = Field(
+        default=False, description="Whether it was kept out of all tuning; reported apart."
+    )
+    text: Flag = Field(default=False, description="Whether it is read as text, too.")
+
+    @property
+    def label(self) -> str:
+        """Its name in the results."""
+        return self.data.label
+
+
+class SweepPart(_Model):
+    """Runs that are made of each set.
+
+    oracle: held to accuracies against the certified optimum. certificate: to the solver's own
+    gap, whose cost is inside the clock. ablation: the champion, and without each of its tricks.
+    """
+
+    kind: Literal["oracle", "certificate", "ablation"] = Field(default="oracle")
+    sets: Names = Field(default=(), description="Labels of sets; all unless given.")
+    lambdas: Weights = Field(alias="lambda")
+    accuracy: Accuracies
+    solvers: tuple[SolverEntry, ...] = Field(
+        default=(), description="As configurations write them; not for an ablation."
+    )
+    repeats: Annotated[Whole, Field(ge=1)] = 3
+    max_epochs: Positive | None = None
+    time_limit: Duration = 20.0
+    grace: Duration = 10.0
+    reference_limit: Duration = 60.0
+
+
+class EpochsPart(_Model):
+    """Epochs that leave no row out, in ns a nonzero."""
+
+    lambda_: Weight = Field(alias="lambda", default=1e-5)
+    sets: Names = ()
+    solvers: Annotated[tuple[SolverEntry, ...], Field(min_length=1)]
+    repeats: Annotated[Whole, Field(ge=1)] = 5
+    limit: Duration = 60.0
+
+
+class ReadingPart(_Model):
+    """Reading of texts."""
+
+    readers: tuple[Literal["svmbench", "scikit-learn", "liblinear"], ...] = (
+        "svmbench",
+        "scikit-learn",
+        "liblinear",
+    )
+    repeats: Annotated[Whole, Field(ge=1)] = 3
+    limit: Duration = 30.0
+
+
+class Program(_Model):
+    """A reader and a solver: what somebody with a text does."""
+
+    reader: Literal["svmbench", "scikit-learn", "liblinear"]
+    solver: SolverEntry
+    label: Text
+
+
+class TextPart(_Model):
+    """From a text to weights of an accuracy."""
+
+    lambda_: Weight = Field(alias="lambda", default=1e-5)
+    accuracy: Accuracy = 1e-3
+    programs: tuple[Program, ...]
+    repeats: Annotated[Whole, Field(ge=1)] = 3
+    limit: Duration = 60.0
+
+
+class Growth(_Model):
+    """Rows of growing size, made for the purpose: values normal, columns evenly drawn."""
+
+    name: Slug
+    nnz_row: Annotated[Whole, Field(ge=1)] = Field(description="Entries a row; d of them: dense.")
+    d: Annotated[tuple[Annotated[Whole, Field(ge=1)], ...], Field(min_length=1)]
+    caches: Annotated[tuple[Positive, ...], Field(min_length=1)] = Field(
+        description="Sizes of the rows of the first d, in last-level caches."
+    )
+
+
+class GrowthPart(_Model):
+    """Growth of an epoch and of memory with m and d."""
+
+    lambda_: Weight = Field(alias="lambda", default=1e-5)
+    solver: SolverEntry = "champion"
+    rows: tuple[Growth, ...]
+    repeats: Annotated[Whole, Field(ge=1)] = 5
+    limit: Duration = 60.0
+
+
+class PhysicsPart(_Model):
+    """What the machine can do at best."""
+
+    repeats: Annotated[Whole, Field(ge=1)] = 5
+    limit: Duration = 60.0
+
+
+class Profile(_Model):
+    """A benchmark: its sets and what is measured on them."""
+
+    version: Literal[1]
+    name: Slug
+    title: Text
+    budget: Duration | None = Field(default=None, description="Seconds for everything.")
+    entries_a_second: Positive = Field(
+        default=5000.0, description="Entries of a stand-in, per second of the budget."
+    )
+    sets: Annotated[tuple[Annotated[SetSpec, BeforeValidator(_as_data)], ...], Field(min_length=1)]
+    physics: PhysicsPart | None = None
+    epochs: EpochsPart | None = None
+    reading: ReadingPart | None = None
+    text: TextPart | None = None
+    growth: GrowthPart | None = None
+    sweeps: dict[Slug, SweepPart] = {}
+
+    @model_validator(mode="after")
+    def _known_sets(self) -> Profile:
+        known = [each.label for each in self.sets]
+        for at, label in enumerate(known):
+            if label in known[:at]:
+                refuse(f"a second data set {label!r}; drop it or give it a label", "sets", at)
+        parts: list[tuple[tuple[str, ...], Names]] = [
+            (("sweeps", name, "sets"), part.sets) for name, part in self.sweeps.items()
+        ]
+        if self.epochs is not None:
+            parts.append((("epochs", "sets"), self.epochs.sets))
+        for place, labels in parts:
+            for label in labels:
+                if label not in known:
+                    refuse(f"unknown data set {label!r}; {nearest(label, known)}", *place)
+        return self
+
+    def chosen(self, labels: Names) -> list[SetSpec]:
+        """The sets of these labels; all for none."""
+        return [each for each in self.sets if not labels or each.label in labels]
+
+    def sweep(self, name: str, chosen: SetSpec) -> Sweep:
+        """The sweep that a part makes of a set.
+
+        Raises
+        ------
+        ConfigError
+            When the part names a solver or parameter that there is not.
+        """
+        part = self.sweeps[name]
+        stop: dict[str, Any] = {"time_limit": part.time_limit, "grace": part.grace}
+        reference: dict[str, Any] = {"time_limit": part.reference_limit}
+        if part.kind == "certificate":
+            stop["gap"] = min(part.accuracy)
+        else:
+            stop["accuracy"] = list(part.accuracy)
+        if part.max_epochs is not None:
+            stop["max_epochs"] = part.max_epochs
+        plain = {
+            "version": 1,
+            "name": f"{name}-{chosen.label}".lower().replace(" ", "-"),
+            "datasets": [chosen.data],
+            "lambda": list(part.lambdas),
+            "solvers": entries(part),
+            "stop": stop,
+            "repeats": part.repeats,
+            "reference": reference,
+            "tables": ["time"] if part.kind == "oracle" else [],
+            "plots": [],
+        }
+        try:
+            return Sweep.model_validate(plain)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ConfigError(
+                f"profile {self.name}, sweep {name}: {' '.join(first['msg'].split())}"
+            ) from None
+
+
+def entries(part: SweepPart) -> list[dict[str, Any]]:
+    """The solvers of a part as configurations write them, each once."""
+    if part.kind == "ablation":
+        return ablations(champion())
+    found: list[dict[str, Any]] = []
+    for entry in map(named, part.solvers):
+        if entry not in found:
+            found.append(entry)
+    return found
+
+
+def load_profile(name: str) -> Profile:
+    """The profile of that name that comes with svmbench, or of a file.
+
+    Raises
+    ------
+    ConfigError
+        ``path:line:column: what; what to do``; or when there is no such profile.
+    """
+    path = Path(name)
+    if not path.suffix:
+        known = profiles()
+        if name not in known:
+            raise ConfigError(f"unknown profile {name!r}; {nearest(name, known)}")
+        path = bundled("configs") / "bench" / f"{name}.yaml"
+    document = parse_document(path)
+    try:
+        return Profile.model_validate(document.value, context={"folder": path.parent})
+    except ValidationError as error:
+        raise complaint(document, error.errors(include_url=False), _keys_at) from None
+
+
+def profiles() -> list[str]:
+    """Names of the profiles that come with svmbench."""
+    folder = bundled("configs") / "bench"
+    return sorted(path.stem for path in folder.glob("*.yaml") if path.stem != "targets")
+
+
+def _keys_at(loc: Loc) -> list[str]:
+    """Keys of the mapping at ``loc``; of a sweep of any name, those of a sweep."""
+    place: tuple[Any, ...] = tuple("" if isinstance(part, int) else part for part in loc)
+    if place[:1] == ("sweeps",) and len(place) == 2:
+        place = ("sweeps", "*")
+    model = _MODELS.get(place)
+    if model is None:
+        return []
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
+    (): Profile,
+    ("sets", ""): SetSpec,
+    ("sets", "", "data"): DatasetSpec,
+    ("sweeps", "*"): SweepPart,
+    ("physics",): PhysicsPart,
+    ("epochs",): EpochsPart,
+    ("reading",): ReadingPart,
+    ("text",): TextPart,
+    ("text", "programs", ""): Program,
+    ("growth",): GrowthPart,
+    ("growth", "rows", ""): Growth,
+}

@@ -1,0 +1,312 @@
+"""What is aimed at, and how far it is from what was found. A miss is a finding, not an error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+
+from svmbench.bench import found as findings
+from svmbench.bench.champion import ROLE, champion
+from svmbench.bench.found import Found, Step, Versus
+from svmbench.bench.profile import Names, Weights
+from svmbench.bench.rows import last_cache
+from svmbench.bundled import bundled
+from svmbench.config.complaint import complaint
+from svmbench.config.document import Loc, parse_document
+from svmbench.config.refusal import refuse
+from svmbench.config.sweep import Accuracy, Positive, Text
+from svmbench.report.groups import heading, short
+from svmbench.statistics import Ratio, median, median_interval, paired_ratio
+
+Verdict = Literal["reached", "not reached", "undecided", "not measured"]
+
+#: How many last-level caches rows must fill at least for growth and memory to be judged; a
+#: little less than three, for rows are rounded.
+BEYOND = 2.99
+
+Kind = Literal[
+    "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory"
+]  # fmt: skip
+
+
+class Target(BaseModel):
+    """One bound; which keys it has depends on its kind, as configs/bench/targets.yaml says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Text
+    kind: Kind
+    sets: Names = ()
+    than: Names = ()
+    lambdas: Weights | None = None
+    accuracy: Accuracy | None = None
+    solver: str = ROLE
+    reader: str = "svmbench"
+    program: str = "svmbench"
+    at_least: Positive | None = None
+    at_most: Positive | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lambda(cls, value: object) -> object:
+        if isinstance(value, dict) and "lambda" in value:
+            value = dict(value)
+            given = value.pop("lambda")
+            value["lambdas"] = given if isinstance(given, list) else [given]
+        return value
+
+    @model_validator(mode="after")
+    def _one_bound(self) -> Target:
+        if (self.at_least is None) == (self.at_most is None):
+            refuse("give one of at_least and at_most")
+        return self
+
+    @property
+    def aim(self) -> str:
+        """The bound in words."""
+        if self.at_least is not None:
+            return f"≥ {short(self.at_least)}"
+        assert self.at_most is not None
+        return f"≤ {short(self.at_most)}"
+
+
+class Targets(BaseModel):
+    """All bounds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal[1]
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A bound at one place.
+
+    Parameters
+    ----------
+    target : Target
+    place : str
+        Set, λ, accuracy.
+    verdict : {'reached', 'not reached', 'undecided', 'not measured'}
+        By the estimate; `sure` tells whether the whole interval is on its side. Undecided
+        where no program arrived before it had spent what would decide it.
+    measured, low, high : float
+        nan where nothing was measured.
+    sure : bool
+    note : str
+    held_out : bool
+        Whether its set was kept out of tuning.
+    """
+
+    target: Target
+    place: str
+    verdict: Verdict
+    measured: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    sure: bool = False
+    note: str = ""
+    held_out: bool = False
+
+    @property
+    def short_by(self) -> float:
+        """Factor by which it is missed; 1 where it is not."""
+        if self.verdict != "not reached" or not self.measured > 0:
+            return 1.0
+        if self.target.at_least is not None:
+            return self.target.at_least / self.measured
+        assert self.target.at_most is not None
+        return self.measured / self.target.at_most
+
+
+def load_targets(path: Path | None = None) -> list[Target]:
+    """The bounds of a file; those that come with svmbench unless given.
+
+    Raises
+    ------
+    ConfigError
+        ``path:line:column: what; what to do``.
+    """
+    path = path or bundled("configs") / "bench" / "targets.yaml"
+    document = parse_document(path)
+    try:
+        return list(Targets.model_validate(document.value).targets)
+    except ValidationError as error:
+        raise complaint(document, error.errors(include_url=False), _keys_at) from None
+
+
+def _keys_at(loc: Loc) -> list[str]:
+    return list((Targets if not loc else Target).model_fields)
+
+
+def judge(found: Found, targets: Sequence[Target]) -> list[Finding]:
+    """Every bound at every place where it was measured; once as not measured where at none."""
+    judged = []
+    for target in targets:
+        places = list(_JUDGES[target.kind](found, target))
+        missing = [label for label in target.sets if not any(_about(p, label) for p in places)]
+        judged += places
+        if missing or not places:
+            judged.append(Finding(target, ", ".join(missing), "not measured"))
+    return judged
+
+
+def _about(finding: Finding, label: str) -> bool:
+    return finding.place == label or finding.place.startswith((f"{label},", f"{label} ("))
+
+
+def _verdict(
+    target: Target, place: str, measured: float, low: float, high: float, note: str = "",
+    held_out: bool = False,
+) -> Finding:  # fmt: skip
+    if target.at_least is not None:
+        reached, sure = measured >= target.at_least, low >= target.at_least
+        surely_not = high < target.at_least
+    else:
+        assert target.at_most is not None
+        reached, sure = measured <= target.at_most, high <= target.at_most
+        surely_not = low > target.at_most
+    verdict: Verdict = "reached" if reached else "not reached"
+    certain = sure if reached else surely_not
+    return Finding(target, place, verdict, measured, low, high, certain, note, held_out)
+
+
+# ---------------------------------------------------------------- seconds to an accuracy
+
+
+def _ratios(found: Found, target: Target) -> Iterator[Finding]:
+    for one in findings.versus(found, target.than or None):
+        if target.sets and one.set not in target.sets:
+            continue
+        if target.accuracy is not None and not math.isclose(one.threshold, target.accuracy):
+            continue
+        if target.lambdas is not None and not any(
+            math.isclose(one.lam, lam) for lam in target.lambdas
+        ):
+            continue
+        yield _of_ratio(target, one)
+
+
+def _of_ratio(target: Target, one: Versus) -> Finding:
+    place = f"{heading(one.set, one.stand_in)}, λ = {short(one.lam)}, ε = {short(one.threshold)}"
+    if math.isinf(one.ours):
+        note = f"{champion()} did not arrive"
+        if one.at_least:
+            return Finding(target, place, "not measured", note=f"{note}, nor did any of the others")
+        return Finding(target, place, "not reached", 0.0, 0.0, 0.0, True, note, one.held_out)
+    note = one.program and f"fastest: {one.program}"
+    if one.at_least:
+        note = "none of them arrived; what they had spent counts"
+    ratio = one.ratio
+    found = _verdict(target, place, ratio.estimate, ratio.low, ratio.high, note, one.held_out)
+    if one.at_least and found.verdict == "not reached":
+        return replace(found, verdict="undecided", sure=False)
+    return found
+
+
+def _ahead(found: Found, target: Target) -> Iterator[Finding]:
+    """The places at which a peer is ahead; the nearest where there is none."""
+    judged = [one for one in _ratios(found, target) if "reached" in one.verdict]
+    behind = [one for one in judged if one.verdict == "not reached"]
+    if behind:
+        yield from sorted(behind, key=lambda one: one.measured)
+    elif judged:
+        yield min(judged, key=lambda one: one.measured)
+
+
+# ---------------------------------------------------------------- epochs
+
+
+def _epochs(found: Found, target: Target) -> Iterator[Finding]:
+    label = champion() if target.solver == ROLE else target.solver
+    for name, epochs in _of_sets(found, target):
+        samples = findings.nanoseconds(epochs, label)
+        if samples:
+            low, high, _ = median_interval(samples)
+            yield _verdict(target, f"{name}, {label}", median(samples), low, high)
+
+
+def _epoch_ratios(found: Found, target: Target) -> Iterator[Finding]:
+    label = champion() if target.solver == ROLE else target.solver
+    for name, epochs in _of_sets(found, target):
+        for than in target.than:
+            ratio = findings.epoch_ratio(epochs, label, than)
+            if ratio is not None:
+                yield _plain(target, f"{name}, {label} and {than}", ratio)
+
+
+def _of_sets(found: Found, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
+    for label, epochs in found.epochs.items():
+        if not target.sets or label in target.sets:
+            yield heading(label, epochs["stand_in"]), epochs
+
+
+def _plain(target: Target, place: str, ratio: Ratio) -> Finding:
+    return _verdict(target, place, ratio.estimate, ratio.low, ratio.high)
+
+
+# ---------------------------------------------------------------- texts
+
+
+def _reading(found: Found, target: Target) -> Iterator[Finding]:
+    labels = dict.fromkeys(result["set"] for result in found.reading)
+    for label in labels:
+        for than in target.than:
+            ours = findings.speeds(found, label, target.reader)
+            theirs = findings.speeds(found, label, than)
+            pairs = min(len(ours), len(theirs))
+            if pairs:
+                yield _plain(target, label, paired_ratio(theirs[:pairs], ours[:pairs]))
+
+
+def _texts(found: Found, target: Target) -> Iterator[Finding]:
+    for label in dict.fromkeys(result["set"] for result in found.texts):
+        for than in target.than:
+            ours = findings.totals(found, label, target.program)
+            theirs = findings.totals(found, label, than)
+            pairs = min(len(ours), len(theirs))
+            if pairs and math.isfinite(min(*ours, *theirs)):
+                yield _plain(target, label, paired_ratio(ours[:pairs], theirs[:pairs]))
+
+
+# ---------------------------------------------------------------- growth
+
+
+def _growth(found: Found, target: Target) -> Iterator[Finding]:
+    for points in found.growth.values():
+        for step in findings.steps(points):
+            if step.axis == "m" and step.bytes >= BEYOND * last_cache():
+                place = f"{step.rows}, {short(step.grown, 3)} times the rows{_size(step)}"
+                yield _verdict(target, place, step.deviation, step.deviation, step.deviation)
+
+
+def _size(step: Step) -> str:
+    return f", from {step.bytes / 2**20:.0f} MiB"
+
+
+def _memory(found: Found, target: Target) -> Iterator[Finding]:
+    for points in found.growth.values():
+        for point in points:
+            if point["array_bytes"] < BEYOND * last_cache():
+                continue
+            share = findings.memory_share(point)
+            place = f"{point['label']}, {point['m']} x {point['d']}"
+            yield _verdict(target, place, share, share, share)
+
+
+_JUDGES: dict[str, Callable[[Found, Target], Iterator[Finding]]] = {
+    "ratio": _ratios,
+    "ahead": _ahead,
+    "epoch": _epochs,
+    "epoch-ratio": _epoch_ratios,
+    "reading": _reading,
+    "text": _texts,
+    "growth": _growth,
+    "memory": _memory,
+}

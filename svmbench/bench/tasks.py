@@ -1,0 +1,202 @@
+"""Measurements beside the sweeps, each in processes of its own, kept and reused.
+
+A task is a list of jobs for `svmbench.bench.measure`, whose findings lie in one file
+``parts/NAME.json``. It is made again when anything has changed that it could depend on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Literal
+
+from svmbench.durable import write_text
+from svmbench.harness.environment import fingerprint, pinned
+from svmbench.solvers.base import Solver
+from svmbench.solvers.registry import find_solver
+
+SCHEMA_VERSION = 1
+
+#: Seconds that starting a process and importing what it takes are allowed beside its limit.
+STARTING = 10.0
+
+Outcome = Literal["made", "reused", "left"]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Jobs that are made and kept together.
+
+    Parameters
+    ----------
+    name : str
+        Of its file.
+    bound : float
+        Seconds it takes at most, once its data are there.
+    jobs : callable
+        What is to be done, in this order; called when it is about to be.
+    clean : callable
+        Called when all is done.
+    """
+
+    name: str
+    bound: float
+    jobs: Callable[[], list[dict[str, Any]]]
+    clean: Callable[[], None] = lambda: None
+
+
+def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outcome:
+    """Make a task's measurements and write what was found.
+
+    Parameters
+    ----------
+    task : Task
+    folder : Path
+    end : float
+        Moment of the monotonic clock at which it is given up, and leaves nothing.
+    fresh : bool
+        Make it again though nothing has changed.
+    """
+    path = folder / f"{task.name}.json"
+    jobs = task.jobs()
+    try:
+        facts = _facts(jobs)
+        if not fresh and _recorded(path) == facts:
+            return "reused"
+        results = _made(jobs, end)
+        if results is None:
+            return "left"
+        found = {"schema_version": SCHEMA_VERSION, "facts": facts, "results": results}
+        write_text(path, json.dumps(found, indent=1) + "\n")
+        return "made"
+    finally:
+        task.clean()
+
+
+def read_task(folder: Path, name: str) -> list[dict[str, Any]]:
+    """What a task found, a mapping a job; none where it was not made."""
+    try:
+        found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    same = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
+    return list(found["results"]) if same else []
+
+
+def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
+    """A solver as jobs name it, from what a profile says of it."""
+    given = {key: value for key, value in entry.items() if key not in ("name", "label")}
+    solver = find_solver(entry["name"])
+    parameters = solver.schema.model_validate_json(json.dumps(given), strict=True)
+    return {
+        "name": solver.name,
+        "label": entry.get("label", solver.name),
+        "class": f"{solver.__module__}:{solver.__qualname__}",
+        "parameters": parameters.model_dump(mode="json"),
+    }
+
+
+def _made(jobs: Sequence[dict[str, Any]], end: float) -> list[dict[str, Any]] | None:
+    results: list[dict[str, Any]] = []
+    spent: set[str] = set()
+    for job in jobs:
+        if job["label"] in spent:
+            results.append(_result(job, "skipped", "its first repeat had met the time limit"))
+            continue
+        left = end - time.monotonic()
+        if left <= 0.0:
+            return None
+        result = run_job(job, min(job["limit"] + STARTING, left))
+        if result["state"] == "time_limit":
+            if time.monotonic() >= end:
+                return None
+            spent.add(job["label"])
+        results.append(result)
+    return results
+
+
+def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Make one measurement; what was found, with a state and, where it failed, the reason."""
+    missing = [m for m in map(_missing, _solvers_of(job)) if m]
+    if missing:
+        return _result(job, "not_installed", missing[0])
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
+        found = Path(folder) / "found.json"
+        worker = subprocess.Popen(
+            # -P: whatever lies in the current folder must not shadow the installed package.
+            [sys.executable, "-P", "-m", "svmbench.bench.measure"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=complaints,
+            env=pinned(job.get("threads", 1)),
+            start_new_session=True,
+        )
+        try:
+            worker.communicate(json.dumps(job | {"found": str(found)}).encode(), timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return _result(job, "time_limit", f"more than {seconds:.0f} s")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                worker.kill()
+            worker.wait()
+        if worker.returncode != 0 or not found.exists():
+            complaints.seek(0)
+            lines = complaints.read().decode(errors="replace").strip().splitlines()
+            return _result(job, "failed", lines[-1] if lines else f"code {worker.returncode}")
+        measured: dict[str, Any] = json.loads(found.read_text())
+    return _result(job, "ok", "") | measured
+
+
+def _result(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
+    """What tells this job's result from others, and how it ended."""
+    kept = ("kind", "set", "label", "stand_in", "scale", "threads", "lambda", "accuracy", "point")
+    return {key: job[key] for key in kept if key in job} | {"state": state, "reason": reason}
+
+
+def _solvers_of(job: dict[str, Any]) -> list[type[Solver]]:
+    entries = [*job.get("solvers", ()), *([job["solver"]] if "solver" in job else [])]
+    return [find_solver(entry["name"]) for entry in entries]
+
+
+def _missing(solver: type[Solver]) -> str | None:
+    return solver.missing()
+
+
+def _facts(jobs: Sequence[dict[str, Any]]) -> str:
+    """Hash of everything that could change what the jobs find."""
+    builds = {s.name: s.build() for job in jobs for s in _solvers_of(job) if not s.missing()}
+    kernels = {
+        name: import_module(f"svmbench.kernels.{name}").__build__ for name in ("libsvm", "physics")
+    }
+    programs = [_version(package) for package in ("scikit-learn", "liblinear-official")]
+    measure = Path(__file__).with_name("measure.py").read_bytes()
+    facts = [jobs, builds, kernels, programs, fingerprint(), hashlib.sha256(measure).hexdigest()]
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _recorded(path: Path) -> str | None:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
+        return None
+    states = {result["state"] for result in found["results"]}
+    return None if states & {"failed", "not_installed"} else str(found["facts"])

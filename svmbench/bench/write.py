@@ -1,0 +1,171 @@
+"""Writes the tables, the plots and the page of a benchmark."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from svmbench.bench.champion import champion, notice
+from svmbench.bench.found import Found, read_found
+from svmbench.bench.plots import write_plots
+from svmbench.bench.run import Plan
+from svmbench.bench.tables import LIBLINEAR, build_tables, unreached
+from svmbench.bench.targets import Finding, judge, load_targets
+from svmbench.durable import write_text
+from svmbench.harness.environment import environment
+from svmbench.report.html import environment_facts, inline_figure, render
+from svmbench.report.markup import to_csv, to_markdown
+from svmbench.report.papers.overall import problems_of, shares, write_overall
+from svmbench.report.style import Look, looks_of
+from svmbench.solvers.registry import solvers
+
+#: Verdicts in the order in which they are counted, with a sign that needs no colour.
+SIGNS = {"reached": "✓", "not reached": "✗", "undecided": "?", "not measured": "–"}
+
+#: And what the style sheet calls them.
+CLASSES = {
+    "reached": "holds",
+    "not reached": "does-not-hold",
+    "undecided": "undecided",
+    "not measured": "not-testable-here",
+}
+
+
+def write_bench(plan: Plan) -> list[Finding]:
+    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of what was found.
+
+    Parameters
+    ----------
+    plan : Plan
+        Whose results lie in its root; what is missing there is missing on the page.
+
+    Returns
+    -------
+    list of Finding
+        How far what was found is from what is aimed at.
+    """
+    found = read_found(plan)
+    judged = judge(found, load_targets())
+    results = [swept.results for swept in found.of_kind("oracle")]
+    problems = problems_of(results)
+    contributions = shares(problems)
+    tables = build_tables(found, judged, contributions)
+    for table in tables:
+        write_text(plan.root / "tables" / f"{table.kind}.md", to_markdown(table))
+        write_text(plan.root / "tables" / f"{table.kind}.csv", to_csv(table))
+    looks = _looks()
+    pictures = list(write_plots(found, LIBLINEAR, looks, plan.root / "plots"))
+    pictures += write_overall(
+        problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
+    )
+    facts = environment()
+    write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
+    write_text(
+        plan.root / "index.html",
+        render(
+            "bench.html",
+            ["report.css", "papers.css"],
+            title=f"Benchmark: {plan.profile.name}",
+            about=plan.profile.title,
+            champion=champion(),
+            notices=_notices(found),
+            sets=_sets(found),
+            judged=judged,
+            missed=list(unreached(judged)),
+            counts=Counter(one.verdict for one in judged),
+            signs=SIGNS,
+            classes=CLASSES,
+            tables=tables,
+            figures=[inline_figure(path, text) for path, text in _vectors(pictures)],
+            colours={name: look.colour for name, look in looks.items()},
+            environment=list(environment_facts(facts)),
+        ),
+    )
+    return judged
+
+
+def _vectors(pictures: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    return [(path, text) for path, text in pictures if path.suffix == ".svg"]
+
+
+def _looks() -> dict[str, Look]:
+    """One look a solver, the same in every benchmark."""
+    runs = pd.DataFrame(
+        [
+            {"solver": name, "label": name, "colour": solver.colour}
+            for name, solver in solvers().items()
+        ]
+    )
+    return looks_of(runs, list(solvers()))
+
+
+def _notices(found: Found) -> list[str]:
+    """What makes the numbers less trustworthy, or fewer."""
+    said = [notice()] if notice() else []
+    runs = [swept.results.runs for swept in found.sweeps]
+    if runs:
+        together = pd.concat(runs)
+        missing = sorted(set(together.loc[together["state"] == "not_installed", "solver"]))
+        said += [f"{name}: not installed, and not among the peers here." for name in missing]
+        failed = together[together["state"].isin(["failed", "out_of_memory"])]
+        said += [
+            f"{label} on {dataset}: {state} ({reason})"
+            for dataset, label, state, reason in dict.fromkeys(
+                zip(
+                    failed["dataset"],
+                    failed["label"],
+                    failed["state"],
+                    failed["reason"],
+                    strict=True,
+                )
+            )
+        ]
+        load = float(together["load_average"].max())
+        if load > 1.5:
+            said.append(f"Other work went on: the load average rose to {load:.2g}.")
+    fewer = [
+        f"{swept.part} on {swept.spec.label}"
+        for swept in found.sweeps
+        if len(set(swept.results.runs["repeat"])) < found.plan.profile.sweeps[swept.part].repeats
+    ]
+    if fewer:
+        said.append(f"Fewer repeats than asked for: {', '.join(fewer)}.")
+    there = {(swept.part, swept.spec.label) for swept in found.sweeps}
+    lacking = [
+        f"{job.name} on {job.item}" for job in found.plan.jobs if (job.name, job.item) not in there
+    ]
+    if lacking:
+        said.append(f"Not run yet: {', '.join(lacking)}.")
+    return said + found.unmade
+
+
+def _sets(found: Found) -> list[dict[str, str]]:
+    """Each set, where its rows came from and what it was used for."""
+    rows: dict[str, Any] = {}
+    for swept in found.sweeps:
+        rows.setdefault(swept.spec.label, swept.results.runs.iloc[0])
+    listed = []
+    for each in found.plan.profile.sets:
+        source = found.plan.sources[each.label]
+        what = "the set itself" if source.scale is None else f"STAND-IN, SCALE {source.scale:g}"
+        first = rows.get(each.label)
+        listed.append(
+            {
+                "name": each.label,
+                "what": f"left out: {source.unavailable}" if source.unavailable else what,
+                "m": "–" if first is None else f"{first['m']:,.0f}",
+                "d": "–" if first is None else f"{first['d']:,.0f}",
+                "nnz": "–" if first is None else f"{first['nnz']:,.0f}",
+                "use": "kept out of tuning"
+                if each.held_out
+                else "tuned on"
+                if each.tuned
+                else "measured only",
+            }
+        )
+    return listed

@@ -1,0 +1,150 @@
+"""``svmbench bench``: our solvers and loader beside the programs that people use."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from svmbench.cli.run import duration
+
+if TYPE_CHECKING:
+    from svmbench.bench.run import Plan, Progress
+
+
+@click.command(name="bench")
+@click.argument("profile", default="default")
+@click.option("--dry-run", is_flag=True, help="Print the plan: sets, parts and bounds.")
+@click.option(
+    "--budget",
+    metavar="TIME",
+    help="Time for everything, such as 90s or 2h; what is not made by then a later call makes.  "
+    "[default: the profile's]",
+)
+@click.option("--fetch", is_flag=True, help="Download data that are not here.")
+@click.option("--fresh", is_flag=True, help="Make all again, finished or not.")
+@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Results folder.  [default: results/bench/PROFILE]",
+)
+@click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+def command(
+    profile: str,
+    dry_run: bool,
+    budget: str | None,
+    fetch: bool,
+    fresh: bool,
+    retry_failed: bool,
+    out: Path | None,
+    report_only: bool,
+    quiet: bool,
+) -> int:
+    """Measure how fast our solvers and loader are beside the programs that people use.
+
+    PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file. What
+    is finished is reused, Ctrl-C keeps what was measured, and the same command goes on from
+    there. It ends with tables, plots and a page, which hold what was found against what is
+    aimed at.
+    """
+    from svmbench.bench.profile import load_profile
+    from svmbench.bench.run import carry_out, plan
+    from svmbench.cli.papers import seconds_of
+    from svmbench.errors import DataError
+
+    chosen = load_profile(profile)
+    allowed = chosen.budget if budget is None else seconds_of(budget)
+    root = out or Path("results") / "bench" / chosen.name
+    planned = plan(chosen, root, allowed, fetch and not (dry_run or report_only))
+    if dry_run or not (quiet or report_only):
+        click.echo(describe(planned))
+    if dry_run:
+        return 0
+    from svmbench.bench.write import write_bench
+    from svmbench.cli.progress import ProgressReporter
+
+    begun = time.monotonic()
+    with ProgressReporter(quiet) as reporter:
+        progress = None
+        if not report_only:
+            progress = carry_out(planned, reporter, fresh=fresh, retry_faults=retry_failed)
+        reporter.stage("tables, plots and the page")
+        findings = write_bench(planned)
+    if not quiet:
+        if progress is not None:
+            click.echo(_summary(progress, time.monotonic() - begun))
+        counts = Counter(finding.verdict for finding in findings)
+        said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        click.echo(f"targets: {said or 'none measured'}")
+        click.echo(f"page: {root / 'index.html'}")
+    if progress is None:
+        return 0
+    if progress.sweeps.interrupted:
+        raise KeyboardInterrupt
+    faults = [*progress.faults, *progress.sweeps.faults]
+    if faults:
+        for fault in faults[:-1]:
+            click.echo(f"svmbench: {fault}", err=True)
+        raise DataError(faults[-1])
+    return 1 if progress.sweeps.faulty else 0
+
+
+def describe(planned: Plan) -> str:
+    """The plan: each set and where it comes from, each part, and the bounds."""
+    from svmbench.bench.champion import champion, notice
+
+    profile = planned.profile
+    lines = [f"{profile.name}: {profile.title}", f"champion: {champion()}"]
+    if notice():
+        lines.append(f"note: {notice()}")
+    lines.append("sets:")
+    for each in profile.sets:
+        marks = [
+            word
+            for word, on in (("tuned on", each.tuned), ("kept out of tuning", each.held_out))
+            if on
+        ]
+        words = planned.sources[each.label].words or f"{each.label}: the set itself"
+        lines.append("  " + "; ".join([words, *marks]))
+    lines.append("parts:")
+    for name, part in profile.sweeps.items():
+        of_part = [job for job in planned.jobs if job.name == name]
+        runs, found = sum(job.runs for job in of_part), sum(job.found for job in of_part)
+        bound = sum(job.bound for job in of_part)
+        lines.append(
+            f"  sweep {name} ({part.kind}): {sum(job.cells for job in of_part)} cells, {runs} "
+            f"runs at most: {max(0, runs - found)} to make, {found} reused; "
+            f"at most {duration(bound)} (every limit hit)"
+        )
+    tasks = [*planned.before, *planned.after]
+    for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
+        members = [task for task in tasks if task.name.partition("-")[0] == kind]
+        bound = sum(task.bound for task in members)
+        lines.append(f"  {kind}: {len(members)}, at most {duration(bound)} (every limit hit)")
+    lines.append(f"in all at most {duration(planned.bound)} if every limit is hit")
+    if planned.budget is None:
+        lines.append("no time budget; it can be interrupted and gone on with")
+    else:
+        lines.append(
+            f"the budget ends it after {duration(planned.budget)}; a later call makes the rest"
+        )
+    return "\n".join(lines)
+
+
+def _summary(progress: Progress, seconds: float) -> str:
+    tasks = Counter(progress.tasks.values())
+    lines = [
+        f"{progress.sweeps.made} runs and {tasks['made']} measurements made, "
+        f"{progress.sweeps.reused} and {tasks['reused']} reused in {duration(seconds)}"
+    ]
+    if progress.left:
+        lines.append(
+            f"{progress.sweeps.left} runs and {tasks['left']} measurements not made for lack of "
+            "time; the same command goes on with them"
+        )
+    return "\n".join(lines)

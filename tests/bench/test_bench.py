@@ -1,0 +1,135 @@
+"""`svmbench bench` from nothing to the page, its plan, and what it says of bad profiles."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from svmbench.bench import champion, run
+from svmbench.bench.profile import load_profile, profiles
+from svmbench.cli import main
+
+PROFILE = """\
+version: 1
+name: tiny
+title: A tiny benchmark
+sets:
+  - {data: tiny-sparse, tuned: true, text: true}
+  - {data: tiny-dense, held_out: true}
+physics: {repeats: 1, limit: 20s}
+epochs: {lambda: 1e-2, solvers: [champion, sgd-s], repeats: 2, limit: 20s}
+reading: {readers: [svmbench], repeats: 1, limit: 10s}
+text:
+  lambda: 1e-2
+  accuracy: 1e-2
+  programs: [{reader: svmbench, solver: champion, label: svmbench}]
+  repeats: 1
+  limit: 10s
+growth:
+  rows: [{name: dense, nnz_row: 4, d: [4, 8], caches: [0.001, 0.002]}]
+  repeats: 1
+  limit: 10s
+sweeps:
+  oracle: {lambda: 1e-2, accuracy: [1e-1, 1e-2], solvers: [champion, sgd-s], repeats: 2,
+           max_epochs: 300, time_limit: 10s}
+  own: {kind: certificate, lambda: 1e-2, accuracy: 1e-2, solvers: [champion], repeats: 1,
+        time_limit: 10s}
+  tricks: {kind: ablation, sets: tiny-sparse, lambda: 1e-2, accuracy: 1e-2, repeats: 1,
+           time_limit: 10s}
+"""
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    """Call ``svmbench bench`` in a folder of its own; returns its result."""
+    (tmp_path / "tiny.yaml").write_text(PROFILE)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
+    # The caches of the machine would make probes of seconds of them.
+    monkeypatch.setattr(run, "caches", lambda: {"L1": 1 << 14, "L2": 1 << 17})
+
+    def call(*arguments):
+        return CliRunner().invoke(main, ["bench", *arguments])
+
+    return call
+
+
+def test_from_nothing_to_the_page_and_again(bench, tmp_path):
+    first = bench("tiny.yaml")
+    assert first.exit_code == 0, first.output
+    root = tmp_path / "results" / "bench" / "tiny"
+    # 2 sets x 2 solvers x 2 repeats, 2 of the own gap, 1 of the ablation; 6 measurements
+    assert "11 runs and 6 measurements made, 0 and 0 reused" in first.stdout
+    page = (root / "index.html").read_text()
+    for heading in ("Verdict", "Notices", "What is aimed at", "kept out of tuning", "One epoch"):
+        assert heading in page
+    assert "src=" not in page  # it needs nothing but itself
+    epochs = pd.read_csv(root / "tables" / "epochs.csv")
+    assert set(epochs["label"]) == {champion.champion(), "sgd-s"}
+    assert (epochs["ns_per_nonzero"] > 0).all()
+    seconds = pd.read_csv(root / "tables" / "seconds.csv")
+    assert len(seconds) == 2 * 2 * 2
+    assert (seconds["reached"] == 2).all()
+    own = pd.read_csv(root / "tables" / "self-stopped.csv")
+    assert own["median_seconds"].notna().all()
+    bounds = pd.read_csv(root / "tables" / "bounds.csv")
+    assert set(bounds.loc[bounds["kind"] == "ratio", "verdict"]) == {"not measured"}
+    growth = json.loads((root / "parts" / "growth-dense.json").read_text())["results"]
+    assert [(point["d"], point["state"]) for point in growth] == [(4, "ok"), (4, "ok"), (8, "ok")]
+    assert not list((tmp_path / "cache" / "datasets").glob("bench-*"))
+    second = bench("tiny.yaml")
+    assert "0 runs and 0 measurements made, 11 and 6 reused" in second.stdout
+    before = (root / "index.html").stat().st_mtime_ns
+    assert bench("tiny.yaml", "--report-only", "--quiet").output == ""
+    assert (root / "index.html").stat().st_mtime_ns > before
+
+
+def test_a_dry_run_leaves_nothing(bench, tmp_path):
+    plan = bench("tiny.yaml", "--dry-run", "--budget", "90s")
+    assert plan.exit_code == 0, plan.output
+    assert "tiny-dense: the set itself; kept out of tuning" in plan.stdout
+    assert "sweep oracle (oracle): 4 cells, 8 runs at most: 8 to make, 0 reused" in plan.stdout
+    assert re.search(r"in all at most \d+ min if every limit is hit", plan.stdout)
+    assert "the budget ends it after 90 s" in plan.stdout
+    assert not (tmp_path / "results").exists()
+
+
+def test_what_no_time_is_left_for_is_said(bench):
+    result = bench("tiny.yaml", "--budget", "1ms")
+    assert result.exit_code == 0, result.output
+    assert "not made for lack of time; the same command goes on with them" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("tuned: true", "tune: true"), "unknown key 'tune'; did you mean 'tuned'?"),
+        (("sets: tiny-sparse", "sets: tiny-spare"), "did you mean 'tiny-sparse'?"),
+        (("sgd-s], repeats: 2,", "sdg-s], repeats: 2,"), "unknown solver 'sdg-s'"),
+    ],
+)
+def test_a_profile_that_is_wrong_is_one_line(bench, tmp_path, change, said):
+    (tmp_path / "tiny.yaml").write_text(PROFILE.replace(*change))
+    result = bench("tiny.yaml")
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+
+
+def test_an_unknown_profile_is_answered_with_the_nearest(bench):
+    result = bench("defualt")
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "did you mean 'default'?" in result.stderr
+
+
+@pytest.mark.parametrize("name", profiles())
+def test_every_profile_that_comes_with_svmbench_makes_sweeps(name):
+    profile = load_profile(name)
+    for key, part in profile.sweeps.items():
+        for each in profile.chosen(part.sets):
+            assert profile.sweep(key, each).datasets == (each.data,)
