@@ -384,7 +384,10 @@ def _hand_over(solver: Any, problem: Problem, rows: tuple[Any, Any], found: dict
     matrix, labels = rows
     clock = Clock()
     with clock.running():
-        # Programs of one ecosystem take the matrix as it is; LIBLINEAR builds its own rows.
+        # Readers make indices of 64 bits, and programs insist on 32.
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+        # LIBLINEAR builds its own rows; all others take the matrix as it is.
         made = solver._program().problem(labels, matrix) if solver.name == "liblinear" else rows
     if not found["convert_seconds"]:
         found["convert_seconds"] = clock.wall / 1e9

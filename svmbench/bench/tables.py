@@ -26,7 +26,7 @@ LIBLINEAR = ("liblinear", "linear-svc")
 
 
 def build_tables(found: Found, judged: Sequence[Finding], shares: Sequence[Share]) -> list[Table]:
-    """Every table of which there is something to show."""
+    """The bounds, and every other table of which there is something to show."""
     tables = [
         _bounds(judged),
         _ratios(found, "ratio-liblinear", "Seconds of LIBLINEAR over the champion's", LIBLINEAR),

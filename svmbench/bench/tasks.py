@@ -12,6 +12,7 @@ import json
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ SCHEMA_VERSION = 1
 
 #: Seconds that starting a process and importing what it takes are allowed beside its limit.
 STARTING = 10.0
+
+#: Letters of the reason that is kept of a failure.
+_LONGEST_REASON = 160
 
 Outcome = Literal["made", "reused", "left"]
 
@@ -152,7 +156,8 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         if worker.returncode != 0 or not found.exists():
             complaints.seek(0)
             lines = complaints.read().decode(errors="replace").strip().splitlines()
-            return _result(job, "failed", lines[-1] if lines else f"code {worker.returncode}")
+            said = lines[-1] if lines else f"exit code {worker.returncode}"
+            return _result(job, "failed", textwrap.shorten(said, _LONGEST_REASON))
         measured: dict[str, Any] = json.loads(found.read_text())
     return _result(job, "ok", "") | measured
 

@@ -13,6 +13,7 @@ import pandas as pd
 from svmbench.bench.champion import champion, notice
 from svmbench.bench.found import Found, read_found
 from svmbench.bench.plots import write_plots
+from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
 from svmbench.bench.tables import LIBLINEAR, build_tables, unreached
 from svmbench.bench.targets import Finding, judge, load_targets
@@ -80,7 +81,8 @@ def write_bench(plan: Plan) -> list[Finding]:
             counts=Counter(one.verdict for one in judged),
             signs=SIGNS,
             classes=CLASSES,
-            tables=tables,
+            bounds=tables[0],
+            tables=tables[1:],
             figures=[inline_figure(path, text) for path, text in _vectors(pictures)],
             colours={name: look.colour for name, look in looks.items()},
             environment=list(environment_facts(facts)),
@@ -146,7 +148,7 @@ def _notices(found: Found) -> list[str]:
 
 def _sets(found: Found) -> list[dict[str, str]]:
     """Each set, where its rows came from and what it was used for."""
-    rows: dict[str, Any] = {}
+    rows: dict[str, Any] = dict(found.epochs)
     for swept in found.sweeps:
         rows.setdefault(swept.spec.label, swept.results.runs.iloc[0])
     listed = []
@@ -161,11 +163,13 @@ def _sets(found: Found) -> list[dict[str, str]]:
                 "m": "–" if first is None else f"{first['m']:,.0f}",
                 "d": "–" if first is None else f"{first['d']:,.0f}",
                 "nnz": "–" if first is None else f"{first['nnz']:,.0f}",
-                "use": "kept out of tuning"
-                if each.held_out
-                else "tuned on"
-                if each.tuned
-                else "measured only",
+                "use": _use(each),
             }
         )
     return listed
+
+
+def _use(spec: SetSpec) -> str:
+    if spec.held_out:
+        return "kept out of tuning"
+    return "tuned on" if spec.tuned else "measured only"

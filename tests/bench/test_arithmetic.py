@@ -1,0 +1,339 @@
+"""Ratios, bounds and verdicts of a benchmark, from numbers whose answers are known."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svmbench.bench import found as findings
+from svmbench.bench import rows, targets
+from svmbench.bench.champion import ablations, named
+from svmbench.bench.found import Found
+from svmbench.bench.measure import _ForeignPace
+from svmbench.bench.profile import Growth, Profile, SweepPart, entries
+from svmbench.bench.targets import Target, judge, load_targets
+from svmbench.bench.tasks import Task, read_task, run_task, solver_job
+from svmbench.data.cache import open_cached
+from svmbench.data.libsvm import read_libsvm
+from svmbench.kernels.counters import Counters
+from svmbench.report.groups import Group
+from svmbench.solvers.dual.dcd import Dcd
+
+PHYSICS = {
+    "stream_gb_per_second": [20.0, 30.0, 25.0],
+    "gathers": [
+        {"level": "L1", "bytes": 1000, "sum_ns": [0.2], "add_ns": [0.4]},
+        {"level": "memory", "bytes": 10**9, "sum_ns": [4.0], "add_ns": [8.0]},
+    ],
+}
+
+EPOCHS = {
+    "set": "adult",
+    "stand_in": False,
+    "storage": "uint16+float32",
+    "m": 1000,
+    "d": 125,
+    "nnz": 4000,
+    "epochs": [
+        {"label": "dcd", "seconds": [8e-6, 16e-6, 4e-6], "passes": [1.0, 2.0, 1.0], "how": ""},
+        {"label": "liblinear", "seconds": [16e-6, -1e-6], "passes": [1.0, 1.0], "how": ""},
+    ],
+}
+
+
+def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", spent=1.0):
+    """A row of a sweep's tables: one run a repeat, nan where it did not arrive."""
+    runs = pd.DataFrame(
+        {
+            "repeat": range(len(seconds)),
+            f"seconds_to_{threshold!r}": seconds,
+            f"last_above_seconds_{threshold!r}": math.nan,
+            "state": state,
+            "horizon": math.nan,
+            "train_seconds": spent,
+            "limit_seconds": 60.0,
+            "max_epochs": math.nan,
+            "epochs": 1.0,
+        }
+    )
+    return Group("adult", False, 1e-5, solver, label, runs)
+
+
+SPEC = SimpleNamespace(label="adult", held_out=False)
+
+
+def test_of_several_programs_the_fastest_of_each_repeat_counts():
+    ours = group("dcd", [1.0, 1.0, 1.0])
+    theirs = [
+        group("liblinear", [2.0, 8.0, math.nan], solver="liblinear"),
+        group("linear-svc", [4.0, 4.0, 4.0], solver="linear-svc"),
+    ]
+    one = findings.side_by_side(SPEC, ours, theirs, 0.01)
+    assert one.ratio.estimate == pytest.approx((2.0 * 4.0 * 4.0) ** (1 / 3))
+    assert (one.ours, one.theirs, one.program, one.at_least) == (1.0, 4.0, "linear-svc", False)
+
+
+def test_who_never_arrives_counts_with_what_was_spent():
+    theirs = group("liblinear", [math.nan] * 2, solver="liblinear", state="max_steps", spent=3.0)
+    one = findings.side_by_side(SPEC, group("dcd", [0.5, 0.5]), [theirs], 0.01)
+    assert one.at_least
+    assert (one.theirs, one.program) == (math.inf, "")
+    assert (one.ratio.estimate, one.ratio.high) == (6.0, math.inf)
+
+
+def test_programs_that_are_not_installed_are_not_compared():
+    theirs = group("snapml", [math.nan] * 2, solver="snapml", state="not_installed")
+    assert findings.side_by_side(SPEC, group("dcd", [0.5, 0.5]), [theirs], 0.01) is None
+
+
+def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
+    assert findings.nanoseconds(EPOCHS, "dcd") == pytest.approx([2.0, 2.0, 1.0])
+    assert findings.nanoseconds(EPOCHS, "liblinear") == pytest.approx([4.0])
+    assert findings.nanoseconds(EPOCHS, "pegasos") == []
+    assert findings.epoch_ratio(EPOCHS, "dcd", "liblinear").estimate == pytest.approx(2.0)
+    assert findings.epoch_ratio(EPOCHS, "dcd", "pegasos") is None
+
+
+def test_the_bound_is_the_larger_of_memory_and_core():
+    # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
+    bound = findings.bound(PHYSICS, EPOCHS)
+    assert (bound.stream, bound.core, bound.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
+    assert bound.least == bound.core
+    assert findings.bound(PHYSICS, EPOCHS | {"d": 126}).level == "memory"
+    dense = findings.bound(PHYSICS, EPOCHS | {"storage": "dense float32"})
+    assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
+    assert findings.bound({}, EPOCHS) is None
+
+
+def point(at, m, d, seconds, **more):
+    return {
+        "label": "dense",
+        "point": at,
+        "m": m,
+        "d": d,
+        "nnz": m * d,
+        "array_bytes": 4 * m * d,
+        "peak_bytes": 5 * m * d,
+        "seconds_per_epoch": [seconds],
+        **more,
+    }
+
+
+@given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
+def test_growth_is_judged_by_its_deviation_from_linear(seconds, factor):
+    points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0 * factor), point(2, 100, 8, seconds)]
+    along_m, along_d = findings.steps(points)
+    assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
+    assert along_m.deviation == pytest.approx(max(factor, 1 / factor))
+    assert findings.memory_share(points[0]) == 1.25
+
+
+def found(**parts):
+    """What a benchmark found, of these parts alone."""
+    empty = {"physics": {}, "epochs": {}, "reading": [], "texts": [], "growth": {}}
+    result = Found(SimpleNamespace(), [])
+    result.__dict__.update(empty | parts)
+    return result
+
+
+def judged(target, result):
+    return [(one.place, one.verdict, one.short_by) for one in judge(result, [target])]
+
+
+def test_a_bound_is_reached_or_missed_by_a_factor():
+    result = found(epochs={"adult": EPOCHS})
+    target = Target(text="t", kind="epoch", solver="dcd", sets=["adult", "mnist"], at_most=1.0)
+    assert judged(target, result) == [
+        ("adult, dcd", "not reached", pytest.approx(2.0)),
+        ("mnist", "not measured", 1.0),
+    ]
+    reached = target.model_copy(update={"at_most": 2.0, "sets": ()})
+    assert judged(reached, result) == [("adult, dcd", "reached", 1.0)]
+    ratio = Target(text="t", kind="epoch-ratio", solver="dcd", than="liblinear", at_least=4)
+    assert judged(ratio, result)[0][1:] == ("not reached", pytest.approx(2.0))
+
+
+def test_readers_and_texts_are_compared_repeat_by_repeat():
+    reading = [
+        {"kind": "reading", "set": "adult", "label": label, "text_bytes": 10**6, "seconds": s}
+        for label, s in [("svmbench", 1.0), ("scikit-learn", 8.0)] * 2
+    ]
+    texts = [
+        {"set": "adult", "label": label, "read_seconds": s, "convert_seconds": 1.0,
+         "train_seconds": train}
+        for label, s, train in [("svmbench", 0.5, 0.5), ("liblinear", 3.0, 4.0), ("slow", 1, None)]
+    ]  # fmt: skip
+    result = found(reading=reading, texts=texts)
+    faster = Target(text="t", kind="reading", than="scikit-learn", at_least=10)
+    assert judged(faster, result) == [("adult", "not reached", pytest.approx(10 / 8))]
+    sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
+    assert judged(sooner, result) == [("adult", "reached", 1.0)]
+    assert findings.totals(result, "adult", "slow") == [math.inf]
+
+
+def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
+    monkeypatch.setattr(targets, "last_cache", lambda: 1000)
+    points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0), point(2, 400, 4, 5.0)]
+    result = found(growth={"dense": points})
+    linear = judge(result, [Target(text="t", kind="growth", at_most=1.15)])
+    assert [(one.measured, one.verdict) for one in linear] == [(1.25, "not reached")]
+    memory = judge(result, [Target(text="t", kind="memory", at_most=1.3)])
+    assert [one.place for one in memory] == ["dense, 200 x 4", "dense, 400 x 4"]
+
+
+def swept(groups, monkeypatch):
+    """A sweep's results of which these are the rows."""
+    part = SimpleNamespace(spec=SPEC, kind="oracle", groups=lambda: groups)
+    part.results = SimpleNamespace(thresholds=(0.01,))
+    result = Found(SimpleNamespace(), [part])
+    monkeypatch.setattr(findings, "champion", lambda: "dcd")
+    return result
+
+
+def test_a_peer_that_is_ahead_is_named(monkeypatch):
+    rows_of = [
+        group("dcd", [2.0, 2.0]),
+        group("snapml", [1.0, 1.0], solver="snapml"),
+        group("sgd-s", [0.1, 0.1], solver="sgd-s"),
+    ]
+    (one,) = judge(swept(rows_of, monkeypatch), [Target(text="t", kind="ahead", at_least=1)])
+    assert (one.verdict, one.measured, one.note) == ("not reached", 0.5, "fastest: snapml")
+    assert one.place == "adult, λ = 1e-5, ε = 0.01"
+
+
+def test_where_no_program_arrives_a_bound_may_stay_undecided(monkeypatch):
+    nobody = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=3.0)
+    result = swept([group("dcd", [1.0]), nobody], monkeypatch)
+    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    assert [one.verdict for one in judge(result, [target])] == ["reached"]
+    more = target.model_copy(update={"at_least": 4.0})
+    assert [one.verdict for one in judge(result, [more])] == ["undecided"]
+
+
+def test_the_targets_that_come_with_svmbench_are_read():
+    known = load_targets()
+    assert {target.kind for target in known} == {
+        "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory",
+    }  # fmt: skip
+    assert all(target.aim[0] in "≥≤" for target in known)
+
+
+# ---------------------------------------------------------------- what jobs are made of
+
+
+class Tricky(Dcd):
+    """A solver with a trick."""
+
+    tricks = (("shrinking", False),)
+
+
+def test_tricks_are_switched_off_one_by_one(monkeypatch):
+    monkeypatch.setattr("svmbench.bench.champion.find_solver", lambda name: Tricky)
+    assert ablations("dcd") == [
+        {"name": "dcd"},
+        {"name": "dcd", "label": "dcd without shrinking", "shrinking": False},
+    ]
+
+
+def test_the_champion_goes_by_its_name_and_takes_what_it_knows(monkeypatch):
+    monkeypatch.setattr("svmbench.bench.champion.champion", lambda: "dcd")
+    assert named({"name": "champion", "shrinking": False, "strange": 1}) == {
+        "name": "dcd",
+        "shrinking": False,
+    }
+    part = SweepPart.model_validate(
+        {"lambda": 1e-3, "accuracy": 1e-2, "solvers": ["champion", "dcd", "sgd-s"]}
+    )
+    assert entries(part) == [{"name": "dcd"}, {"name": "sgd-s"}]
+
+
+class Fake:
+    """A program that makes ever more passes, the tighter its tolerance."""
+
+    name, foreign, schema = "liblinear", True, SimpleNamespace(model_fields={"tolerance": None})
+
+    def __init__(self, first, second):
+        self.first, self.second = first, second
+        self.parameters = self
+        self.tolerance = 0.0
+
+    def model_copy(self, update):
+        self.tolerance = update["tolerance"]
+        return self
+
+    def convert(self, problem):
+        pass
+
+    def start(self, problem, seed):
+        self.counters = Counters()
+
+    def advance(self, steps):
+        passes = 1 if self.tolerance > self.first else 2 if self.tolerance > self.second else 50
+        self.counters.presentations = 10 * passes
+
+
+@given(st.floats(1e-3, 4.0), st.floats(1.2, 3.0))
+def test_a_second_pass_is_found_however_narrow_its_tolerances(first, ratio):
+    problem = SimpleNamespace(data=SimpleNamespace(n_samples=10))
+    pace = _ForeignPace(Fake(first, first / ratio), problem)
+    assert pace.sample(0)[1] == 1.0
+    assert pace.how == "runs of 1 and 2 passes"
+
+
+def test_rows_of_a_size_and_the_text_of_them(monkeypatch, tmp_path):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+    monkeypatch.setattr(rows, "last_cache", lambda: 9000)
+    dense = Growth(name="dense", nnz_row=4, d=(4, 8), caches=(1.0, 2.0))
+    assert rows.sizes(dense) == [(529, 4), (1059, 4), (529, 8)]
+    sparse = Growth(name="sparse", nnz_row=5, d=(50,), caches=(1.0,))
+    for growth, (m, d), storage in (
+        (dense, (529, 8), "dense float32"),
+        (sparse, (200, 50), "uint16+float32"),
+    ):
+        data = open_cached(rows.made_rows(growth, m, d))
+        assert (data.n_samples, data.n_features, data.storage) == (m, d, storage)
+        assert set(np.unique(data.labels)) == {-1, 1}
+        text = tmp_path / "rows.libsvm"
+        text.write_bytes(rows._lines(data, 0, m))
+        read = read_libsvm(text, n_features=d)
+        np.testing.assert_array_equal(read.labels, data.labels)
+        np.testing.assert_allclose(
+            np.ravel(read.values), np.ravel(data.values), rtol=1e-5, atol=1e-9
+        )
+        rows.drop_rows(growth, m, d)
+        assert open_cached(rows.entry_path(f"bench-{growth.name}-{m}x{d}")) is None
+
+
+def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
+    made = []
+
+    def pretend(job, seconds):
+        made.append(job["label"])
+        return {"label": job["label"], "state": "time_limit", "reason": "late"}
+
+    monkeypatch.setattr("svmbench.bench.tasks.run_job", pretend)
+    job = {"label": "a", "limit": 1.0, "solver": solver_job({"name": "dcd"})}
+    task = Task("some", 1.0, lambda: [job, job | {"label": "b"}, job])
+    assert run_task(task, tmp_path, math.inf) == "made"
+    # The second repeat of what met its limit is not made.
+    assert made == ["a", "b"]
+    assert [r["state"] for r in read_task(tmp_path, "some")] == ["time_limit"] * 2 + ["skipped"]
+    assert run_task(task, tmp_path, math.inf) == "reused"
+    job["limit"] = 2.0
+    assert run_task(task, tmp_path, -math.inf) == "left"
+    assert run_task(task, tmp_path, math.inf) == "made"
+    (tmp_path / "some.json").write_text(json.dumps({"schema_version": 0}))
+    assert read_task(tmp_path, "some") == []
+
+
+def test_no_two_sets_of_a_profile_share_a_label():
+    sets = [{"data": "adult"}, {"data": "adult"}]
+    with pytest.raises(ValueError, match="a second data set 'adult'"):
+        Profile.model_validate({"version": 1, "name": "x", "title": "x", "sets": sets})
