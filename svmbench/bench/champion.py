@@ -52,7 +52,11 @@ def ablations(name: str) -> list[dict[str, Any]]:
     return [
         {"name": name},
         *(
-            {"name": name, "label": f"{name} without {parameter}", parameter: off}
+            {"name": name, "label": f"{name} {_without(parameter, off)}", parameter: off}
             for parameter, off in tricks(find_solver(name))
         ),
     ]
+
+
+def _without(parameter: str, off: Any) -> str:
+    return f"without {parameter}" if off is False else f"with {parameter} {off}"

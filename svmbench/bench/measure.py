@@ -267,16 +267,19 @@ class Reader:
 
 
 class OwnReader(Reader):
-    """svmbench's, to a data set in its stored form; with ``threads`` where it takes that."""
+    """svmbench's, to a data set in its stored form, with as many threads as the job says."""
 
     def __call__(self, path: Path, job: dict[str, Any]) -> Dataset:
         """Read the text."""
-        read: Any = libsvm.read_libsvm
+        parse: Any = libsvm.parse_libsvm
         threads = {"threads": job["threads"]} if takes_threads() else {}
-        found: Dataset = read(
-            path, n_features=job["n_features"], positive=job["positive"], **threads
+        text: libsvm.ParsedText = parse(path, n_features=job["n_features"], **threads)
+        return libsvm.to_dataset(
+            text,
+            name=libsvm.plain_name(path),
+            n_features=job["n_features"] or text.max_index,
+            positive=job["positive"] or libsvm.positive_labels(text),
         )
-        return found
 
 
 class SklearnReader(Reader):
@@ -313,7 +316,7 @@ READERS: dict[str, Reader] = {
 
 def takes_threads() -> bool:
     """Whether our reader can be told how many threads to use."""
-    return "threads" in inspect.signature(libsvm.read_libsvm).parameters
+    return "threads" in inspect.signature(libsvm.parse_libsvm).parameters
 
 
 def _warm(path: Path) -> int:

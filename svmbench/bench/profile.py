@@ -139,6 +139,10 @@ class Program(_Model):
     reader: Literal["svmbench", "scikit-learn", "liblinear"]
     solver: SolverEntry
     label: Text
+    threads: Annotated[Whole, Field(ge=1, le=2)] = Field(
+        default=1,
+        description="Of our reader; left out where that cannot be told.",
+    )
 
 
 class TextPart(_Model):

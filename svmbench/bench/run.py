@@ -311,7 +311,6 @@ def _texts(profile: Profile, data: _Data) -> list[Task]:
             "accuracy": part.accuracy,
             "reference_dual": optimum.dual,
             "reference_primal": optimum.primal,
-            "threads": 1,
             "limit": part.limit,
         }
         wanted = []
@@ -321,9 +320,11 @@ def _texts(profile: Profile, data: _Data) -> list[Task]:
                     "label": program.label,
                     "reader": program.reader,
                     "solver": solver_job(named(program.solver)),
+                    "threads": program.threads,
                     "seed": repeat,
                 }
                 for program in part.programs
+                if program.threads == 1 or takes_threads()
             ]
             random.Random(repeat).shuffle(block)
             wanted += block

@@ -231,7 +231,7 @@ def test_the_targets_that_come_with_svmbench_are_read():
 class Tricky(Dcd):
     """A solver with a trick."""
 
-    tricks = (("shrinking", False),)
+    tricks = (("shrinking", False), ("tolerance", 1.0))
 
 
 def test_tricks_are_switched_off_one_by_one(monkeypatch):
@@ -239,6 +239,7 @@ def test_tricks_are_switched_off_one_by_one(monkeypatch):
     assert ablations("dcd") == [
         {"name": "dcd"},
         {"name": "dcd", "label": "dcd without shrinking", "shrinking": False},
+        {"name": "dcd", "label": "dcd with tolerance 1.0", "tolerance": 1.0},
     ]
 
 
