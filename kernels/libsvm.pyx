@@ -11,22 +11,28 @@
 #
 # A row that begins with a blank, or at once with a pair, bears no label.
 #
-# Cost: one pass over the bytes, about ten instructions a byte, without the GIL. The text
-# comes in chunks of any size; only whole lines are parsed, so that every scan may rely
-# on the newline that ends its line and none checks for the end of the chunk. A row of n
-# bytes holds at most n/4 entries: room is made once a chunk, never once an entry.
+# Cost: one pass over the bytes, without the GIL, some four instructions a byte and hardly a
+# branch that is hard to foresee: digits are taken eight bytes at a time, however many of
+# them there are. The text comes in chunks of any size; only whole lines are parsed, and
+# eight bytes that may be read follow each, so that every scan may rely on the newline that
+# ends its line and none checks for the end of the chunk. A row of n bytes holds at most n/4
+# entries: room is made once a chunk, never once an entry.
 #
 # Numbers are correctly rounded. A decimal mantissa up to 2^53 and a power of ten up to
 # 10^22 are both exact doubles, so one multiplication or division rounds once (Clinger,
-# How to read floating point numbers accurately, PLDI 1990); all others go to Python's
-# own conversion (Gay's), which knows no locale.
+# How to read floating point numbers accurately, PLDI 1990). Mantissas of up to 19 digits are
+# multiplied by 128 bits of the power (Lemire, Number parsing at a gigabyte per second, SPE
+# 2021), which leaves out only results that are subnormal, infinite or too close to call; these
+# and longer ones go to Python's own conversion (Gay's), which knows no locale.
 
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
-from libc.math cimport NAN, isinf
-from libc.stdint cimport INT32_MAX, UINT64_MAX, int32_t, int64_t, uint64_t
+from libc.float cimport FLT_MAX, FLT_MIN
+from libc.math cimport NAN, fabs, isinf
+from libc.stdint cimport INT32_MAX, UINT16_MAX, UINT64_MAX, int8_t, int32_t, int64_t, uint16_t, uint64_t
 from libc.string cimport memchr, memcpy
 
-from cython cimport view
+import mmap
+
 import numpy as np
 
 from .provenance cimport build_record
@@ -35,6 +41,20 @@ __build__ = build_record()
 
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char *s, char **end, void *overflow_exception) except? -1.0
+
+cdef extern from *:
+    """
+    #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    #define svmbench_little_endian(x) __builtin_bswap64(x)
+    #else
+    #define svmbench_little_endian(x) (x)
+    #endif
+    #define svmbench_high_product(a, b) ((uint64_t) (((unsigned __int128) (a) * (b)) >> 64))
+    """
+    uint64_t little_endian "svmbench_little_endian" (uint64_t x) noexcept nogil
+    uint64_t high_product "svmbench_high_product" (uint64_t a, uint64_t b) noexcept nogil
+    int trailing_zeros "__builtin_ctzll" (uint64_t x) noexcept nogil
+    int leading_zeros "__builtin_clzll" (uint64_t x) noexcept nogil
 
 cdef enum Kind:
     NO_FAULT
@@ -78,6 +98,35 @@ cdef const double *POWERS = [
 ]
 
 
+cdef const uint64_t *TENS = [1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000]
+
+cdef const double *SIGNS = [1, -1]
+
+cdef enum:
+    PADDING = 8                 # bytes behind a line that may be read, whatever they are
+    LEAST_EXPONENT = -342       # beyond these 19 digits make zero or infinity
+    LARGEST_EXPONENT = 308
+
+# The top 128 bits of every power of five between them, 64 and 64: truncated, but those below
+# one that have a divisor of 64 bits are rounded up, so that whole quotients come out whole.
+cdef uint64_t[2 * (LARGEST_EXPONENT - LEAST_EXPONENT + 1)] FIVES
+
+
+def _fill_fives():
+    for exponent in range(LEAST_EXPONENT, LARGEST_EXPONENT + 1):
+        if exponent < 0:
+            divisor = 5**-exponent
+            bits = (1 << 127 + divisor.bit_length()) // divisor + (exponent >= -27)
+        else:
+            power = 5**exponent
+            bits = (power << 128) >> power.bit_length()
+        FIVES[2 * (exponent - LEAST_EXPONENT)] = bits >> 64
+        FIVES[2 * (exponent - LEAST_EXPONENT) + 1] = bits & UINT64_MAX
+
+
+_fill_fives()
+
+
 cdef inline bint is_digit(char c) noexcept nogil:
     return <unsigned char> (c - 48) < 10
 
@@ -100,36 +149,124 @@ cdef double convert(const char *text) noexcept with gil:
         return NAN
 
 
+cdef inline uint64_t eight_bytes(const char *p) noexcept nogil:
+    # The first of them lowest, each less 48: of digits their numbers.
+    cdef uint64_t bytes_
+    memcpy(&bytes_, p, 8)
+    return little_endian(bytes_) ^ <uint64_t> 0x3030303030303030
+
+
+cdef inline int count_digits(uint64_t bytes_) noexcept nogil:
+    # How many of eight bytes, less 48 each, come before the first that is no digit: for
+    # 10 .. 127 the sum has its top bit set, for 128 .. 255 the byte itself. A carry out of
+    # such a byte spoils only those behind it.
+    cdef uint64_t others = ((bytes_ + <uint64_t> 0x7676767676767676) | bytes_)
+    others &= <uint64_t> 0x8080808080808080
+    return trailing_zeros(others) >> 3 if others else 8
+
+
+cdef inline uint64_t eight_digits(uint64_t bytes_) noexcept nogil:
+    # The number that eight digits make: neighbours are joined to two, four, eight digits.
+    cdef uint64_t alternate = <uint64_t> 0x000000FF000000FF
+    cdef uint64_t odd = 100 + (<uint64_t> 1000000 << 32)
+    cdef uint64_t even = 1 + (<uint64_t> 10000 << 32)
+    bytes_ = bytes_ * 10 + (bytes_ >> 8)
+    return ((bytes_ & alternate) * odd + ((bytes_ >> 16) & alternate) * even) >> 32
+
+
+cdef inline uint64_t few_digits(uint64_t bytes_, int n) noexcept nogil:
+    # The same of the first n of them, 0 <= n < 8: zeros are put in front.
+    return eight_digits((bytes_ << (8 * (7 - n))) << 8)
+
+
+cdef inline Py_ssize_t read_digits(const char **position, uint64_t *number) noexcept nogil:
+    # Append the digits at a position to a number, and say how many they are.
+    cdef const char *start = position[0]
+    cdef const char *p = start
+    cdef uint64_t bytes_ = eight_bytes(p)
+    cdef int n = count_digits(bytes_)
+    while n == 8:
+        number[0] = number[0] * 100000000 + eight_digits(bytes_)
+        p += 8
+        bytes_ = eight_bytes(p)
+        n = count_digits(bytes_)
+    number[0] = number[0] * TENS[n] + few_digits(bytes_, n)
+    position[0] = p + n
+    return p + n - start
+
+
+cdef inline bint scale(uint64_t mantissa, int64_t exponent, double *number) noexcept nogil:
+    # mantissa x 10^exponent, correctly rounded; False where that is left to others.
+    cdef uint64_t w, high, low, top, bits
+    cdef int64_t power
+    cdef int zeros, shift
+    if mantissa <= (<uint64_t> 1 << 53) and -22 <= exponent <= 22:
+        number[0] = <double> mantissa
+        if exponent < 0:
+            number[0] /= POWERS[-exponent]
+        else:
+            number[0] *= POWERS[exponent]
+        return True
+    if mantissa == 0:
+        number[0] = 0
+        return True
+    if exponent < LEAST_EXPONENT or exponent > LARGEST_EXPONENT:
+        return False
+    # The top 128 bits of mantissa x 5^exponent. 64 bits of the power do, unless the bits
+    # behind those that are kept could still be carried over by the rest of it.
+    zeros = leading_zeros(mantissa)
+    w = mantissa << zeros
+    high = high_product(w, FIVES[2 * (exponent - LEAST_EXPONENT)])
+    low = w * FIVES[2 * (exponent - LEAST_EXPONENT)]
+    if high & 0x1FF == 0x1FF:
+        top = high_product(w, FIVES[2 * (exponent - LEAST_EXPONENT) + 1])
+        low += top
+        high += low < top
+        if low == UINT64_MAX:
+            return False
+    # 54 bits, the last one to round by; 217706 / 2^16 is log2(10) closely enough.
+    shift = 9 + <int> (high >> 63)
+    bits = high >> shift
+    power = ((217706 * exponent) >> 16) + 63 + (shift - 9) - zeros + 1023
+    if power <= 0:
+        return False
+    # Half-way between two doubles, which only these powers can reach: to the even one.
+    if low <= 1 and -4 <= exponent <= 23 and bits & 3 == 1 and bits << shift == high:
+        bits -= 1
+    bits = (bits + (bits & 1)) >> 1
+    if bits >> 53:
+        bits >>= 1
+        power += 1
+    if power >= 2047:
+        return False
+    bits = (bits & ((<uint64_t> 1 << 52) - 1)) | (<uint64_t> power << 52)
+    memcpy(number, &bits, 8)
+    return True
+
+
 cdef inline bint read_number(const char **position, double *number,
                              uint64_t *mantissa) noexcept nogil:
     # Read a number up to its delimiter; False when it is none. Infinity says overflow.
-    # `mantissa` is its digits as an integer, UINT64_MAX where they exceed one.
+    # `mantissa` is its digits as an integer, UINT64_MAX where they may exceed one.
     cdef const char *start = position[0]
     cdef const char *p = start
-    cdef const char *mark
     cdef uint64_t m = 0
-    cdef Py_ssize_t n
-    cdef int64_t exponent = 0, given = 0
-    cdef bint negative, down
-    negative = p[0] == 45
-    if negative or p[0] == 43:
-        p += 1
-    mark = p
-    while is_digit(p[0]):
-        m = m * 10 + <uint64_t> (p[0] - 48)
-        p += 1
-    n = p - mark
+    cdef Py_ssize_t n, leading, fraction = 0
+    cdef int64_t exponent, given = 0
+    cdef bint down, negative = p[0] == 45
+    p += negative or p[0] == 43
+    n = read_digits(&p, &m)
+    leading = 0 if m else n
     if p[0] == 46:
         p += 1
-        mark = p
-        while is_digit(p[0]):
-            m = m * 10 + <uint64_t> (p[0] - 48)
-            p += 1
-        exponent = mark - p
-        n += p - mark
+        fraction = read_digits(&p, &m)
+        n += fraction
     if n == 0:
         return False
-    if p[0] == 101 or p[0] == 69:
+    exponent = -fraction
+    if not ends_token(p[0]):
+        if p[0] != 101 and p[0] != 69:
+            return False
         p += 1
         down = p[0] == 45
         if down or p[0] == 43:
@@ -141,22 +278,66 @@ cdef inline bint read_number(const char **position, double *number,
                 given = given * 10 + (p[0] - 48)
             p += 1
         exponent += -given if down else given
+        if not ends_token(p[0]):
+            return False
+    position[0] = p
+    if n - leading <= 19:
+        mantissa[0] = m
+        if scale(m, exponent, number):
+            if negative:
+                number[0] = -number[0]
+            return True
+    else:
+        mantissa[0] = UINT64_MAX
+    number[0] = convert(start)
+    return True
+
+
+cdef inline bint read_short(const char **position, double *number,
+                            uint64_t *mantissa) noexcept nogil:
+    # The same of most values in few steps: at most seven digits, a point and one to eight
+    # digits behind it, or no point at all. False, and nothing done, for any other.
+    cdef const char *p = position[0]
+    cdef bint negative = p[0] == 45
+    cdef uint64_t m, bytes_ = eight_bytes(p + negative)
+    cdef int n = count_digits(bytes_)
+    p += negative + n
+    if n == 8:
+        return False
+    m = few_digits(bytes_, n)
+    if p[0] == 46:
+        bytes_ = eight_bytes(p + 1)
+        n = count_digits(bytes_)
+        p += 1 + n
+        if n == 0:
+            return False
+        m = m * TENS[n] + eight_digits(bytes_ << (8 * (8 - n)))
+        number[0] = <double> m / POWERS[n]
+    elif n == 0:
+        return False
+    else:
+        number[0] = <double> m
     if not ends_token(p[0]):
         return False
+    number[0] *= SIGNS[negative]
+    mantissa[0] = m
     position[0] = p
-    if n <= 19 and m <= (<uint64_t> 1 << 53) and -22 <= exponent <= 22:
-        number[0] = <double> m
-        if exponent < 0:
-            number[0] /= POWERS[-exponent]
-        else:
-            number[0] *= POWERS[exponent]
-        if negative:
-            number[0] = -number[0]
-        mantissa[0] = m
-    else:
-        number[0] = convert(start)
-        mantissa[0] = m if n <= 19 else UINT64_MAX
     return True
+
+
+cdef inline const char *read_index(const char *p, int64_t *index) noexcept nogil:
+    # Read a whole number, any beyond int32 as one just beyond it; where it ends is returned.
+    cdef uint64_t bytes_ = eight_bytes(p)
+    cdef int n = count_digits(bytes_)
+    if n < 8:
+        index[0] = <int64_t> few_digits(bytes_, n)
+        return p + n
+    index[0] = 0
+    while is_digit(p[0]):
+        if index[0] <= INT32_MAX:
+            index[0] = index[0] * 10 + (p[0] - 48)
+        p += 1
+    return p
 
 
 cdef void note_digits(Store *s, const char *p, double value) noexcept nogil:
@@ -220,9 +401,12 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     cdef const char *text
     cdef double number
     cdef uint64_t mantissa
-    cdef int64_t index
+    cdef int64_t index, previous
+    cdef int32_t *indices = s.indices
+    cdef double *values = s.values
     cdef Py_ssize_t nnz = s.nnz
     fault.kind = NO_FAULT
+    fault.previous = 0
     while p < end:
         s.lines += 1
         fault.line = p
@@ -245,43 +429,40 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                     return fault
                 s.labels[s.n_labels] = number
                 s.n_labels += 1
-            fault.previous = 0
+            previous = 0
             while True:
                 while is_blank(p[0]):
                     p += 1
                 if not is_digit(p[0]):
                     break
                 token = p
-                index = 0
-                while is_digit(p[0]):
-                    if index <= INT32_MAX:
-                        index = index * 10 + (p[0] - 48)
-                    p += 1
+                p = read_index(p, &index)
                 if p[0] != 58:
                     p = token
                     break
-                fault.at = token
-                if index <= fault.previous:
-                    fault.kind = INDEX_ORDER if index else INDEX_ZERO
+                if index <= previous or index > s.index_limit:
+                    fault.kind = (
+                        INDEX_LARGE if index > previous else INDEX_ORDER if index else INDEX_ZERO
+                    )
+                    fault.at = token
+                    fault.previous = previous
                     return fault
-                if index > s.index_limit:
-                    fault.kind = INDEX_LARGE
-                    return fault
+                previous = index
                 p += 1
                 text = p
-                fault.at = p
-                if not read_number(&p, &number, &mantissa):
-                    fault.kind = VALUE
-                    return fault
-                if isinf(number) or number != number:
-                    fault.kind = VALUE_OVERFLOW
-                    return fault
-                fault.previous = index
+                if not read_short(&p, &number, &mantissa):
+                    fault.at = text
+                    if not read_number(&p, &number, &mantissa):
+                        fault.kind = VALUE
+                        return fault
+                    if isinf(number) or number != number:
+                        fault.kind = VALUE_OVERFLOW
+                        return fault
                 if number == 0:
                     s.zeros += 1
                     continue
-                s.indices[nnz] = <int32_t> (index - 1)
-                s.values[nnz] = number
+                indices[nnz] = <int32_t> (index - 1)
+                values[nnz] = number
                 nnz += 1
                 if number != 1:
                     s.all_ones = False
@@ -291,8 +472,8 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                 fault.kind = PAIR
                 fault.at = p
                 return fault
-            if fault.previous > s.max_index:
-                s.max_index = fault.previous
+            if previous > s.max_index:
+                s.max_index = previous
             s.m += 1
             s.indptr[s.m] = nnz
             s.nnz = nnz
@@ -306,6 +487,69 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
             p += 1
         p += 1
     return fault
+
+
+ctypedef fused index_t:
+    uint16_t
+    int32_t
+
+ctypedef fused value_t:
+    float
+    double
+
+
+cdef void judge_values(const Store *s, bint *exact, bint *fits) noexcept nogil:
+    # Whether a float holds all values, and whether it holds all to its full precision.
+    cdef const double *values = s.values
+    cdef Py_ssize_t k
+    cdef int other = 0, bad = 0
+    cdef double size
+    for k in range(s.nnz):
+        size = fabs(<double> <float> values[k])
+        if size != fabs(values[k]):
+            other = 1
+            if not FLT_MIN <= size <= FLT_MAX:
+                bad = 1
+    exact[0] = not other
+    fits[0] = not bad
+
+
+cdef bint labels_fit(const Store *s) noexcept nogil:
+    # Whether int8 holds all labels.
+    cdef Py_ssize_t i
+    for i in range(s.n_labels):
+        if not -128 <= s.labels[i] <= 127 or <double> <int8_t> s.labels[i] != s.labels[i]:
+            return False
+    return True
+
+
+cdef void narrow_indices(const Store *s, index_t *out) noexcept nogil:
+    cdef const int32_t *indices = s.indices
+    cdef Py_ssize_t k
+    for k in range(s.nnz):
+        out[k] = <index_t> indices[k]
+
+
+cdef void narrow_values(const Store *s, value_t *out) noexcept nogil:
+    cdef const double *values = s.values
+    cdef Py_ssize_t k
+    for k in range(s.nnz):
+        out[k] = <value_t> values[k]
+
+
+cdef void scatter(const Store *s, value_t *out) noexcept nogil:
+    # Dense rows of max_index entries, into zeros.
+    cdef Py_ssize_t i, k
+    for i in range(s.m):
+        for k in range(s.indptr[i], s.indptr[i + 1]):
+            out[i * s.max_index + s.indices[k]] = <value_t> s.values[k]
+
+
+cdef const char *last_line(const char *p, const char *end) noexcept nogil:
+    # Where the last newline between two places ends its line; p without one.
+    while end > p and (end - 1)[0] != 10:
+        end -= 1
+    return end
 
 
 class ParseError(ValueError):
@@ -339,22 +583,10 @@ cdef class Parser:
     Attributes
     ----------
     lines : int
-        Lines parsed so far, blank ones and comments included.
-    max_index : int
-        The largest index met, counted from 1; 0 before the first.
-    zeros : int
-        Explicit zeros met, and left out.
-    significant_digits : int
-        The most digits, from the first that is not zero to the last one written, of any
-        value that a float32 does not hold exactly; 0 where it holds them all.
-    all_ones : bool
-        Whether every value that was kept is one.
-    label_indptr : ndarray of int64, shape (m + 1,), or None
-        Once finished, where each row's labels start; None where each row has one.
+        Lines parsed of this text so far, blank ones and comments included.
     """
 
     cdef Store s
-    cdef readonly object label_indptr
     cdef char *carry            # the last line of the chunks so far, still without its end
     cdef Py_ssize_t carried, carry_room
     cdef bint closed
@@ -363,9 +595,8 @@ cdef class Parser:
         if not 0 <= n_features <= INT32_MAX:
             raise ValueError(f"the number of features must lie in 0 .. {INT32_MAX}")
         self.s.index_limit = n_features if n_features else INT32_MAX
-        self.s.digits_bound = 1
-        self.s.all_ones = True
         self.s.multilabel = multilabel
+        self._forget()
 
     def __dealloc__(self):
         PyMem_RawFree(self.s.labels)
@@ -378,22 +609,6 @@ cdef class Parser:
     @property
     def lines(self):
         return self.s.lines
-
-    @property
-    def max_index(self):
-        return self.s.max_index
-
-    @property
-    def zeros(self):
-        return self.s.zeros
-
-    @property
-    def significant_digits(self):
-        return self.s.digits
-
-    @property
-    def all_ones(self):
-        return bool(self.s.all_ones)
 
     def feed(self, const unsigned char[::1] chunk):
         """Parse the lines that ``chunk`` completes; keep the start of the next one.
@@ -422,54 +637,133 @@ cdef class Parser:
             self._keep(p, first + 1 - p)
             self._parse_carry()
             p = first + 1
-        cdef const char *last = end
-        while last > p and (last - 1)[0] != 10:
-            last -= 1
-        self._parse(p, last)
+        # The last lines are parsed from a copy, behind which eight bytes may be read.
+        cdef const char *last = last_line(p, end)
+        cdef const char *safe = last_line(p, end - PADDING) if end - p > PADDING else p
+        self._parse(p, safe)
+        self._keep(safe, last - safe)
+        self._parse_carry()
         self._keep(last, end - last)
 
-    def finish(self):
-        """Parse the last line if no newline ended it, and hand out the rows.
+    def take(self, int single_digits=0):
+        """Hand out the rows of the text, which ends here; the next chunk begins another one.
+
+        Parameters
+        ----------
+        single_digits : int
+            Values that a float32 does not hold exactly may be rounded to one if none has
+            more digits than so many, from the first that is not zero to the last one
+            written, and none leaves its normal range.
 
         Returns
         -------
-        labels : ndarray of float64, shape (m,)
-            As they stand in the text; of multi-label text those of all rows, in a row.
+        labels : ndarray of int8 or float64, shape (m,)
+            As they stand in the text, int8 if they fit; of multi-label text those of all
+            rows, in a row.
+        label_indptr : ndarray of int64, shape (m + 1,), or None
+            Where each row's labels start; None where each row has one.
         indptr : ndarray of int64, shape (m + 1,)
-        indices : ndarray of int32, shape (nnz,)
-            Columns from 0, ascending within a row.
-        values : ndarray of float64, shape (nnz,)
-            No zeros among them.
+        indices : ndarray of uint16 or int32, shape (nnz,), or None
+            Columns from 0, ascending within a row, uint16 if they fit; None for dense rows.
+        values : ndarray of float32 or float64, or None
+            Shape (nnz,), no zeros among them; or (m, max_index), row after row, where that
+            takes fewer bytes; None where all are one.
+        exact : bool
+            Whether these are the numbers of the text in double precision, none rounded
+            further.
+        max_index : int
+            The largest index met, counted from 1; 0 without any.
+        zeros : int
+            Explicit zeros met, and left out.
 
         Raises
         ------
         ParseError
-            When the last line is not LIBSVM text.
+            When the last line, not ended by a newline, is not LIBSVM text.
+
+        Notes
+        -----
+        The arrays share one anonymous map, which the system has back as soon as they go.
         """
         self._check_open()
         if self.carried:
             self._keep(b"\n", 1)
             self._parse_carry()
         self._make_room(0)
-        self.closed = True
         cdef Store *s = &self.s
         s.indptr[0] = 0
         if s.multilabel:
             s.label_indptr[0] = 0
-            self.label_indptr = _release(
-                <void **> &s.label_indptr, s.m + 1, sizeof(int64_t), "q", np.int64
-            )
-        arrays = (
-            _release(<void **> &s.labels, s.n_labels, sizeof(double), "d", np.float64),
-            _release(<void **> &s.indptr, s.m + 1, sizeof(int64_t), "q", np.int64),
-            _release(<void **> &s.indices, s.nnz, sizeof(int32_t), "i", np.int32),
-            _release(<void **> &s.values, s.nnz, sizeof(double), "d", np.float64),
+        cdef Py_ssize_t m = s.m, nnz = s.nnz
+        cdef bint exact, fits, whole
+        with nogil:
+            judge_values(s, &exact, &fits)
+            whole = labels_fit(s)
+        exact = s.all_ones or exact
+        single = exact or (fits and s.digits <= single_digits)
+        value_dtype = np.dtype(np.float32 if single else np.float64)
+        index_dtype = np.dtype(np.uint16 if s.max_index <= UINT16_MAX + 1 else np.int32)
+        entry = index_dtype.itemsize + (0 if s.all_ones else value_dtype.itemsize)
+        dense = (
+            not s.all_ones
+            and m * s.max_index * value_dtype.itemsize < (m + 1) * 8 + nnz * entry
         )
-        return arrays
+        if dense:
+            arrays = [(m + 1, np.int64), (0, index_dtype), (m * s.max_index, value_dtype)]
+        else:
+            arrays = [(m + 1, np.int64), (nnz, index_dtype),
+                      (0 if s.all_ones else nnz, value_dtype)]
+        label_dtype = np.int8 if whole else np.float64
+        label_arrays = [(s.n_labels, label_dtype), (m + 1 if s.multilabel else 0, np.int64)]
+        labels, label_indptr, indptr, indices, values = _rooms(label_arrays + arrays)
+        labels[:] = np.asarray(<double[:s.n_labels]> s.labels) if s.n_labels else ()
+        _copy(label_indptr, s.label_indptr)
+        _copy(indptr, s.indptr)
+        cdef void *columns = _address(indices)
+        cdef void *numbers = _address(values)
+        cdef bint narrow = index_dtype.itemsize == 2, short = value_dtype.itemsize == 4
+        cdef bint scattered = dense, ones = s.all_ones
+        with nogil:
+            if scattered:
+                if short:
+                    scatter[float](s, <float *> numbers)
+                else:
+                    scatter[double](s, <double *> numbers)
+            else:
+                if narrow:
+                    narrow_indices[uint16_t](s, <uint16_t *> columns)
+                else:
+                    narrow_indices[int32_t](s, <int32_t *> columns)
+                if ones:
+                    pass
+                elif short:
+                    narrow_values[float](s, <float *> numbers)
+                else:
+                    narrow_values[double](s, <double *> numbers)
+        part = (
+            labels,
+            label_indptr if s.multilabel else None,
+            indptr,
+            None if dense else indices,
+            values.reshape(m, s.max_index) if dense else None if s.all_ones else values,
+            bool(exact or not single),
+            s.max_index,
+            s.zeros,
+        )
+        self._forget()
+        return part
+
+    cdef void _forget(self) noexcept:
+        cdef Store *s = &self.s
+        s.m = s.nnz = s.n_labels = 0
+        s.lines = s.zeros = s.max_index = 0
+        s.digits = 0
+        s.digits_bound = 1
+        s.all_ones = True
 
     cdef int _check_open(self) except -1:
         if self.closed:
-            raise ValueError("this parser has finished or failed; a new text needs a new one")
+            raise ValueError("this parser has failed; a new text needs a new one")
         return 0
 
     cdef int _make_room(self, Py_ssize_t n) except -1:
@@ -490,8 +784,8 @@ cdef class Parser:
         return 0
 
     cdef int _keep(self, const char *p, Py_ssize_t n) except -1:
-        if self.carried + n > self.carry_room:
-            self.carry_room = 2 * (self.carried + n)
+        if self.carried + n + PADDING > self.carry_room:
+            self.carry_room = 2 * (self.carried + n + PADDING)
             _resize(<void **> &self.carry, self.carry_room)
         if n:
             memcpy(self.carry + self.carried, p, n)
@@ -523,18 +817,39 @@ cdef int _resize(void **buffer, Py_ssize_t size) except -1:
     return 0
 
 
-cdef object _release(void **buffer, Py_ssize_t n, Py_ssize_t itemsize, str code, dtype):
-    # A NumPy array that takes the buffer over, shrunk to its contents; nothing is copied.
-    if n == 0:
-        return np.empty(0, dtype)
-    _resize(buffer, n * itemsize)
-    cdef view.array array = view.array(
-        shape=(n,), itemsize=itemsize, format=code, mode="c", allocate_buffer=False
+# Memory as any other where the system can tell it from shared, and all of it at once.
+_PRIVATE = {}
+if hasattr(mmap, "MAP_PRIVATE"):
+    _PRIVATE["flags"] = (
+        mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_POPULATE", 0)
     )
-    array.data = <char *> buffer[0]
-    array.callback_free_data = PyMem_RawFree
-    buffer[0] = NULL
-    return np.asarray(array)
+
+
+cdef list _rooms(list wanted):
+    # Arrays of zeros, of so many numbers of a type each, in one anonymous map.
+    starts, size = [], 0
+    for n, dtype in wanted:
+        starts.append(size)
+        size += -(-n * np.dtype(dtype).itemsize // 64) * 64
+    room = mmap.mmap(-1, max(size, 1), **_PRIVATE)
+    return [
+        np.frombuffer(room, dtype, n, start) if n else np.empty(0, dtype)
+        for (n, dtype), start in zip(wanted, starts)
+    ]
+
+
+cdef void *_address(array) except? NULL:
+    cdef unsigned char[::1] view
+    if array.size == 0:
+        return NULL
+    view = array.view(np.uint8)
+    return &view[0]
+
+
+cdef int _copy(array, const void *source) except -1:
+    if array.size:
+        memcpy(_address(array), source, array.nbytes)
+    return 0
 
 
 cdef str _token(const char *p):

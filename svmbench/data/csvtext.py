@@ -16,6 +16,7 @@ from pathlib import Path
 
 from svmbench.data.catalogue import Column, Csv
 from svmbench.data.libsvm import ParsedText, feed_text, parse_libsvm
+from svmbench.data.storage import FLOAT32_DIGITS, Part
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
@@ -54,7 +55,7 @@ def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> Parsed
     if label_path is None:
         return text
     labels = parse_libsvm(label_path)
-    if len(labels.indices) or labels.n_samples != text.n_samples:
+    if labels.nnz or labels.n_samples != text.n_samples:
         raise DataError(
             f"{label_path}: not one label a line for the {text.n_samples} rows of {path.name};"
             " take both files from one place"
@@ -89,20 +90,8 @@ class _Lines:
         """Read the last line if no newline ended it, and hand out the rows."""
         if self._carry:
             self._read(self._carry)
-        labels, indptr, indices, values = self._parser.finish()
-        if len(labels) == 0:
-            raise DataError(f"{self._path}: no rows; a data set needs at least one")
-        return ParsedText(
-            path=self._path,
-            sha256=sha256,
-            labels=labels,
-            indptr=indptr,
-            indices=indices,
-            values=values,
-            max_index=len(self._kept),
-            significant_digits=self._parser.significant_digits,
-            zeros=self._parser.zeros,
-        )
+        part = Part(*self._parser.take(FLOAT32_DIGITS))
+        return replace(ParsedText.of_parts(self._path, sha256, [part]), max_index=len(self._kept))
 
     def _read(self, content: bytes) -> None:
         numbered = list(self._rows(content))

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from svmbench.data.dataset import Array
 from svmbench.data.libsvm import ParsedText, feed_text
+from svmbench.data.storage import part_of
 from svmbench.errors import DataError
 
 UNSIGNED_BYTE = 0x08
@@ -70,19 +72,16 @@ def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> Pa
     values = flat[places].astype(np.float64)
     if scale is not None:
         values *= scale
-    return ParsedText(
-        path=path,
-        sha256=sha256,
-        labels=labels.astype(np.float64),
-        indptr=np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
-        indices=(places % rows.shape[1]).astype(np.int32),
-        values=values,
-        max_index=rows.shape[1],
-        significant_digits=DIGITS,
-        zeros=0,
-        label_path=label_path,
-        label_sha256=label_sha256,
+    part = part_of(
+        labels.astype(np.float64),
+        np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]),
+        (places % rows.shape[1]).astype(np.int32),
+        values,
+        rows.shape[1],
+        DIGITS,
     )
+    text = ParsedText.of_parts(path, sha256, [part])
+    return replace(text, label_path=label_path, label_sha256=label_sha256)
 
 
 def _read(path: Path) -> tuple[Array, str]:

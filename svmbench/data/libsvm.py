@@ -6,16 +6,20 @@ import bz2
 import gzip
 import hashlib
 import lzma
+import os
 import zlib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 import numpy as np
 
-from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
-from svmbench.data.storage import Precision, compact
+from svmbench.data.dataset import Array, Dataset, Provenance
+from svmbench.data.in_order import in_order
+from svmbench.data.storage import FLOAT32_DIGITS, Part, Precision, join
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
@@ -29,29 +33,27 @@ READER_VERSION = 1
 """Raised whenever the same text would give other stored rows, so that caches are rebuilt."""
 
 _CHUNK = 4 << 20
+_PIECE = 1 << 20  # parsed, it fits the caches of a processor
 _LABELS_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ParsedText:
-    """What a file of LIBSVM text says, before anything is decided about its storage.
+    """What a file of LIBSVM text says, before it is decided how all of its rows are stored.
 
     Parameters
     ----------
     path : Path
     sha256 : str
         Of the uncompressed text.
-    labels : ndarray of float64, shape (m,)
+    labels : ndarray of numbers, shape (m,)
         As they stand in the text; where rows bear several, those of all rows, in a row.
-    indptr : ndarray of int64, shape (m + 1,)
-    indices : ndarray of int32, shape (nnz,)
-        Columns from 0, ascending within a row.
-    values : ndarray of float64, shape (nnz,)
-        Without zeros.
+    parts : list of Part
+        The rows, in order; `to_dataset` uses them up.
+    n_samples, nnz : int
+        Number of rows and of entries that are not zero.
     max_index : int
         The largest index in the text, counted from 1.
-    significant_digits : int
-        The most digits of any value that a float32 does not hold exactly.
     zeros : int
         Explicit zeros that were left out.
     label_indptr : ndarray of int64, shape (m + 1,), or None
@@ -62,21 +64,43 @@ class ParsedText:
 
     path: Path
     sha256: str
-    labels: FloatArray
-    indptr: Array
-    indices: Array
-    values: FloatArray
+    labels: Array
+    parts: list[Part]
+    n_samples: int
+    nnz: int
     max_index: int
-    significant_digits: int
     zeros: int
     label_indptr: Array | None = None
     label_path: Path | None = None
     label_sha256: str | None = None
 
-    @property
-    def n_samples(self) -> int:
-        """Number of rows, m."""
-        return len(self.indptr) - 1
+    @classmethod
+    def of_parts(cls, path: Path, sha256: str, parts: list[Part]) -> ParsedText:
+        """Gather what the parts say.
+
+        Raises
+        ------
+        DataError
+            When there are no rows.
+        """
+        n_samples = sum(part.n_samples for part in parts)
+        if n_samples == 0:
+            raise DataError(f"{path}: no rows; a data set needs at least one")
+        label_indptr = None
+        if parts[0].label_indptr is not None:
+            counts = [np.diff(part.label_indptr) for part in parts if part.label_indptr is not None]
+            label_indptr = np.concatenate([[0], np.cumsum(np.concatenate(counts))])
+        return cls(
+            path=path,
+            sha256=sha256,
+            labels=np.concatenate([part.labels for part in parts]),
+            parts=parts,
+            n_samples=n_samples,
+            nnz=sum(part.nnz for part in parts),
+            max_index=max(part.max_index for part in parts),
+            zeros=sum(part.zeros for part in parts),
+            label_indptr=label_indptr,
+        )
 
     @property
     def provenance(self) -> Provenance:
@@ -106,11 +130,18 @@ def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
     DataError
         When the file is missing, unreadable, truncated or not what its suffix says.
     """
+    with _reading(path) as stream:
+        while chunk := stream.read(_CHUNK):
+            for consume in consumers:
+                consume(chunk)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file's text; what goes wrong with it is said in one line."""
     try:
         with open_text(path) as stream:
-            while chunk := stream.read(_CHUNK):
-                for consume in consumers:
-                    consume(chunk)
+            yield stream
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
@@ -129,9 +160,18 @@ def text_sha256(path: Path) -> str:
 
 
 def parse_libsvm(
-    path: Path, *, n_features: int | None = None, multilabel: bool = False
+    path: Path,
+    *,
+    n_features: int | None = None,
+    multilabel: bool = False,
+    dtype: Precision | None = None,
+    threads: int | None = None,
 ) -> ParsedText:
     """Read a file of LIBSVM text.
+
+    Pieces of the text are parsed side by side while the next ones are read, decompressed and
+    hashed; what comes out, rows or complaint, is the same for any number of threads. The
+    text is never in memory as a whole, and its rows only in compact form.
 
     Parameters
     ----------
@@ -141,6 +181,10 @@ def parse_libsvm(
         The largest index allowed.
     multilabel : bool
         Whether rows bear any number of labels, whole numbers with commas between.
+    dtype : {'float64'}, optional
+        Keep double precision although single would do.
+    threads : int, optional
+        Parsers at a time; by default as many as there are processors for this process.
 
     Raises
     ------
@@ -148,27 +192,79 @@ def parse_libsvm(
         When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``) or
         has no rows.
     """
+    threads = threads or available_processors()
+    if dtype is None:
+        with suppress(_DoubleNeededError):
+            return _parse(path, n_features, multilabel, threads, FLOAT32_DIGITS)
+    return _parse(path, n_features, multilabel, threads, 0)
+
+
+def available_processors() -> int:
+    """Count the processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _DoubleNeededError(Exception):
+    """Rows have been rounded to single precision, and a later one wants double."""
+
+
+def _parse(
+    path: Path, n_features: int | None, multilabel: bool, threads: int, single_digits: int
+) -> ParsedText:
     digest = hashlib.sha256()
-    parser = Parser(n_features or 0, multilabel)
+    parsers = SimpleQueue[Parser]()
+
+    def parse(piece: list[memoryview] | DataError) -> tuple[Part, int]:
+        if isinstance(piece, DataError):
+            raise piece
+        try:
+            parser = parsers.get_nowait()
+        except Empty:
+            parser = Parser(n_features or 0, multilabel)
+        for chunk in piece:
+            parser.feed(chunk)
+        lines = parser.lines
+        part = Part(*parser.take(single_digits))
+        parsers.put(parser)  # for its buffers; one that failed takes no more
+        return part, lines
+
+    parts: list[Part] = []
+    lines = 0
     try:
-        feed_text(path, digest.update, parser.feed)
-        labels, indptr, indices, values = parser.finish()
+        for part, count in in_order(parse, _pieces(path, digest), threads):
+            double = part.values is not None and part.values.dtype == np.float64
+            if double and single_digits:
+                # Parts behind it, and perhaps before it, were rounded on the way.
+                raise _DoubleNeededError
+            parts.append(part)
+            lines += count
     except ParseError as error:
-        raise DataError(f"{path}:{error}") from None
-    if len(indptr) == 1:
-        raise DataError(f"{path}: no rows; a data set needs at least one")
-    return ParsedText(
-        path=path,
-        sha256=digest.hexdigest(),
-        labels=labels,
-        indptr=indptr,
-        indices=indices,
-        values=values,
-        max_index=parser.max_index,
-        significant_digits=parser.significant_digits,
-        zeros=parser.zeros,
-        label_indptr=parser.label_indptr,
-    )
+        raise DataError(f"{path}:{lines + error.line}:{error.column}: {error.message}") from None
+    return ParsedText.of_parts(path, digest.hexdigest(), parts)
+
+
+def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | DataError]:
+    """Whole lines of a text, each time about as many bytes, in chunks; the last as it stands.
+
+    What goes wrong in reading comes last, in the place of a piece, since what is wrong with
+    the text before it is to be said first. The text is hashed while others parse it.
+    """
+    piece: list[memoryview] = []
+    try:
+        with _reading(path) as stream:
+            while chunk := stream.read(_PIECE):
+                cut = chunk.rfind(b"\n") + 1
+                if cut:
+                    yield [*piece, memoryview(chunk)[:cut]]
+                    piece = []
+                piece.append(memoryview(chunk)[cut:])
+                digest.update(chunk)
+    except DataError as error:
+        yield error
+    else:
+        yield piece
 
 
 def positive_labels(text: ParsedText) -> tuple[float, ...]:
@@ -200,7 +296,7 @@ def binary_labels(text: ParsedText, positive: Collection[float]) -> Array:
     if text.label_indptr is not None:
         found = np.concatenate([[0], np.cumsum(mask)])[text.label_indptr]
         mask = np.diff(found) > 0
-    return np.where(mask, 1, -1).astype(np.int8)
+    return np.where(mask, np.int8(1), np.int8(-1))
 
 
 def show_labels(labels: Array) -> str:
@@ -222,18 +318,17 @@ def to_dataset(
     """Data set of a parsed text: labels mapped, rows stored compactly.
 
     ``transforms`` says what of this was the user's choice, so that it tells the rows from
-    others of the same text.
+    others of the same text. The text's parts are used up.
     """
-    indptr, indices, values = compact(
-        text.indptr, text.indices, text.values, n_features, text.significant_digits, dtype=dtype
-    )
+    labels = binary_labels(text, positive)
+    indptr, indices, values = join(text.parts, n_features, dtype=dtype)
     return Dataset(
         name=name,
         n_features=n_features,
         indptr=indptr,
         indices=indices,
         values=values,
-        labels=binary_labels(text, positive),
+        labels=labels,
         provenance=replace(text.provenance, transforms=transforms),
     )
 
@@ -274,7 +369,7 @@ def read_libsvm(
         no rows, or its labels do not tell which is +1.
     """
     path = Path(path)
-    text = parse_libsvm(path, n_features=n_features)
+    text = parse_libsvm(path, n_features=n_features, dtype=dtype)
     if positive is None:
         chosen = positive_labels(text)
     else:

@@ -277,7 +277,7 @@ def _check_counts(text: ParsedText, file: DataFile, positive: Collection[float])
     counts = {
         "rows": (len(labels), file.rows),
         "positives": (int(np.count_nonzero(labels == 1)), file.positives),
-        "nnz": (len(text.indices), file.nnz),
+        "nnz": (text.nnz, file.nnz),
     }
     for what, (found, stated) in counts.items():
         if stated is not None and found != stated:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,151 @@ FLOAT32_DIGITS = 6
 
 _LARGEST_UINT16_WIDTH = 1 << 16
 _BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Consecutive rows of a text, each part in the smallest form that holds it.
+
+    Parameters
+    ----------
+    labels : ndarray of int8 or float64, shape (m,)
+        As they stand in the text; where rows bear several, those of all rows, in a row.
+    label_indptr : ndarray of int64, shape (m + 1,), or None
+        Where each row's labels start; None where each row has one.
+    indptr : ndarray of int64, shape (m + 1,)
+        Row starts, of dense rows too.
+    indices : ndarray of integers, shape (nnz,), or None
+        Columns from 0, ascending within a row; None for dense rows.
+    values : ndarray of float32 or float64, or None
+        Shape (nnz,), or (m, width) for dense rows; None where all are one.
+    exact : bool
+        Whether the values are those of the text in double precision, none rounded further.
+        Values in double precision are there because single precision would not do.
+    max_index : int
+        The largest index in the text, counted from 1.
+    zeros : int
+        Explicit zeros that were left out.
+    """
+
+    labels: Array
+    label_indptr: Array | None
+    indptr: Array
+    indices: Array | None
+    values: Array | None
+    exact: bool
+    max_index: int
+    zeros: int
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows, m."""
+        return len(self.indptr) - 1
+
+    @property
+    def nnz(self) -> int:
+        """Number of entries that are not zero."""
+        return int(self.indptr[-1])
+
+
+def part_of(
+    labels: Array,
+    indptr: Array,
+    indices: Array,
+    values: FloatArray,
+    max_index: int,
+    significant_digits: int,
+) -> Part:
+    """Part of rows that stand in memory, in single precision where that will do.
+
+    Parameters
+    ----------
+    labels : ndarray of numbers, shape (m,)
+    indptr : ndarray of int64, shape (m + 1,)
+    indices : ndarray of integers, shape (nnz,)
+    values : ndarray of float64, shape (nnz,)
+        Without zeros.
+    max_index : int
+        Number of columns.
+    significant_digits : int
+        The most digits of any value that a float32 does not hold exactly.
+    """
+    stored: Array | None = values
+    if bool(np.all(values == 1.0)):
+        stored = None
+    elif _single_will_do(values, significant_digits):
+        stored = values.astype(np.float32)
+    exact = stored is None or bool(np.array_equal(stored, values))
+    return Part(labels, None, indptr, indices, stored, exact, max_index, 0)
+
+
+def join(
+    parts: list[Part], n_features: int, *, dtype: Precision | None = None
+) -> tuple[Array | None, Array | None, Array | None]:
+    """Rows of consecutive parts in the smallest form that holds them all.
+
+    Parameters
+    ----------
+    parts : list of Part
+        Used up: each goes once it has its place, so that there is no second copy of the
+        rows at any time.
+    n_features : int
+        d.
+    dtype : {'float64'}, optional
+        As for `compact`; the parts' values must be exact then.
+
+    Returns
+    -------
+    indptr, indices, values : ndarray or None
+        As `Dataset` takes them: the same as `compact` makes of all rows.
+    """
+    m, nnz = sum(part.n_samples for part in parts), sum(part.nnz for part in parts)
+    ones = all(part.values is None for part in parts)
+    double = any(part.values is not None and part.values.dtype == np.float64 for part in parts)
+    double = double or dtype == "float64"
+    assert not double or all(part.exact for part in parts)
+    stored = np.dtype(np.float64 if double else np.float32)
+    narrow = np.dtype(np.uint16 if n_features <= _LARGEST_UINT16_WIDTH else np.int32)
+    entry = narrow.itemsize + (0 if ones else stored.itemsize)
+    parts.reverse()
+    if m * n_features * stored.itemsize < (m + 1) * 8 + nnz * entry:
+        return None, None, _join_dense(parts, m, n_features, stored)
+    indptr = np.zeros(m + 1, dtype=np.int64)
+    indices = np.empty(nnz, dtype=narrow)
+    values = None if ones else np.empty(nnz, dtype=stored)
+    row = start = 0
+    while parts:
+        part = parts.pop()
+        rows, entries = slice(row + 1, row + 1 + part.n_samples), slice(start, start + part.nnz)
+        np.add(part.indptr[1:], start, out=indptr[rows])
+        if part.indices is None:
+            assert part.values is not None
+            filled = np.nonzero(part.values)
+            indices[entries] = filled[1]
+            if values is not None:
+                values[entries] = part.values[filled]
+        else:
+            indices[entries] = part.indices
+            if values is not None:
+                values[entries] = 1.0 if part.values is None else part.values
+        row, start = rows.stop - 1, entries.stop
+    return indptr, indices, values
+
+
+def _join_dense(parts: list[Part], m: int, n_features: int, dtype: np.dtype[np.generic]) -> Array:
+    out = np.zeros((m, n_features), dtype=dtype)
+    start = 0
+    while parts:
+        part = parts.pop()
+        rows = out[start : start + part.n_samples]
+        start += part.n_samples
+        if part.indices is None:
+            assert part.values is not None
+            rows[:, : part.values.shape[1]] = part.values
+        else:
+            of_row = np.repeat(np.arange(part.n_samples), np.diff(part.indptr))
+            rows[of_row, part.indices] = 1.0 if part.values is None else part.values
+    return out
 
 
 def compact(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from svmbench.data import csvtext
 from svmbench.data.catalogue import Csv
 from svmbench.data.csvtext import parse_csv
-from svmbench.data.libsvm import compact
+from svmbench.data.storage import join
 from svmbench.errors import DataError
 
 FRAUD = b'"Time","V1","Amount","Class"\n0,-1.25,0,"0"\n1,0.5,2e3,"1"\n'
@@ -25,9 +25,12 @@ def write(folder, content, name="rows.csv"):
 
 
 def dense(text):
+    indptr, indices, values = join(list(text.parts), text.max_index)
+    if indices is None:
+        return values.tolist()
     out = np.zeros((text.n_samples, text.max_index))
-    rows = np.repeat(np.arange(text.n_samples), np.diff(text.indptr))
-    out[rows, text.indices] = text.values
+    rows = np.repeat(np.arange(text.n_samples), np.diff(indptr))
+    out[rows, indices] = 1.0 if values is None else values
     return out.tolist()
 
 
@@ -99,14 +102,17 @@ def test_any_numbers_however_the_text_is_cut(tmp_path_factory, rows, size):
         lines.feed(content[start : start + size])
     text = lines.finish("")
     assert text.labels.tolist() == [float(row[0]) for row in rows]
-    assert dense(text) == [[float(cell) for cell in row[1:]] for row in rows]
+    wanted = np.array([[float(cell) for cell in row[1:]] for row in rows])
+    if text.parts[0].exact:
+        assert dense(text) == wanted.tolist()
+    else:
+        assert dense(text) == wanted.astype(np.float32).tolist()
 
 
 @pytest.mark.parametrize(("cell", "stored"), [("0.123456", np.float32), ("0.1234567", np.float64)])
 def test_digits_decide_about_precision(tmp_path, cell, stored):
     text = parse_csv(write(tmp_path, f"1,{cell}\n".encode()), Csv(header=False, label=1))
-    _, _, found = compact(text.indptr, text.indices, text.values, 1, text.significant_digits)
-    assert found.dtype == stored
+    assert join(text.parts, 1)[2].dtype == stored
 
 
 @pytest.mark.parametrize(

@@ -44,9 +44,10 @@ def refusal(*args):
 def test_images_and_labels(tmp_path, pack, suffix):
     text = parse_idx(*write(tmp_path, pack=pack, suffix=suffix))
     assert text.labels.tolist() == [3, 0]
-    assert text.indptr.tolist() == [0, 3, 3]
-    assert text.indices.tolist() == [1, 2, 3]
-    assert text.values.tolist() == [1, 255, 7]
+    (part,) = text.parts
+    assert part.indptr.tolist() == [0, 3, 3]
+    assert part.indices.tolist() == [1, 2, 3]
+    assert part.values.tolist() == [1, 255, 7]
     assert text.max_index == 6
     assert text.sha256 == hashlib.sha256(idx(IMAGES)).hexdigest()
     assert text.label_sha256 == hashlib.sha256(idx(LABELS)).hexdigest()
@@ -62,7 +63,8 @@ def test_other_labels_are_another_content(tmp_path):
 
 def test_scaled_entries_are_single_precision(tmp_path):
     text = parse_idx(*write(tmp_path), scale=1 / 255)
-    assert text.values.tolist() == [1 / 255, 1.0, 7 * (1 / 255)]
+    scaled = np.float32([1 / 255, 1.0, 7 * (1 / 255)])
+    assert text.parts[0].values.tolist() == scaled.tolist()
     data = to_dataset(text, name="digits", n_features=6, positive=(3,))
     assert data.values.dtype == np.float32
     assert data.labels.tolist() == [1, -1]
@@ -109,5 +111,5 @@ def test_mnist():
     if not folder or not images.is_file():
         pytest.skip("SVMBENCH_MIRROR names no folder with MNIST's files")
     text = parse_idx(images, images.with_name("train-labels-idx1-ubyte.gz"))
-    assert (text.n_samples, text.max_index, len(text.indices)) == (60000, 784, 8994156)
+    assert (text.n_samples, text.max_index, text.nnz) == (60000, 784, 8994156)
     assert np.count_nonzero(text.labels % 2) == 30508

@@ -5,13 +5,19 @@ import csv
 import gzip
 import hashlib
 import lzma
+import math
 import os
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from svmbench.data import libsvm
 from svmbench.data.libsvm import parse_libsvm, read_libsvm, text_sha256
+from svmbench.data.storage import join
 from svmbench.errors import DataError
 
 TEXT = b"+1 1:0.5 3:2\n-1\n+1 2:1e-2 # a comment\r\n"
@@ -161,6 +167,83 @@ def test_paths_that_are_no_file(tmp_path):
     missing = tmp_path / "absent.xz"
     assert refusal(read_libsvm, missing) == f"{missing}: no such file; check the path"
     assert refusal(read_libsvm, tmp_path).startswith(f"{tmp_path}: Is a directory")
+
+
+row_texts = st.sampled_from(
+    [
+        b"+1 1:0.5 3:2",
+        b"-1",
+        b"2 2:1 70000:1 # a comment",
+        b"-1 1:0.1234567",
+        b"1 2:7 3:0",
+        b"1 1:0.3\r",
+        b"# nothing",
+        b"",
+        b"1 " + b" ".join(b"%d:1.5" % j for j in range(1, 40)),
+    ]
+)
+faults = st.sampled_from([b"1 0:1", b"1 2:nan", b"x", b"1 3:1 3:1", b"1 1:1\r 2:2"])
+
+
+def outcome(path, threads, piece):
+    """All that is read, or the complaint."""
+    with mock.patch.object(libsvm, "_PIECE", piece):
+        try:
+            text = parse_libsvm(path, threads=threads)
+        except DataError as error:
+            return str(error)
+    parts = join(text.parts, max(text.max_index, 1))
+    facts = (text.sha256, text.n_samples, text.nnz, text.max_index, text.zeros)
+    arrays = [None if a is None else (a.dtype.name, a.shape, a.tolist()) for a in parts]
+    return facts, text.labels.tolist(), arrays
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(row_texts, max_size=12),
+    st.lists(st.tuples(st.integers(0, 12), faults), max_size=2),
+    st.sampled_from(["", ".gz"]),
+    st.integers(1, 90),
+    st.sampled_from([1.0, 0.5]),
+)
+def test_threads_and_pieces_do_not_matter(tmp_path_factory, rows, wrong, suffix, piece, keep):
+    for place, fault in wrong:
+        rows.insert(place, fault)
+    packed = PACK[suffix](b"\n".join(rows))
+    if suffix:
+        packed = packed[: math.ceil(keep * len(packed))]
+    path = write(tmp_path_factory.getbasetemp(), packed, f"threads{suffix}")
+    whole = outcome(path, 1, 1 << 20)
+    for threads in (1, 2, 3):
+        found = outcome(path, threads, piece)
+        if keep < 1 and suffix and not wrong:
+            # A cut archive may end a row or a piece earlier or later, but it complains.
+            assert isinstance(found, str)
+        elif keep == 1 or not suffix:
+            assert found == whole
+        assert found == outcome(path, 1, piece)
+
+
+def test_a_late_value_turns_all_to_double(tmp_path, monkeypatch):
+    monkeypatch.setattr(libsvm, "_PIECE", 64)
+    rows = b"".join(b"%d 1:0.%d 90:1\n" % (i % 2, i + 1) for i in range(200))
+    single = read_libsvm(write(tmp_path, rows))
+    double = read_libsvm(write(tmp_path, rows + b"1 1:0.1234567\n"))
+    assert single.values.dtype == np.float32
+    assert double.values.dtype == np.float64
+    assert double.values[::2].tolist() == [*(float(f"0.{i + 1}") for i in range(200)), 0.1234567]
+
+
+def test_first_fault_of_the_text_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(libsvm, "_PIECE", 1000)
+    rows = [b"1 1:1 2:0.5"] * 2000
+    rows[1234] = b"1 2:1 1:1"
+    rows[1999] = b"y"
+    path = write(tmp_path, b"\n".join(rows))
+    for threads in (1, 2, 3):
+        with pytest.raises(DataError, match="index 1 after 2") as caught:
+            parse_libsvm(path, threads=threads)
+        assert str(caught.value).startswith(f"{path}:1235:7: ")
 
 
 def manifest():

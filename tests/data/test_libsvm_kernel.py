@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from svmbench.data.storage import Part
 from svmbench.kernels.libsvm import ParseError, Parser
 from twins import libsvm as twin
 
@@ -78,11 +79,20 @@ def cut(text, cuts):
     return [text[a:b] for a, b in pairwise(bounds)]
 
 
-def parse(pieces, n_features=0):
+def parse(pieces, n_features=0, single_digits=0):
     parser = Parser(n_features)
     for piece in pieces:
         parser.feed(piece)
-    return parser, parser.finish()
+    return Part(*parser.take(single_digits))
+
+
+def entries(part):
+    """Columns and values of a part's rows one after the other, whatever form they have."""
+    if part.indices is None:
+        places = np.nonzero(part.values)
+        return places[1].tolist(), np.asarray(part.values[places], dtype=np.float64)
+    values = np.ones(part.nnz) if part.values is None else part.values
+    return part.indices.tolist(), np.asarray(values, dtype=np.float64)
 
 
 def outcome_of_twin(text, n_features):
@@ -100,17 +110,46 @@ def assert_same(pieces, n_features=0):
             parse(pieces, n_features)
         assert (caught.value.line, caught.value.column) == (fault.line, fault.column)
         return
-    parser, (labels, indptr, indices, data) = parse(pieces, n_features)
-    assert (labels.dtype, indptr.dtype, indices.dtype, data.dtype) == ("f8", "i8", "i4", "f8")
-    assert labels.tolist() == expected.labels
-    assert np.diff(indptr).tolist() == [len(row) for row in expected.rows]
-    assert indptr[0] == 0
-    assert indices.tolist() == [column for row in expected.rows for column, _ in row]
-    assert data.tobytes() == np.array([v for row in expected.rows for _, v in row]).tobytes()
-    assert parser.max_index == expected.max_index
-    assert parser.zeros == expected.zeros
-    assert parser.significant_digits == expected.significant_digits
-    assert parser.all_ones == expected.all_ones
+    part = parse(pieces, n_features)
+    columns, found = entries(part)
+    wanted = np.array([value for row in expected.rows for _, value in row])
+    assert part.labels.tolist() == expected.labels
+    assert part.label_indptr is None
+    assert part.indptr.dtype == np.int64
+    assert part.indptr[0] == 0
+    assert np.diff(part.indptr).tolist() == [len(row) for row in expected.rows]
+    assert columns == [column for row in expected.rows for column, _ in row]
+    assert found.tobytes() == wanted.tobytes()
+    assert part.exact
+    assert part.max_index == expected.max_index
+    assert part.zeros == expected.zeros
+    assert (part.values is None) == expected.all_ones
+    assert_smallest(part, expected, wanted)
+    rounded = parse(pieces, n_features, 6)
+    with np.errstate(over="ignore", under="ignore"):
+        single = wanted.astype(np.float32)
+    normal = np.abs(single) >= np.finfo(np.float32).tiny
+    fits = (single == wanted) | (expected.significant_digits <= 6) & normal & np.isfinite(single)
+    if fits.all():
+        assert entries(rounded)[1].tolist() == single.tolist()
+        assert rounded.exact == (single == wanted).all()
+    else:
+        assert rounded.values.dtype == np.float64
+        assert rounded.exact
+
+
+def assert_smallest(part, expected, wanted):
+    """The part has the form that takes the fewest bytes."""
+    with np.errstate(over="ignore"):
+        size = 4 if (wanted.astype(np.float32) == wanted).all() else 8
+    if part.values is not None:
+        assert part.values.itemsize == size
+    narrow = 2 if expected.max_index <= 65536 else 4
+    sparse = part.indptr.nbytes + len(wanted) * (narrow + (0 if expected.all_ones else size))
+    dense = len(expected.rows) * expected.max_index * size
+    assert (part.indices is None) == (dense < sparse and not expected.all_ones)
+    if part.indices is not None:
+        assert part.indices.itemsize == narrow
 
 
 cuts = st.lists(st.integers(0, 300), max_size=6)
@@ -229,25 +268,49 @@ def test_a_long_token_is_cut_in_the_message():
     assert len(str(caught.value)) < 120
 
 
-@pytest.mark.parametrize("end", ["finish", "error"])
-def test_a_parser_serves_one_text(end):
+def test_a_parser_that_failed_takes_no_more():
     parser = Parser()
-    if end == "finish":
-        parser.finish()
-    else:
-        with pytest.raises(ParseError):
-            parser.feed(b"x\n")
+    with pytest.raises(ParseError):
+        parser.feed(b"x\n")
     with pytest.raises(ValueError, match="needs a new one"):
         parser.feed(b"1 1:1\n")
     with pytest.raises(ValueError, match="needs a new one"):
-        parser.finish()
+        parser.take()
+
+
+def test_a_parser_begins_anew_with_every_text():
+    parser = Parser()
+    parser.feed(b"1 70000:0.123456789 70001:0\n-1")
+    first = Part(*parser.take(6))
+    assert parser.lines == 0
+    parser.feed(b"0.5 2:1")
+    second = Part(*parser.take(6))
+    assert (first.max_index, first.zeros, first.values.dtype) == (70001, 1, np.float64)
+    assert first.labels.tolist() == [1, -1]
+    assert (second.max_index, second.zeros, second.values) == (2, 0, None)
+    assert second.labels.tolist() == [0.5]
+    assert second.indptr.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [
+        ("-128 127 0", np.int8),
+        ("1 128", np.float64),
+        ("-129 1", np.float64),
+        ("1.5", np.float64),
+        ("1e300", np.float64),
+    ],
+)
+def test_labels_in_the_smaller_type(labels, dtype):
+    part = parse(["".join(f"{label}\n" for label in labels.split()).encode()])
+    assert part.labels.dtype == dtype
+    assert part.labels.tolist() == [float(label) for label in labels.split()]
 
 
 def test_rows_outlive_their_parser():
-    parser, arrays = parse([b"1 1:2 3:4\n" * 1000])
-    del parser
-    assert arrays[3].reshape(1000, 2).tolist() == [[2.0, 4.0]] * 1000
-    assert all(array.flags.writeable for array in arrays)
+    part = parse([b"1 1:2 30:4\n" * 1000])
+    assert part.values.reshape(1000, 2).tolist() == [[2.0, 4.0]] * 1000
 
 
 @pytest.mark.parametrize("width", [-1, 2**31])
@@ -282,19 +345,13 @@ def test_rows_with_any_number_of_labels(given_rows, cut):
     parser = Parser(0, True)
     parser.feed(text[:cut])
     parser.feed(text[cut:])
-    labels, indptr, indices, _ = parser.finish()
+    part = Part(*parser.take())
+    columns = np.array(entries(part)[0], dtype=int) + 1
+    bounds = zip(pairwise(part.label_indptr), pairwise(part.indptr), strict=True)
     found = [
-        (labels[a:b].astype(int).tolist(), (indices[c:d] + 1).tolist())
-        for (a, b), (c, d) in zip(pairwise(parser.label_indptr), pairwise(indptr), strict=True)
+        (part.labels[a:b].astype(int).tolist(), columns[c:d].tolist()) for (a, b), (c, d) in bounds
     ]
     assert found == rows
-
-
-def test_one_label_a_row_needs_no_list_of_starts():
-    parser = Parser()
-    parser.feed(b"1 1:1\n")
-    parser.finish()
-    assert parser.label_indptr is None
 
 
 @pytest.mark.parametrize(

@@ -5,20 +5,33 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmbench.data.storage import compact
+from svmbench.data.storage import FLOAT32_DIGITS, Part, compact, join, part_of
 from svmbench.kernels.libsvm import Parser
 from svmbench.kernels.rows import CompactRows
+from twins import libsvm as twin
 
 FLOAT32_TINY = float(np.finfo(np.float32).tiny)
 
 
 def parsed(rows):
     """Arrays and digits of rows given as lists of (index from 1, text)."""
-    parser = Parser()
-    for row in rows:
-        parser.feed(" ".join(["1", *(f"{j}:{text}" for j, text in row)]).encode() + b"\n")
-    _, indptr, indices, values = parser.finish()
-    return indptr, indices, values, parser.significant_digits
+    text = "".join(" ".join(["1", *(f"{j}:{x}" for j, x in row)]) + "\n" for row in rows)
+    said = twin.parse(text.removesuffix("\n").encode())
+    indptr = np.cumsum([0, *map(len, said.rows)])
+    indices = np.array([j for row in said.rows for j, _ in row], dtype=np.int32)
+    values = np.array([x for row in said.rows for _, x in row], dtype=np.float64)
+    return indptr, indices, values, said.significant_digits
+
+
+def parts_of(rows, bounds, single_digits):
+    """The same rows in parts, as a reader of their text makes them."""
+    parser, parts = Parser(), []
+    ends = sorted({min(bound, len(rows)) for bound in bounds} | {len(rows)})
+    for start, end in zip([0, *ends], ends, strict=False):
+        for row in rows[start:end]:
+            parser.feed(" ".join(["1", *(f"{j}:{x}" for j, x in row)]).encode() + b"\n")
+        parts.append(Part(*parser.take(single_digits)))
+    return parts
 
 
 def matrix(m, d, indptr, indices, values):
@@ -58,6 +71,48 @@ def test_stored_numbers_are_the_texts(table):
     if digits <= 6:
         assert [f"{x:.6g}" for x in found.ravel()] == [f"{x:.6g}" for x in wanted.ravel()]
     CompactRows(d, *stored, np.ones(len(rows), dtype=np.int8))  # kernels take them
+
+
+def assert_same_arrays(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        assert (one is None) == (other is None)
+        if one is not None:
+            assert one.dtype == other.dtype
+            assert np.array_equal(one, other)
+
+
+@given(
+    tables(st.one_of(short, whole, ones)),
+    st.lists(st.integers(0, 6), max_size=3),
+    st.sampled_from([0, 3, 40, 70_000]),
+)
+def test_parts_join_to_what_all_rows_make(table, bounds, more):
+    d, rows = table[0] + more, table[1]
+    indptr, indices, values, digits = parsed(rows)
+    double = compact(indptr, indices, values, d, digits)[2]
+    needed = double is not None and double.dtype == np.float64
+    parts = parts_of(rows, bounds, 0 if needed else FLOAT32_DIGITS)
+    found = join(parts, d)
+    assert parts == []
+    assert_same_arrays(found, compact(indptr, indices, values, d, digits))
+    labels = np.ones(len(rows), dtype=np.int8)
+    wanted = compact(indptr, indices, values, d, digits)
+    single = part_of(labels, indptr, indices, values, d, digits)
+    assert_same_arrays(join([single], d), wanted)
+
+
+@given(tables(st.one_of(long, whole, ones)), st.lists(st.integers(0, 6), max_size=3))
+def test_parts_join_in_double(table, bounds):
+    d, rows = table
+    indptr, indices, values, digits = parsed(rows)
+    found = join(parts_of(rows, bounds, 0), d, dtype="float64")
+    assert_same_arrays(found, compact(indptr, indices, values, d, digits, dtype="float64"))
+
+
+def test_rounded_parts_are_no_double_precision():
+    parts = parts_of([[(1, "0.1")], [(1, "0.2")]], [1], FLOAT32_DIGITS)
+    with pytest.raises(AssertionError):
+        join(parts, 1, dtype="float64")
 
 
 @given(tables(long))
