@@ -284,6 +284,7 @@ cdef class Descent(Counters):
         cdef double *w = &self._w[0]
         cdef int8_t *leaves
         if not self.active:
+            self.slack_sum = 0.0
             return
         order, leaves = &self._order[0], &self._leaves[0]
         state.upper, state.lower = self.upper, self.lower
@@ -423,9 +424,10 @@ cdef class Descent(Counters):
                 slack += alpha * gradient if gradient > 0.0 else (alpha - 1.0) * gradient
                 self._leaves[k] = ((alpha <= 0.0 and gradient > self.upper)
                                    or (alpha >= 1.0 and gradient < self.lower))
-                if not ((alpha <= 0.0 and gradient >= 0.0) or (alpha >= 1.0 and gradient <= 0.0)):
-                    largest = max(largest, gradient)
-                    smallest = min(smallest, gradient)
+                if (alpha <= 0.0 and gradient >= 0.0) or (alpha >= 1.0 and gradient <= 0.0):
+                    gradient = 0.0
+                largest = max(largest, gradient)
+                smallest = min(smallest, gradient)
             if shrinking:
                 self._shrink()
         self.presentations += self.m

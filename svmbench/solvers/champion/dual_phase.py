@@ -52,6 +52,7 @@ class DualPhase:
         self._row_bytes = data.nbytes / data.n_samples
         self._tolerance = tolerance
         self._certified = math.inf
+        self._current = False
         self._expected = math.inf
         self._work = 0
 
@@ -59,6 +60,7 @@ class DualPhase:
         """One pass over the active rows, and perhaps a survey."""
         state = self._state
         before = state.nonzeros
+        self._current = False
         cached = state.active * self._row_bytes <= CACHED_BYTES
         state.descend(self._rng, 1 if cached else self._block_rows, self._shrinking)
         self._work += state.nonzeros - before
@@ -69,6 +71,7 @@ class DualPhase:
             state.lower *= SURVEY_MARGIN
             state.survey(self._shrinking)
             self._certified = state.slack_sum / self._m
+            self._current = True
 
     def _due(self, expected: float) -> bool:
         state = self._state
@@ -87,8 +90,8 @@ class DualPhase:
 
     @property
     def gap(self) -> float:
-        """P - D, as of the last survey; inf before the first."""
-        return self._certified
+        """P - D, where the last thing done was a survey; else inf."""
+        return self._certified if self._current else math.inf
 
     @property
     def state(self) -> Descent:

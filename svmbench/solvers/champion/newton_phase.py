@@ -35,8 +35,11 @@ INNER_SHARE, INNER_STEPS = 0.3, 40
 #: Relative gap below which rounding rules.
 NEGLIGIBLE = 1e-13
 
-#: Least diagonal of the system, as a share of the largest: what rounding leaves of smaller ones.
+#: Least diagonal of the system, as a share of the largest it has had: what rounding leaves.
 ROUNDING = 1e-14
+
+#: Penalty beyond which nothing but rounding is left to gain.
+LARGEST_PENALTY = 1e12
 
 
 class NewtonPhase:
@@ -102,8 +105,17 @@ class NewtonPhase:
         elif self._inner_solved():
             self._advance_centres()
         before = counts(self._state)
-        self._newton_step()
+        moved = self._newton_step()
         self._count(self._state, before)
+        if not moved:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Leave the sample, or all: rounding has made the system indefinite."""
+        if self._whole:
+            self.exhausted = True
+        else:
+            self._next_stage(self._primal())
 
     def _leave_descent(self, warm: Descent) -> None:
         rows, self._warm = warm.rows, None
@@ -115,13 +127,15 @@ class NewtonPhase:
     def _advance_centres(self) -> None:
         state = self._state
         gap, primal = self._gap(), self._primal()
-        if gap <= NEGLIGIBLE * primal and self._whole:
+        if self._whole and (gap <= NEGLIGIBLE * primal or state.penalty > LARGEST_PENALTY):
             self.exhausted = True
         elif not self._whole and gap <= SAMPLE_ACCURACY * self._rows.d / state.m * primal:
             self._next_stage(primal)
         else:
+            before = counts(state)
             state.recentre(state.penalty * self._growth)
-        self._inner_steps = 0
+            self._count(state, before)
+            self._inner_steps = 0
 
     def _next_stage(self, primal: float) -> None:
         w, penalty = self.w, self._state.penalty
@@ -164,8 +178,12 @@ class NewtonPhase:
         return take_rows(self._rows, np.unique(drawn))
 
     def _begin(self, rows: CompactRows, w: FloatArray, centres: FloatArray, penalty: float) -> None:
-        self._state = Multipliers(rows, self._lam, self._sleep)
+        if rows is not self._state.rows:
+            self._state = Multipliers(rows, self._lam, self._sleep)
+        before = counts(self._state) if self._state.presentations else Counts(0, 0, 0)
         self._state.begin(w, centres, penalty)
+        self._count(self._state, before)
+        self._largest = np.zeros(max(rows.d, 1))
         self._inner_steps = 0
 
     def _residual(self) -> float:
@@ -186,16 +204,22 @@ class NewtonPhase:
         enough = max(INNER_SHARE * rest, 0.1 * NEGLIGIBLE * self._primal())
         return self._residual() <= enough or self._inner_steps >= INNER_STEPS
 
-    def _newton_step(self) -> None:
+    def _newton_step(self) -> bool:
+        """Go a step; False where rounding leaves none."""
         state = self._state
         system = state.curvature * (state.penalty / state.m)
-        diagonal = np.diagonal(system) + self._lam
-        np.fill_diagonal(system, np.maximum(diagonal, ROUNDING * diagonal.max()))
+        diagonal = np.diagonal(system)
+        # What rounding has left in a column is a share of the most that was ever in it.
+        self._largest = np.maximum(self._largest, diagonal)
+        np.fill_diagonal(system, np.maximum(diagonal, ROUNDING * self._largest) + self._lam)
         # In Fortran's order the upper triangle is the lower one.
-        factor, _ = dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
+        factor, failed = dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
+        if failed:
+            return False
         step, _ = dpotrs(factor, state.pull - self._lam * state.w, lower=1)
         state.move(step)
         self._inner_steps += 1
+        return True
 
     def _count(self, state: Counters, before: Counts) -> None:
         self.counters.presentations += state.presentations - before.presentations

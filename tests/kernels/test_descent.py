@@ -1,0 +1,267 @@
+"""Dual descent in blocks against its twin, its survey, and the order of its visits."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+)
+from svmbench.kernels.descent import Descent
+from svmbench.kernels.rng import Generator
+from svmbench.problem import Problem
+from twins.descent import Descent as Twin
+from twins.optimum import optimum
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+SEED = 31
+BLOCKS = (1, 3, 32, 1000)
+
+every_block = pytest.mark.parametrize("block_rows", BLOCKS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_shrinking = pytest.mark.parametrize("shrinking", [True, False], ids=["shrunk", "whole"])
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+
+
+def pair(problem, seed=SEED):
+    """The kernel, its random numbers, and its twin."""
+    plain = Twin(dense(problem.data), labels(problem.data), problem.lam, seed)
+    return Descent(problem.data.rows, problem.lam), Generator(seed), plain
+
+
+def assert_agree(state, plain):
+    scale = 1.0 + np.max(np.abs(plain.X)) / (plain.lam_m / plain.m)
+    assert (state.active, state.m) == (len(plain.active), len(plain.rows))
+    np.testing.assert_allclose(state.alpha, plain.alpha, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(state.w, plain.w, rtol=0.0, atol=1e-12 * scale)
+    assert state.alpha_sum == pytest.approx(plain.alpha_sum, rel=1e-12)
+    assert state.slack_sum == pytest.approx(plain.slack_sum, rel=1e-9, abs=1e-11)
+
+
+def assert_pass_agrees(state, plain):
+    assert_agree(state, plain)
+    assert state.upper == pytest.approx(plain.upper, abs=1e-11)
+    assert state.lower == pytest.approx(plain.lower, abs=1e-11)
+    assert state.largest == pytest.approx(plain.largest, abs=1e-11)
+    assert state.smallest == pytest.approx(plain.smallest, abs=1e-11)
+    assert state.presentations == plain.visits.sum()
+    assert abs(state.updates - plain.updates) <= plain.negligible
+
+
+def follow(problem, block_rows, shrinking, passes=30, survey_every=4):
+    """Passes and surveys of both until a tie; how many rows were active after each."""
+    state, rng, plain = pair(problem)
+    actives = []
+    for k in range(1, passes + 1):
+        state.descend(rng, block_rows, shrinking)
+        plain.descend(block_rows, shrinking)
+        if plain.closest < 1e-12:
+            break
+        assert_pass_agrees(state, plain)
+        actives.append(state.active)
+        if k % survey_every == 0:
+            if k % (2 * survey_every) == 0:
+                plain.upper, plain.lower = np.inf, -np.inf
+                state.upper, state.lower = np.inf, -np.inf
+            state.survey(shrinking)
+            plain.survey(shrinking)
+            if plain.closest < 1e-12:
+                break
+            assert_agree(state, plain)
+            actives.append(state.active)
+    return actives
+
+
+@every_shrinking
+@every_block
+@every_problem
+def test_equals_its_twin(name, block_rows, shrinking):
+    problem = PROBLEMS[name]
+    actives = follow(problem, block_rows, shrinking)
+    assert shrinking or len(set(actives)) <= 1
+    if name in ordinary_problems():
+        assert len(actives) >= 12
+
+
+@every_storage
+@pytest.mark.parametrize("name", ["sparse", "overlapping", "zero-rows", "one-row"])
+def test_equals_its_twin_in_every_storage(name, storage):
+    made = PROBLEMS[name]
+    problem = Problem(dataset(dense(made.data), made.data.labels, storage), made.lam)
+    actives = follow(problem, 3, True)
+    if name == "sparse":
+        assert len(actives) >= 12
+
+
+def test_the_twins_shrink_and_surveys_call_rows_back():
+    actives = follow(PROBLEMS["overlapping"], 3, True)
+    assert min(actives) < 50
+    assert any(b > a for a, b in pairwise(actives))
+
+
+@given(st.integers(1, 80), st.sampled_from([1, 2, 3, 32, 79, 80, 81, 10**6]), st.integers(0, 2**32))
+def test_each_row_is_visited_once_a_pass(m, block_rows, seed):
+    # Rows that share no feature, at the upper bound at once: each visit reads one entry, and the
+    # first writes one as well. So all were visited, and none of them more than once.
+    data = dataset(np.eye(m), np.ones(m))
+    state, rng = Descent(data.rows, 2.0), Generator(seed)
+    state.descend(rng, block_rows, False)
+    assert state.updates == state.presentations == m
+    assert state.nonzeros == 2 * m
+    assert np.count_nonzero(state.alpha) == m
+    for k in range(2, 5):
+        state.descend(rng, block_rows, False)
+        assert state.presentations == k * m
+        assert state.nonzeros == (k + 1) * m
+    assert state.updates == m
+
+
+@pytest.mark.parametrize("block_rows", [2, 5, 32])
+def test_blocks_begin_at_another_row_each_pass(block_rows):
+    # What follows what in the twin's order, which the kernel's passes were held against.
+    plain = Twin(np.eye(64), np.ones(64), 1.0, SEED)
+    firsts = set()
+    for _ in range(800):
+        order = plain.order(block_rows)
+        assert sorted(order) == list(range(64))
+        breaks = {b % block_rows for a, b in pairwise(order) if b != a + 1}
+        assert len(breaks - {0}) <= 1
+        firsts |= breaks
+    assert firsts == set(range(block_rows))
+
+
+def spoilt(problem, seed=1, passes=6):
+    """A state whose rows were shrunk far too early: wrong ones are among those that left."""
+    state, rng = Descent(problem.data.rows, problem.lam), Generator(seed)
+    for _ in range(passes):
+        state.upper, state.lower = 1e-300, -1e-300
+        state.descend(rng, 1, True)
+    return state, rng
+
+
+def gradients(problem, state):
+    X, y = dense(problem.data), labels(problem.data)
+    w = np.array(state.w)
+    return y * (X @ w) - 1.0, np.any(X != 0.0, axis=1)
+
+
+@every_problem
+def test_a_survey_finds_the_gap_over_all_rows(name):
+    problem = PROBLEMS[name]
+    m = problem.data.n_samples
+    state, rng = spoilt(problem)
+    for shrinking in (True, False):
+        state.survey(shrinking)
+        alpha = state.alpha
+        gap = problem.primal(np.array(state.w)) - problem.dual(alpha)
+        assert state.slack_sum / m == pytest.approx(gap, rel=1e-9, abs=1e-13)
+        assert state.alpha_sum == pytest.approx(np.sum(alpha), rel=1e-13)
+        np.testing.assert_allclose(state.w, problem.weights(alpha), rtol=0.0, atol=1e-12)
+        state.descend(rng, 3, True)
+        assert state.alpha_sum == pytest.approx(np.sum(state.alpha), rel=1e-12)
+
+
+@every_problem
+@pytest.mark.parametrize("threshold", [np.inf, 0.3, 1e-300])
+def test_a_survey_calls_back_every_row_that_is_wrong(name, threshold):
+    problem = PROBLEMS[name]
+    state, rng = spoilt(problem)
+    alpha = state.alpha
+    G, there = gradients(problem, state)
+    inside = (alpha > 0.0) & (alpha < 1.0)
+    wrong = inside | ((alpha <= 0.0) & (G < 0.0)) | ((alpha >= 1.0) & (G > 0.0))
+    firm = ((alpha <= 0.0) & (threshold < G)) | ((alpha >= 1.0) & (-threshold > G))
+    near = np.any(np.abs(G[there]) < 1e-12)
+    state.upper, state.lower = threshold, -threshold
+    state.survey(True)
+    if not near:
+        assert state.active == np.sum(there & ~firm)
+    # Only wrong rows can move, and the first pass meets them all as they were or better: what it
+    # leaves at their old values is right.
+    assert np.array_equal(state.alpha, alpha)
+    if not np.any(wrong & there & (np.abs(G) > 1e-9)):
+        return
+    before = problem.dual(alpha)
+    state.descend(rng, 1, False)
+    assert problem.dual(state.alpha) > before
+
+
+@every_block
+def test_too_early_shrinking_costs_nothing_in_the_end(block_rows):
+    problem = PROBLEMS["overlapping"]
+    best = optimum(problem)
+    state, rng = Descent(problem.data.rows, problem.lam), Generator(2)
+    least = 50
+    for k in range(1, 3001):
+        if k % 2 == 0:
+            state.upper, state.lower = 1e-300, -1e-300
+        state.descend(rng, block_rows, True)
+        least = min(least, state.active)
+        if k % 5 == 0:
+            state.upper, state.lower = np.inf, -np.inf
+            state.survey(True)
+            assert state.active == 50
+    assert least < 25
+    assert state.slack_sum / 50 <= 1e-10 * best.lower
+    assert best.upper - problem.dual(state.alpha) <= 1e-8 * best.lower
+
+
+@given(
+    dyadic_problems(max_rows=12),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from(BLOCKS),
+    st.booleans(),
+)
+def test_invariants(problem, seed, block_rows, shrinking):
+    rng = np.random.default_rng(seed)
+    X, y = dense(problem.data), labels(problem.data)
+    state, draws = Descent(problem.data.rows, problem.lam), Generator(seed)
+    zero = ~np.any(X != 0.0, axis=1)
+    last = problem.dual(state.alpha)
+    for _ in range(25):
+        if rng.random() < 0.2:
+            state.survey(shrinking)
+            gap = problem.primal(np.array(state.w)) - problem.dual(state.alpha)
+            size = 1.0 + problem.primal(np.array(state.w))
+            assert state.slack_sum / len(y) == pytest.approx(gap, rel=1e-9, abs=1e-12 * size)
+        elif rng.random() < 0.2:
+            state.upper, state.lower = 1e-300, -1e-300
+        state.descend(draws, block_rows, shrinking)
+        alpha = state.alpha
+        assert np.all((alpha >= 0.0) & (alpha <= 1.0))
+        assert np.all(alpha[zero] == 1.0)
+        assert state.alpha_sum == pytest.approx(alpha.sum(), rel=1e-12, abs=1e-12)
+        expected = X.T @ (alpha * y) / (problem.lam * len(y))
+        size = 1.0 + np.max(np.abs(X)) / problem.lam
+        np.testing.assert_allclose(state.w, expected, rtol=0.0, atol=1e-13 * size)
+        dual = problem.dual(alpha)
+        assert dual >= last - 1e-13 * (1.0 + size)
+        last = dual
+
+
+def test_alpha_is_a_fresh_array():
+    state, rng = Descent(PROBLEMS["overlapping"].data.rows, 2.0**-5), Generator(1)
+    state.descend(rng, 1, False)
+    kept = state.alpha
+    state.alpha[:] = 7.0
+    assert np.array_equal(state.alpha, kept)
+
+
+@every_block
+def test_a_pass_without_active_rows_does_nothing(block_rows):
+    state, rng = Descent(PROBLEMS["only-zero-rows"].data.rows, 1.0), Generator(1)
+    state.descend(rng, block_rows, True)
+    assert state.presentations == state.active == state.m == 0
+    assert (state.alpha_sum, state.alpha.tolist()) == (4.0, [1.0] * 4)
+    state.survey(True)
+    assert (state.alpha_sum, state.slack_sum) == (4.0, 0.0)
+    assert rng.next() == Generator(1).next()

@@ -1,0 +1,333 @@
+"""The method of multipliers against its twin, its certificate, and what sleeping may not change."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    STORAGES,
+    dataset,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    labels,
+    ordinary_problems,
+)
+from svmbench.kernels.multipliers import Multipliers
+from svmbench.problem import Problem
+from twins.multipliers import Multipliers as Twin
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+SEARCHED = 1e-3
+NO_CENTRES = np.zeros(0)
+
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+every_sleep = pytest.mark.parametrize("sleep", [True, False], ids=["sleep", "awake"])
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+
+
+def stored(name, storage):
+    """The problem of that name with its rows in another storage."""
+    problem = PROBLEMS[name]
+    return Problem(dataset(dense(problem.data), problem.data.labels, storage), problem.lam)
+
+
+def twin_of(problem):
+    return Twin(dense(problem.data), labels(problem.data), problem.lam)
+
+
+def pair(problem, sleep=True, penalty=5.0, w=None, centres=NO_CENTRES):
+    """The kernel and its twin, begun alike."""
+    w = np.zeros(problem.data.n_features) if w is None else w
+    state, plain = Multipliers(problem.data.rows, problem.lam, sleep), twin_of(problem)
+    state.begin(w, centres, penalty)
+    plain.begin(w, centres if len(centres) else None, penalty)
+    return state, plain
+
+
+def undecided(plain):
+    """Rows that rounding may put on either side of an end of the box."""
+    t = plain.responses
+    size = np.abs(plain.X) @ np.abs(plain.w)
+    return np.minimum(np.abs(t), np.abs(t - 1.0)) <= 1e-11 * (1.0 + plain.penalty * (1.0 + size))
+
+
+def assert_agree(state, plain, rtol=1e-9):
+    """Whatever the kernel shows is what the twin's w and centres say."""
+    scale = 1.0 + np.max(np.abs(plain.X)) / plain.lam
+    sharp = rtol * (1.0 + plain.penalty * 1e-3)
+    np.testing.assert_allclose(state.w, plain.w, rtol=0.0, atol=1e-3 * rtol * scale)
+    np.testing.assert_allclose(state.alpha, plain.alpha, rtol=0.0, atol=sharp)
+    largest = np.max(np.abs(plain.X), initial=1.0)
+    np.testing.assert_allclose(state.pull, plain.pull, rtol=0.0, atol=sharp * largest)
+    assert state.alpha_sum == pytest.approx(plain.alpha_sum, rel=sharp, abs=sharp)
+    assert state.slack_sum == pytest.approx(plain.slack_sum, rel=sharp, abs=sharp)
+    assert state.penalty == plain.penalty
+    if undecided(plain).any():
+        return False
+    assert state.inside == plain.inside
+    upper = np.triu(plain.curvature)
+    np.testing.assert_allclose(state.curvature, upper, rtol=0.0, atol=1e-12 * (1 + upper.max()))
+    return True
+
+
+def follow(problem, sleep, penalty=5.0, steps=40):
+    """Newton steps of both, until rounding rules; how many were compared in full."""
+    # Not from w = 0, whence equal rows and rows of one length all meet their kinks together.
+    w = 0.1 * np.random.default_rng(6).normal(size=problem.data.n_features)
+    state, plain = pair(problem, sleep, penalty, w)
+    compared = int(assert_agree(state, plain))
+    for _ in range(steps):
+        gap = plain.slack_sum / plain.m + plain.residual
+        if gap <= 1e-12:
+            break
+        if plain.residual <= 0.3 * plain.slack_sum / plain.m:
+            plain.recentre(3.0 * plain.penalty)
+            state.recentre(3.0 * state.penalty)
+            compared += assert_agree(state, plain)
+        step = plain.newton_step()
+        assert state.move(step) == pytest.approx(plain.move(step), rel=1e-6)
+        compared += assert_agree(state, plain)
+    return compared
+
+
+@every_sleep
+@pytest.mark.parametrize("penalty", [0.3, 5.0, 300.0])
+@every_problem
+def test_equals_its_twin(name, penalty, sleep):
+    compared = follow(PROBLEMS[name], sleep, penalty)
+    if name in ordinary_problems():
+        assert compared >= 12
+
+
+@every_sleep
+@every_storage
+@every_problem
+def test_equals_its_twin_in_every_storage(name, storage, sleep):
+    compared = follow(stored(name, storage), sleep)
+    if name == "sparse":
+        assert compared >= 12
+
+
+@every_sleep
+@every_problem
+def test_the_certificate_is_the_gap(name, sleep):
+    problem = PROBLEMS[name]
+    state, plain = pair(problem, sleep)
+    for k in range(25):
+        certified = state.slack_sum / state.m + residual(state)
+        alpha = np.array(state.alpha)
+        gap = problem.primal(state.w) - problem.dual(alpha)
+        assert certified == pytest.approx(gap, rel=1e-9, abs=1e-13)
+        assert certified == pytest.approx(problem.gap(state.w, alpha), rel=1e-9, abs=1e-13)
+        plain.w, plain.centre, plain.penalty = np.array(state.w), plain.centre, state.penalty
+        if k % 3 == 2:
+            plain.centre = alpha
+            plain.penalty *= 2.0
+            state.recentre(plain.penalty)
+        state.move(plain.newton_step())
+
+
+def residual(state):
+    gradient = state.lam * state.w - state.pull
+    return float(gradient @ gradient) / (2.0 * state.lam)
+
+
+def assert_every_row_is_right(state, X, y, centres):
+    """Alpha, J and the sums are those of w and the centres, asleep or not."""
+    s = y * (X @ state.w)
+    t = centres + state.penalty * (1.0 - s)
+    rounding = 1e-13 * (1.0 + state.penalty * (1.0 + np.abs(X) @ np.abs(state.w)))
+    assert np.all(np.abs(state.alpha - np.clip(t, 0.0, 1.0)) <= rounding)
+    np.testing.assert_allclose(
+        state.pull, X.T @ (state.alpha * y) / len(y), rtol=0.0, atol=1e-12 * (1 + np.abs(X).max())
+    )
+    assert state.alpha_sum == pytest.approx(state.alpha.sum(), rel=1e-12, abs=1e-12)
+    slack = (1 - state.alpha) * np.maximum(0, 1 - s) + state.alpha * np.maximum(0, s - 1)
+    assert state.slack_sum == pytest.approx(slack.sum(), rel=1e-9, abs=np.sum(rounding))
+    certain = (t > rounding) & (t < 1.0 - rounding)
+    possible = (t > -rounding) & (t < 1.0 + rounding)
+    assert certain.sum() <= state.inside <= possible.sum()
+    if certain.sum() == possible.sum():
+        expected = np.triu(X[certain].T @ X[certain])
+        size = 1.0 + np.max(X**2) * len(y)
+        np.testing.assert_allclose(state.curvature, expected, rtol=0.0, atol=1e-12 * size)
+
+
+@given(
+    dyadic_problems(max_rows=12),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+    st.sampled_from([0.5, 2.0, 20.0]),
+    st.booleans(),
+)
+def test_any_movement_leaves_every_row_right(problem, seed, sleep, penalty, given_centres):
+    rng = np.random.default_rng(seed)
+    X, y = dense(problem.data), labels(problem.data)
+    m, d = X.shape
+    w = rng.normal(size=d)
+    given_ones = rng.random(m) if given_centres else NO_CENTRES
+    state, plain = pair(problem, sleep, penalty, w, given_ones)
+    centres = plain.centre
+    assert_every_row_is_right(state, X, y, centres)
+    for _ in range(25):
+        if rng.random() < 0.2:
+            centres = np.array(state.alpha)
+            state.recentre(state.penalty * rng.choice([0.5, 1.0, 3.0]))
+        step = (state.pull - state.lam * state.w) * 10.0 ** rng.uniform(-3.0, 2.0)
+        if rng.random() < 0.5:
+            step = rng.normal(size=d) * 10.0 ** rng.uniform(-3.0, 0.5)
+        state.move(step)
+        assert_every_row_is_right(state, X, y, centres)
+        certified = state.slack_sum / m + residual(state)
+        primal = problem.primal(state.w)
+        gap = primal - problem.dual(np.array(state.alpha))
+        size = primal + residual(state) + float(state.pull @ state.pull) / state.lam
+        assert certified == pytest.approx(gap, rel=1e-9, abs=1e-12 * (1.0 + penalty) * size)
+
+
+@every_problem
+def test_sleep_changes_nothing_but_the_work(name):
+    problem = PROBLEMS[name]
+    X, y = dense(problem.data), labels(problem.data)
+    (asleep, plain), (awake, _) = pair(problem, True), pair(problem, False)
+    for k in range(12):
+        plain.w = np.array(awake.w)
+        if k % 4 == 3:
+            plain.recentre(3.0 * plain.penalty)
+            for state in (asleep, awake):
+                state.recentre(3.0 * state.penalty)
+        step = plain.newton_step()
+        if np.linalg.norm(step) <= 1e-13:
+            break
+        for state in (asleep, awake):
+            state.move(step)
+        assert_every_row_is_right(asleep, X, y, plain.centre)
+        np.testing.assert_allclose(asleep.w, awake.w, rtol=1e-9, atol=1e-12)
+    assert asleep.presentations <= awake.presentations
+    assert asleep.nonzeros <= awake.nonzeros
+
+
+def test_rows_far_from_the_margin_are_not_looked_at():
+    problem = PROBLEMS["separable"]
+    state, _ = pair(problem, True)
+    awake, _ = pair(problem, False)
+    m = problem.data.n_samples
+    for each in (state, awake):
+        before = each.presentations
+        assert before == m
+        each.move(np.full(10, 1e-6))
+    assert awake.presentations == 2 * m
+    # At w = 0 every margin is 0, and t is 1 + penalty.
+    assert state.presentations == m
+    state.move(np.full(10, 30.0))
+    assert state.presentations == 2 * m
+
+
+def test_rows_come_awake_after_many_small_movements():
+    problem = PROBLEMS["overlapping"]
+    X, y = dense(problem.data), labels(problem.data)
+    state, plain = pair(problem, True, penalty=2.0)
+    goal = twin_goal(problem)
+    looked = []
+    for _ in range(60):
+        before = state.presentations
+        state.move(goal / 40.0)
+        looked.append(state.presentations - before)
+        assert_every_row_is_right(state, X, y, plain.centre)
+    assert looked[0] == 0
+    assert max(looked) > 0
+    assert state.inside > 0
+
+
+def twin_goal(problem):
+    """About where the method goes."""
+    plain = twin_of(problem)
+    plain.begin(np.zeros(problem.data.n_features), None, 2.0)
+    for _ in range(30):
+        plain.move(plain.newton_step())
+        plain.recentre(plain.penalty)
+    return 2.0 * plain.w
+
+
+@given(
+    dyadic_problems(max_rows=12),
+    st.integers(0, 2**32 - 1),
+    st.booleans(),
+    st.sampled_from([0.5, 5.0, 500.0]),
+)
+def test_the_line_search_ends_at_the_minimum_or_the_end_of_the_step(problem, seed, sleep, penalty):
+    rng = np.random.default_rng(seed)
+    m, d = problem.data.n_samples, problem.data.n_features
+    state, plain = pair(problem, sleep, penalty, rng.normal(size=d), rng.random(m))
+    for _ in range(10):
+        # Uneven scales make a direction of descent that no gradient method would take.
+        step = (plain.pull - plain.lam * plain.w) * 10.0 ** rng.uniform(-2.0, 2.0, size=d)
+        start, before = plain.slope(step, 0.0), plain.phi(plain.w)
+        size = np.linalg.norm(step) * (1.0 + np.linalg.norm(plain.pull))
+        if -start <= 1e-9 * size:
+            break
+        length = state.move(step)
+        slope = plain.slope(step, length)
+        assert 0.0 < length <= 1.0
+        rounding = 1e-12 * size * penalty
+        stationary = abs(slope) <= SEARCHED * abs(start) + rounding
+        assert stationary or (length == 1.0 and slope <= 0.0)
+        np.testing.assert_allclose(state.w, plain.w + length * step, rtol=1e-12, atol=1e-12)
+        plain.w = np.array(state.w)
+        assert plain.phi(plain.w) <= before + 1e-13 * (1.0 + abs(before))
+
+
+def test_the_twins_slope_and_bend_are_the_derivatives_of_phi():
+    problem = PROBLEMS["overlapping"]
+    rng = np.random.default_rng(4)
+    _, plain = pair(problem, penalty=3.0, w=rng.normal(size=8), centres=rng.random(50))
+    step, h = rng.normal(size=8), 1e-5
+    risen = (plain.phi(plain.w + h * step) - plain.phi(plain.w - h * step)) / (2.0 * h)
+    assert plain.slope(step, 0.0) == pytest.approx(risen, rel=1e-6)
+    bent = (plain.slope(step, h) - plain.slope(step, -h)) / (2.0 * h)
+    assert plain.bend(step, 0.0) == pytest.approx(bent, rel=1e-6)
+
+
+def test_without_centres_it_begins_with_those_that_w_suggests():
+    problem = PROBLEMS["overlapping"]
+    w = 3.0 * np.random.default_rng(5).normal(size=8)
+    suggested, plain = pair(problem, w=w)
+    margins = labels(problem.data) * (dense(problem.data) @ w)
+    centres = np.clip(0.5 + 5.0 * (1.0 - margins), 0.0, 1.0)
+    np.testing.assert_allclose(plain.centre, centres, rtol=1e-15)
+    given_ones, _ = pair(problem, w=w, centres=centres)
+    np.testing.assert_allclose(suggested.alpha, given_ones.alpha, rtol=0.0, atol=1e-13)
+    assert 0 < suggested.inside < 50
+
+
+@every_sleep
+def test_to_begin_again_forgets_everything(sleep):
+    problem = PROBLEMS["overlapping"]
+    used, plain = pair(problem, sleep)
+    for _ in range(5):
+        plain.w = np.array(used.w)
+        used.move(plain.newton_step())
+    centres = np.linspace(0.0, 1.0, 50)
+    w = np.linspace(-1.0, 1.0, 8)
+    used.begin(w, centres, 7.0)
+    fresh, _ = pair(problem, sleep, 7.0, w, centres)
+    for _ in range(3):
+        assert used.w.tobytes() == fresh.w.tobytes()
+        assert used.pull.tobytes() == fresh.pull.tobytes()
+        assert used.alpha.tobytes() == fresh.alpha.tobytes()
+        assert used.curvature.tobytes() == fresh.curvature.tobytes()
+        assert (used.inside, used.slack_sum) == (fresh.inside, fresh.slack_sum)
+        for state in (used, fresh):
+            state.move(np.full(8, 0.1))
+
+
+def test_arrays_of_other_lengths_are_refused():
+    state, _ = pair(PROBLEMS["overlapping"])
+    with pytest.raises(ValueError, match="do not belong together"):
+        state.begin(np.zeros(9), NO_CENTRES, 1.0)
+    with pytest.raises(ValueError, match="do not belong together"):
+        state.begin(np.zeros(8), np.zeros(49), 1.0)
+    with pytest.raises(ValueError, match="do not belong together"):
+        state.move(np.zeros(7))

@@ -1,0 +1,456 @@
+"""auto: every method to its certificate, whatever device is switched off, and what it chooses."""
+
+import math
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from problems import dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from svmbench.kernels.rng import Generator
+from svmbench.problem import Problem
+from svmbench.solvers.champion import auto, dual_phase, newton_phase
+from svmbench.solvers.champion.auto import Auto, AutoParameters
+from twins.optimum import optimum
+
+METHODS = get_args(AutoParameters.model_fields["method"].annotation)
+NEWTONS = [method for method in METHODS if "newton" in method]
+DEVICES = [(name, value) for name, value in Auto.tricks if name != "method"]
+ACCURACY = 1e-8
+MOST = 5000
+
+
+def _made():
+    X, y = dyadic(5, 90, 6)
+    by_label = np.argsort(y, kind="stable")
+    many, many_y = dyadic(7, 240, 4)
+    return {
+        "sorted-by-label": Problem(dataset(X[by_label], y[by_label]), 2.0**-6),
+        "badly-scaled": Problem(dataset(X * 10.0 ** np.arange(-3, 3), y), 2.0**-6),
+        "many-rows": Problem(dataset(many, many_y, "uint16+float32"), 2.0**-7),
+    }
+
+
+MADE = _made()
+PROBLEMS = {**ordinary_problems(), **edge_problems(), **MADE}
+
+every_method = pytest.mark.parametrize("method", METHODS)
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Samples, blocks and handovers where tests are small."""
+    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 10)
+    monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 1)
+    monkeypatch.setattr(newton_phase, "SAMPLE_GROWTH", 2)
+    monkeypatch.setattr(newton_phase, "LARGEST_SAMPLE", 0.5)
+    monkeypatch.setattr(dual_phase, "CACHED_BYTES", 0.0)
+
+
+def started(problem, seed=1, **parameters):
+    run = Auto(AutoParameters(**parameters))
+    run.start(problem, seed)
+    return run
+
+
+def true_gap(problem, run):
+    """(P - D)/D of w and the dual it shows."""
+    lower = run.dual()
+    return (problem.primal(run.w) - lower) / lower if lower > 0.0 else math.inf
+
+
+def assert_certified(problem, run):
+    """Run to its stop, which holds to the accuracy, by its own dual and by the optimum's."""
+    run.halts = True
+    run.advance(MOST)
+    assert run.stopped
+    best = optimum(problem)
+    assert true_gap(problem, run) <= ACCURACY * (1.0 + 1e-6)
+    assert run.dual() <= best.upper * (1.0 + 1e-12)
+    assert problem.primal(run.w) - best.lower <= 1.2 * ACCURACY * best.lower
+
+
+def reachable(name, method):
+    """Dual descent alone needs very long on columns of very different scales."""
+    return name != "badly-scaled" or method != "dual"
+
+
+@every_method
+@every_problem
+def test_every_method_reaches_its_certificate(name, method):
+    if reachable(name, method):
+        for seed in (1, 2):
+            run = started(PROBLEMS[name], seed, method=method, tolerance=ACCURACY)
+            assert_certified(PROBLEMS[name], run)
+    else:
+        run = started(PROBLEMS[name], method=method)
+        run.advance(200)
+        assert run.dual() <= optimum(PROBLEMS[name]).upper * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("device", DEVICES, ids=lambda each: each[0])
+@every_method
+@every_problem
+def test_every_device_may_be_switched_off(name, method, device, small):
+    if reachable(name, method):
+        off = dict([device])
+        run = started(PROBLEMS[name], 3, method=method, tolerance=ACCURACY, **off)
+        assert_certified(PROBLEMS[name], run)
+    else:
+        run = started(PROBLEMS[name], 3, method=method, **dict([device]))
+        run.advance(50)
+        assert np.isfinite(true_gap(PROBLEMS[name], run))
+
+
+@every_method
+@every_problem
+def test_samples_and_blocks_end_where_all_rows_do(name, method, small):
+    if reachable(name, method):
+        run = started(PROBLEMS[name], 4, method=method, tolerance=ACCURACY)
+        assert_certified(PROBLEMS[name], run)
+
+
+@pytest.fixture
+def taken(monkeypatch):
+    """Every choice of rows that Newton steps begin on."""
+    choices = []
+    take_rows = newton_phase.take_rows
+
+    def recorded(rows, chosen):
+        choices.append(np.array(chosen))
+        return take_rows(rows, chosen)
+
+    monkeypatch.setattr(newton_phase, "take_rows", recorded)
+    return choices
+
+
+def test_newton_steps_begin_on_samples_and_certify_on_all_rows(small, taken):
+    problem = MADE["many-rows"]
+    best = optimum(problem)
+    run = started(problem, method="newton", tolerance=ACCURACY)
+    assert len(taken) == 1
+    sampled = 0
+    for _ in range(200):
+        assert not run.stopped
+        run.advance(1)
+        assert run.dual() <= best.upper
+        sampled += run.dual() == 0.0
+        if run.stopped:
+            break
+    assert sampled >= 5
+    assert true_gap(problem, run) <= ACCURACY * (1.0 + 1e-6)
+    # 10, 20, ... up to half of all, drawn with replacement and merged.
+    assert len(taken) == 4
+    for chosen, size in zip(taken, (10, 20, 40, 80), strict=True):
+        assert size / 2 < len(chosen) <= size
+        assert np.all(np.diff(chosen) > 0)
+        assert chosen[0] >= 0
+        assert chosen[-1] < 240
+
+
+def test_without_sampling_all_rows_are_there_from_the_start(small, taken):
+    run = started(MADE["many-rows"], method="newton", sampling=False, passes=0)
+    run.advance(1)
+    assert taken == []
+    assert 0.0 < run.dual() <= optimum(MADE["many-rows"]).upper
+
+
+def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
+    X, y = dyadic(8, 150, 3)
+    rare = np.where(np.arange(150) == 149, 1, -1)
+    nearly_empty = X.copy()
+    nearly_empty[:140] = 0.0
+    for rows, signs in ((X, rare), (nearly_empty, y), (np.zeros((150, 3)), y)):
+        problem = Problem(dataset(rows, signs), 2.0**-7)
+        assert_certified(problem, started(problem, method="newton", tolerance=ACCURACY))
+
+
+@pytest.mark.parametrize(("m", "d", "sizes"), [
+    (23_999, 3, []),
+    (24_000, 3, [4000]),
+    (10**6, 3, [4000, 32_000]),
+    (24_000, 251, []),
+    (10**6, 1000, [16_000, 128_000]),
+])  # fmt: skip
+def test_sizes_of_samples(m, d, sizes):
+    assert newton_phase.sample_sizes(m, d) == sizes
+
+
+@every_method
+@every_problem
+def test_the_duals_and_the_primals_enclose_the_optimum(name, method, small):
+    problem = PROBLEMS[name]
+    best = optimum(problem)
+    run = started(problem, 5, method=method)
+    for _ in range(80):
+        run.advance(1)
+        assert run.dual() <= best.upper * (1.0 + 1e-12)
+        assert problem.primal(run.w) >= best.lower * (1.0 - 1e-12)
+
+
+@every_method
+@pytest.mark.parametrize("tolerance", [1.0, 0.1, 1e-3, 1e-6])
+@every_problem
+def test_it_stops_where_the_gap_is_within_the_tolerance(name, method, tolerance, small):
+    problem = PROBLEMS[name]
+    if reachable(name, method):
+        run = started(problem, 6, method=method, tolerance=tolerance)
+        was = run.stopped
+        for _ in range(MOST):
+            if was:
+                break
+            run.advance(1)
+            was = run.stopped
+        assert was
+        assert true_gap(problem, run) <= tolerance * (1.0 + 1e-6) + 1e-13
+
+
+def _noisy(seed):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.random(50) < 0.5, 1, -1)
+    X = 0.3 * y[:, None] * rng.normal(size=8) + rng.normal(size=(50, 8))
+    return Problem(dataset(X * rng.exponential(size=(50, 1)), y), 2.0**-12)
+
+
+@pytest.mark.parametrize("tolerance", [1.0, 3.0])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+def test_a_dual_that_rose_since_all_rows_were_seen_is_no_reason_to_stop(rows, tolerance):
+    problem = _noisy(rows)
+    for seed in range(8):
+        run = started(problem, seed, method="dual", tolerance=tolerance)
+        run.halts = True
+        run.advance(MOST)
+        assert run.stopped
+        assert true_gap(problem, run) <= tolerance * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("method", ["newton", "dual-newton"])
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if PROBLEMS[name].data.nnz])
+def test_newton_steps_end_where_rounding_rules(name, method, small):
+    problem = PROBLEMS[name]
+    run = started(problem, 7, method=method)
+    for _ in range(600):
+        assert not run.exhausted
+        run.advance(1)
+        if run.exhausted:
+            break
+    assert run.exhausted
+    assert run.stopped
+    assert true_gap(problem, run) <= 1e-12
+    w, work, dual = run.w, run.counters.presentations, run.dual()
+    run.advance(5)
+    assert run.exhausted
+    assert np.array_equal(run.w, w)
+    assert run.dual() == dual
+    assert run.counters.presentations > work
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1e-5])
+def test_columns_ten_orders_of_magnitude_apart_do_not_stop_newton_steps(lam):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 10)) * 10.0 ** np.linspace(-5, 5, 10)
+    problem = Problem(dataset(X, rng.choice([-1, 1], size=80)), lam)
+    run = started(problem, method="newton", tolerance=1e-6)
+    run.halts = True
+    run.advance(150)
+    assert run.stopped
+    assert true_gap(problem, run) <= 1e-6 * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4])
+@pytest.mark.parametrize("lam", [1e-8, 1e-10])
+def test_steps_past_the_stop_lose_nothing_where_the_optimum_is_next_to_zero(lam, seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(4, 19)), rng.choice([-1, 1], size=4)
+    problem = Problem(dataset(X, y), lam)
+    run = started(problem, method="newton")
+    while not run.stopped and run.counters.presentations < 1000:
+        run.advance(1)
+    reached = problem.primal(run.w)
+    assert reached < 100.0 * lam
+    for _ in range(20):
+        run.advance(20)
+        assert np.isfinite(run.w).all()
+        assert problem.primal(run.w) <= 1.01 * reached
+
+
+def test_dual_descent_is_never_exhausted():
+    run = started(PROBLEMS["overlapping"], method="dual")
+    run.advance(3000)
+    assert run.stopped
+    assert not run.exhausted
+
+
+def snapshot(run):
+    counters = run.counters
+    work = (counters.presentations, counters.updates, counters.nonzeros)
+    return run.w.tobytes(), run.dual(), run.stopped, run.exhausted, run.remark, work
+
+
+@every_method
+@pytest.mark.parametrize("name", ["overlapping", "many-rows", "zero-rows"])
+def test_a_seed_reproduces_bits(name, method, small):
+    runs = [started(PROBLEMS[name], 2**64 - 1, method=method) for _ in range(2)]
+    for _ in range(25):
+        for run in runs:
+            run.advance(1)
+        assert snapshot(runs[0]) == snapshot(runs[1])
+    runs[0].start(PROBLEMS[name], 2**64 - 1)
+    runs[0].advance(25)
+    assert snapshot(runs[0]) == snapshot(runs[1])
+
+
+@every_method
+def test_seeds_differ(method, small):
+    runs = [started(MADE["many-rows"], seed, method=method) for seed in (1, 2)]
+    for run in runs:
+        run.advance(2)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+@every_method
+def test_what_it_shows_is_fresh(method):
+    problem = PROBLEMS["overlapping"]
+    run = started(problem, method=method)
+    for _ in range(12):
+        run.advance(1)
+        before = run.dual()
+        run.w[:] = 7.0
+        run._phase.alpha[:] = 0.0
+        assert run.dual() == before
+        assert np.all(run.w != 7.0)
+
+
+def test_the_pass_that_newton_steps_begin_with_is_counted():
+    problem = PROBLEMS["overlapping"]
+    m, nnz = problem.data.n_samples, problem.data.nnz
+    run = started(problem, method="newton", passes=0, sampling=False, sleep=False)
+    run.advance(1)
+    # All rows once for their margins, and once more for the step's change of them.
+    assert run.counters.presentations == 2 * m
+    assert run.counters.nonzeros >= 2 * nnz
+
+
+@every_method
+def test_work_grows_with_every_step(method, small):
+    run = started(MADE["many-rows"], method=method)
+    last = run.counters.presentations
+    assert last == 0
+    for _ in range(40):
+        run.advance(1)
+        assert run.counters.presentations > last
+        last = run.counters.presentations
+
+
+@pytest.mark.parametrize("method", [each for each in METHODS if each != "choose"])
+def test_the_remark_names_the_method_and_why(method):
+    run = started(PROBLEMS["overlapping"], method=method)
+    assert run.remark == f"{method}: as wanted"
+
+
+@every_problem
+def test_the_remark_names_the_method_it_chose_and_why(name):
+    run = started(PROBLEMS[name])
+    method, reason = run.remark.split(": ", 1)
+    assert method in METHODS
+    assert method != "choose"
+    assert len(reason) > 10
+    assert "as wanted" not in reason
+    assert "\n" not in run.remark
+    run.advance(3)
+    assert run.remark == f"{method}: {reason}"
+
+
+def _signs(m=40, d=6, lam=2.0**-4):
+    """Rows of -1 and +1 alone: each has norm^2 d."""
+    rng = np.random.default_rng(9)
+    X, y = rng.choice([-1.0, 1.0], size=(m, d)), rng.choice([-1, 1], size=m)
+    return Problem(dataset(X, y), lam)
+
+
+def choice(problem, sampling=True):
+    return auto.chosen(problem, "choose", sampling, Generator(1))
+
+
+def test_dual_descent_where_a_factorisation_is_dear(monkeypatch):
+    problem = _signs()
+    passes = auto.FACTOR_COST * 6**3 / 3.0 / 240
+    monkeypatch.setattr(auto, "WORTH_PASSES", passes)
+    assert "newton" in choice(problem).method
+    monkeypatch.setattr(auto, "WORTH_PASSES", math.nextafter(passes, 0.0))
+    assert choice(problem).method == "dual"
+
+
+def test_dual_descent_where_features_are_many(monkeypatch):
+    problem = _signs()
+    monkeypatch.setattr(auto, "MOST_FEATURES", 6)
+    assert "newton" in choice(problem).method
+    monkeypatch.setattr(auto, "MOST_FEATURES", 5)
+    assert choice(problem) == ("dual", "6 features are more than 5")
+
+
+def test_dual_descent_where_no_row_has_an_entry():
+    assert choice(PROBLEMS["only-zero-rows"]) == ("dual", "no row has an entry")
+
+
+def test_dual_descent_comes_first_where_rows_are_easy(monkeypatch):
+    problem = _signs()
+    hardness = 6 / (2.0**-4 * 40)
+    monkeypatch.setattr(auto, "EASY", hardness)
+    assert choice(problem).method == "dual-newton"
+    monkeypatch.setattr(auto, "EASY", math.nextafter(hardness, 0.0))
+    assert choice(problem).method == "newton"
+
+
+def test_what_is_wanted_is_taken_whatever_the_shape(monkeypatch):
+    monkeypatch.setattr(auto, "MOST_FEATURES", 0)
+    for method in NEWTONS:
+        assert auto.chosen(_signs(), method, True, Generator(1)) == (method, "as wanted")
+
+
+def test_tricks_are_parameters_at_another_value_than_their_own():
+    assert len(set(Auto.tricks)) == len(Auto.tricks) >= 5
+    defaults = AutoParameters()
+    for name, value in Auto.tricks:
+        assert name in AutoParameters.model_fields
+        assert getattr(AutoParameters(**{name: value}), name) == value
+        assert getattr(defaults, name) != value
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"method": "guess"},
+        {"tolerance": 0.0},
+        {"passes": -1},
+        {"penalty": 0.0},
+        {"growth": 1.0},
+        {"block_rows": 0},
+    ],
+)
+def test_parameters_outside_their_range_are_refused(bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        AutoParameters(**bad)
+
+
+def test_told_to_halt_it_returns_when_its_rule_first_holds():
+    for method in METHODS:
+        patient, halting = (started(PROBLEMS["sparse"], 7, method=method) for _ in range(2))
+        halting.halts = True
+        halting.advance(MOST)
+        steps = 0
+        while not patient.stopped:
+            patient.advance(1)
+            steps += 1
+        assert 0 < steps < MOST
+        assert np.array_equal(patient.w, halting.w)
+
+
+def test_alpha_are_the_weights_of_dual_descent():
+    problem = PROBLEMS["overlapping"]
+    run = started(problem, method="dual")
+    run.advance(20)
+    X, y = dense(problem.data), labels(problem.data)
+    w = X.T @ (run._phase.alpha * y) / (problem.lam * len(y))
+    np.testing.assert_allclose(run.w, w, rtol=0.0, atol=1e-12)

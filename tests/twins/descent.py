@@ -1,0 +1,109 @@
+"""Dual coordinate descent in blocks of rows, with shrinking and surveys, row by row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from twins.rng import Generator
+
+
+class Descent:
+    """``active`` are the rows that passes visit, ascending; the thresholds are the last pass's."""
+
+    def __init__(self, X, y, lam, seed):
+        self.X, self.y = X, y
+        self.m = len(y)
+        self.lam_m = lam * self.m
+        self.rng = Generator(seed)
+        empty = ~np.any(X != 0.0, axis=1)
+        self.rows = [i for i in range(self.m) if not empty[i]]
+        self.active = list(self.rows)
+        self.alpha, self.w = np.where(empty, 1.0, 0.0), np.zeros(X.shape[1])
+        self.upper, self.lower = np.inf, -np.inf
+        self.largest = self.smallest = self.slack_sum = 0.0
+        self.visits = np.zeros(self.m, dtype=int)
+        self.updates = self.negligible = 0
+        self.closest = np.inf  # of all decisions so far, that which least would have turned
+
+    @property
+    def alpha_sum(self):
+        """The sum of all alpha_i."""
+        return float(np.sum(self.alpha))
+
+    def order(self, block_rows):
+        """The active rows in the order of the next pass."""
+        if block_rows == 1:
+            order = list(self.active)
+            self.rng.shuffle(order)
+            return order
+        # The first block is cut short by the offset, so that blocks begin elsewhere each pass.
+        padded = [None] * self.rng.below(block_rows) + self.active
+        blocks = [padded[k : k + block_rows] for k in range(0, len(padded), block_rows)]
+        self.rng.shuffle(blocks)
+        return [i for block in blocks for i in block if i is not None]
+
+    def descend(self, block_rows, shrinking):
+        """One pass over the active rows."""
+        if not self.active:
+            return
+        seen, inner, leaves, self.slack_sum = [], [], set(), 0.0
+        for i in self.order(block_rows):
+            self.visits[i] += 1
+            gradient, old = self.gradient(i), self.alpha[i]
+            if old in (0.0, 1.0):
+                self.decide(gradient, gradient - self.upper, gradient - self.lower)
+            if self.outwards(gradient, old):
+                seen.append(0.0)
+                if gradient > self.upper or gradient < self.lower:
+                    leaves.add(i)
+                continue
+            seen.append(gradient)
+            inner.append(gradient)
+            self.slack_sum += self.share(gradient, old)
+            norm2 = np.sum(self.X[i] ** 2)
+            new = old - self.lam_m * gradient / norm2
+            self.decide(new, new - 1.0)
+            new = min(max(new, 0.0), 1.0)
+            self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
+            self.alpha[i] = new
+            self.updates += bool(new != old)
+            self.negligible += bool(abs(new - old) < 1e-12)  # none at all, to other rounding
+        self.largest, self.smallest = max(seen), min(seen)
+        if min(map(abs, inner), default=np.inf) < 1e-12:
+            self.decide(self.largest, self.smallest)
+        if shrinking:
+            self.active = [i for i in self.active if i not in leaves]
+        self.upper = self.largest if self.largest > 0.0 else np.inf
+        self.lower = self.smallest if self.smallest < 0.0 else -np.inf
+
+    def survey(self, shrinking):
+        """P - D over all rows; active are all but those that the thresholds leave out."""
+        self.visits[self.rows] += 1
+        gradients = {i: self.gradient(i) for i in self.rows}
+        self.slack_sum = sum(self.share(g, self.alpha[i]) for i, g in gradients.items())
+        for i, g in gradients.items():
+            if self.alpha[i] in (0.0, 1.0):
+                self.decide(g, g - self.upper, g - self.lower)
+        self.active = [
+            i
+            for i, g in gradients.items()
+            if not shrinking or not self.outwards(g, self.alpha[i]) or self.lower <= g <= self.upper
+        ]
+
+    def decide(self, *differences):
+        """Remember how close to 0 a number came whose sign decided something."""
+        self.closest = min([self.closest, *map(abs, differences)])
+
+    def gradient(self, i):
+        """G = s_i - 1."""
+        return self.y[i] * (self.X[i] @ self.w) - 1.0
+
+    @staticmethod
+    def outwards(gradient, alpha):
+        """Whether descent would leave the box at once."""
+        return (alpha == 0.0 and gradient >= 0.0) or (alpha == 1.0 and gradient <= 0.0)
+
+    @staticmethod
+    def share(gradient, alpha):
+        """The row's share of m (P - D): (1 - alpha)(1 - s)_+ + alpha (s - 1)_+."""
+        return (1.0 - alpha) * max(0.0, -gradient) + alpha * max(0.0, gradient)
