@@ -226,13 +226,26 @@ def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
 
 
 def linked_figure(path: Path, caption: str, page: Path) -> Figure:
-    """A PNG that has been written, as a link from a page beside or above it."""
+    """A PNG that has been written, as a link from a page beside or above it.
+
+    Raises
+    ------
+    DataError
+        When the file is not what was written.
+    """
+    from PIL import Image
+
     from svmbench.report.style import DPI
 
+    try:
+        with Image.open(path) as picture:
+            # A browser takes 96 pixels for an inch: the picture is as large as in print.
+            width, height = (round(side * 96 / DPI) for side in picture.size)
+    except OSError as error:
+        raise DataError(f"{path}: not the picture that was written ({error})") from error
     file = quote(path.relative_to(page.parent).as_posix())
-    # A browser takes 96 pixels for an inch: the picture is as wide as in print.
-    element = Markup('<img src="{0}" srcset="{0} {1:g}x" alt="{2}">')
-    return Figure(path.stem, caption, element.format(file, DPI / 96, caption))
+    element = Markup('<img src="{}" width="{}" height="{}" alt="{}">')
+    return Figure(path.stem, caption, element.format(file, width, height, caption))
 
 
 # ---------------------------------------------------------------- facts

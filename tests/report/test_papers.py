@@ -9,6 +9,7 @@ import subprocess
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import matplotlib.image
 import pandas as pd
 import pytest
 from small_paper import TABLE, write_small_paper
@@ -20,6 +21,7 @@ from svmbench.report.papers.layout import ItemResults
 from svmbench.report.papers.numbers import number, ratio
 from svmbench.report.papers.tables import build_paper_table
 from svmbench.report.papers.write import write_papers
+from svmbench.report.style import DPI
 from svmbench.statistics import format_value
 
 CELL = ["dataset", "lambda", "solver"]
@@ -449,10 +451,10 @@ def test_pictures_can_be_links(papered, tmp_path):
     assert page.count("<svg") == 0
     assert page.count("<img") == inline.count("<svg")
     assert len(page) < len(inline) / 2
-    for source, alone in re.findall(r'<img src="([^"]*)" srcset="([^ ]*) ', page):
-        assert source == alone
-        assert (root / source).suffix == ".png"
-        assert (root / source).exists()
+    for source, width in re.findall(r'<img src="([^"]*)" width="([0-9]+)"', page):
+        assert source.endswith(".png")
+        pixels = matplotlib.image.imread(root / source).shape[1]
+        assert int(width) == pytest.approx(96 * pixels / DPI, abs=1)  # as wide as in print
         assert f'<span class="file">{source}</span>' in page
     assert "img-src" in page
     assert "img-src" not in inline

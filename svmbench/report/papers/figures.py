@@ -39,7 +39,7 @@ def write_figures(
     ----------
     source : ItemResults
     looks : mapping of str to Look
-        By label, the same for all papers.
+        By label and by solver, the same for all papers.
     folder : Path
         Where ``figure-N.png``, ``.svg`` and ``.pdf`` go.
     key : str, optional
@@ -120,7 +120,7 @@ def _series(
         apart = _apart(row, alike, along if chained else ())
         members.setdefault(", ".join([row.group.label, *apart]), []).append(row)
     return told_apart(
-        [Series(name, group, looks[group[0].group.label]) for name, group in members.items()]
+        [Series(name, group, looks[group[0].group.solver]) for name, group in members.items()]
     )
 
 
