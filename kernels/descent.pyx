@@ -3,8 +3,8 @@
 #   problem   max D(alpha) = 1/m sum alpha_i - lam/2 ||w(alpha)||^2 over 0 <= alpha_i <= 1,
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i kept in step
 #   update    alpha_i <- clip(alpha_i - lam m G / ||x_i||^2, 0, 1),   G = y_i w.x_i - 1
-#   order     active rows in random blocks of rows that follow each other in memory, blocks laid
-#             anew each pass; in true random order once the active rows fit the cache
+#   order     active rows in random blocks of rows that follow each other in memory, four blocks
+#             abreast, laid anew each pass (sampling.pyx); in true random order where that is asked
 #   records   what a step needs of a row besides its entries stands together in 32 bytes
 #   shrinking a row leaves where alpha_i sits on a bound and G points outwards by more than any
 #             projected gradient of the last pass; `survey` looks at all rows, and calls back
@@ -15,13 +15,15 @@
 # The loops are compiled once for each storage of the rows: at 12 entries a row it is worth it.
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t
 
 import numpy as np
 
+from svmbench.kernels.sampling import draw_blocks
+
 from .counters cimport Counters
 from .provenance cimport build_record
-from .rng cimport Generator, Rng, rng_below, rng_shuffle
+from .rng cimport Generator
 from .rows cimport (
     DENSE_F32, DENSE_F64, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES,
     CompactRows, Rows, prefetch, row_norm2, row_nonzeros,
@@ -217,7 +219,7 @@ cdef class Descent(Counters):
     cdef public double upper, lower
     cdef readonly Py_ssize_t active, m
     cdef double[::1] _w, _alpha, _inverse, _margin
-    cdef int32_t[::1] _row, _order, _blocks
+    cdef int32_t[::1] _row, _order, _places
     cdef int8_t[::1] _leaves
     cdef object _buffer
     cdef Record[::1] _records
@@ -231,7 +233,7 @@ cdef class Descent(Counters):
         self._alpha, self._inverse = np.zeros(m), np.empty(m)
         self._margin = np.empty(m)
         self._row, self._order = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
-        self._blocks = np.empty(m + 2, dtype=np.int32)
+        self._places = np.arange(m, dtype=np.int32)
         self._leaves = np.zeros(m, dtype=np.int8)
         self._buffer = np.zeros(max(m, 1), dtype=np.dtype(
             [("start", "i8"), ("n", "i4"), ("y", "f4"), ("inverse", "f8"), ("alpha", "f8")]))
@@ -290,8 +292,12 @@ cdef class Descent(Counters):
         state.upper, state.lower = self.upper, self.lower
         state.largest = state.smallest = state.slack = state.rise = 0.0
         state.updates = state.nonzeros = 0
+        if block_rows > 1:
+            draw_blocks(rng, self._order[:self.active], self._places[:self.active], block_rows)
+        else:
+            self._order[:self.active] = self._places[:self.active]
+            rng.shuffle(self._order[:self.active])
         with nogil:
-            self._arrange(&rng.c, block_rows)
             if rows.storage == U16_ONES:
                 descend(records, order, self.active, <const uint16_t *> rows.indices,
                         <const int8_t *> NULL, lam_m, w, leaves, &state)
@@ -326,26 +332,6 @@ cdef class Descent(Counters):
                 self._shrink()
         self.upper = self.largest if self.largest > 0.0 else INFINITY
         self.lower = self.smallest if self.smallest < 0.0 else -INFINITY
-
-    cdef void _arrange(self, Rng *rng, Py_ssize_t block_rows) noexcept nogil:
-        """Lay blocks over the active records from a random offset, and shuffle the blocks."""
-        cdef Py_ssize_t offset, blocks, b, k, first, last, n = 0
-        if block_rows <= 1:
-            for k in range(self.active):
-                self._order[k] = <int32_t> k
-            rng_shuffle(rng, &self._order[0], self.active)
-            return
-        offset = rng_below(rng, <uint32_t> block_rows)
-        blocks = (self.active + offset + block_rows - 1) // block_rows
-        for b in range(blocks):
-            self._blocks[b] = <int32_t> b
-        rng_shuffle(rng, &self._blocks[0], blocks)
-        for b in range(blocks):
-            first = max(0, self._blocks[b] * block_rows - offset)
-            last = min(self.active, (self._blocks[b] + 1) * block_rows - offset)
-            for k in range(first, last):
-                self._order[n] = <int32_t> k
-                n += 1
 
     cdef void _shrink(self) noexcept nogil:
         """Drop the marked records, the others keep their order."""

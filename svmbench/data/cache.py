@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import json
 import logging
 import os
@@ -17,6 +18,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
 from tokenize import TokenError
@@ -132,11 +134,14 @@ def verify(path: Path) -> None:
 
 
 def _write_entry(dataset: Dataset, folder: Path) -> None:
-    arrays = {}
-    for name in _ARRAYS:
-        array: Array | None = getattr(dataset, name)
-        if array is not None:
-            arrays[name] = _write_array(array, folder / f"{name}.npy")
+    stored = {name: getattr(dataset, name) for name in _ARRAYS}
+    with ThreadPoolExecutor() as pool:
+        written = {
+            name: pool.submit(_write_array, array, folder / f"{name}.npy")
+            for name, array in stored.items()
+            if array is not None
+        }
+        arrays = {name: facts.result() for name, facts in written.items()}
     header = {
         "schema_version": SCHEMA_VERSION,
         "name": dataset.name,
@@ -153,14 +158,21 @@ def _write_entry(dataset: Dataset, folder: Path) -> None:
 
 
 def _write_array(array: Array, path: Path) -> dict[str, Any]:
+    array = np.ascontiguousarray(array)
+    start = io.BytesIO()
+    np.lib.format.write_array_header_1_0(start, np.lib.format.header_data_from_array_1_0(array))
+    parts = (start.getbuffer(), array.reshape(-1).view(np.uint8).data)
+    digest = hashlib.sha256()
     with path.open("wb") as stream:
-        np.save(stream, np.ascontiguousarray(array), allow_pickle=False)
+        for part in parts:
+            digest.update(part)
+            stream.write(part)
         _sync(stream)
     return {
         "dtype": array.dtype.name,
         "shape": list(array.shape),
         "bytes": path.stat().st_size,
-        "sha256": _file_sha256(path),
+        "sha256": digest.hexdigest(),
     }
 
 

@@ -197,7 +197,7 @@ def test_a_failed_write_leaves_nothing(monkeypatch):
     def full(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(np, "save", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(DataError, match=r"No space left on device\); make room, or set"):
         store(dataset(), "key")
     assert list(entry_path("key").parent.iterdir()) == []

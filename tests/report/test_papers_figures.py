@@ -124,6 +124,7 @@ def test_curves_of_one_figure_are_told_apart_by_every_eye(key):
             apart = told_apart([Series(str(at), [], look) for at, look in enumerate(looks)])
             for one, other in combinations([each.look for each in apart], 2):
                 assert one.dash != other.dash or difference(one.colour, other.colour) >= ALIKE
+                assert one.colour == other.colour or difference(one.colour, other.colour) >= ALIKE
 
 
 def test_differences_of_colours_are_those_of_the_eye_that_sees_least():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from twins.blocks import in_blocks
 from twins.rng import Generator
 
 
@@ -36,11 +37,7 @@ class Descent:
             order = list(self.active)
             self.rng.shuffle(order)
             return order
-        # The first block is cut short by the offset, so that blocks begin elsewhere each pass.
-        padded = [None] * self.rng.below(block_rows) + self.active
-        blocks = [padded[k : k + block_rows] for k in range(0, len(padded), block_rows)]
-        self.rng.shuffle(blocks)
-        return [i for block in blocks for i in block if i is not None]
+        return in_blocks(self.rng, list(self.active), block_rows)
 
     def descend(self, block_rows, shrinking):
         """One pass over the active rows."""

@@ -20,7 +20,7 @@ class Pgd(Gd):
     output   the last w
     cost     nnz of all rows, again of those in error; the projection's is nothing to it
 """
-    colour = "#A3A3A3"
+    colour = "#E6A995"
 
     def _project(self) -> None:
         project_l1(self._w, self._problem.l1_radius)

@@ -34,7 +34,7 @@ class SgdSqrt(Presented):
         "What G is in the source's η = G/√t: its program takes 1.",
     )
     kernels = ("ball", "decaying", "projection", "sampling", "scaled", "rows", "rng")
-    colour = "#F781BF"
+    colour = "#2A3FE0"
     schema = RootedParameters
 
     def _begin(self) -> None:

@@ -34,7 +34,7 @@ class Smd(Presented):
         "That the descent is lazy: the source names mirror descent without a formula.",
     )
     unstated = ("η0: the source has 1; the default has the least bound on the regret.",)
-    colour = "#17BECF"
+    colour = "#14145C"
     schema = SmdParameters
 
     def _begin(self) -> None:

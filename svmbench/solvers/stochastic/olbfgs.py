@@ -50,7 +50,7 @@ class Olbfgs(Scheduled):
     )
     losses = ("squared-hinge",)
     kernels = ("olbfgs", "sgd_qn", "sampling", "rows", "rng")
-    colour = "#3C6E8F"
+    colour = "#A3BF4D"
     schema = OlbfgsParameters
     mathematics = (
         Scheduled.mathematics
