@@ -22,9 +22,9 @@ def stream_sum(const uint64_t[::1] words, Py_ssize_t rounds=1):
     cdef uint64_t s0, s1, s2, s3
     cdef uint64_t total = 0
     cdef Py_ssize_t n = words.shape[0]
-    cdef Py_ssize_t k, r
+    cdef Py_ssize_t k, _
     with nogil:
-        for r in range(rounds):
+        for _ in range(rounds):
             s0 = s1 = s2 = s3 = 0
             k = 0
             while k + 4 <= n:
@@ -51,10 +51,10 @@ def gather_sum(const uint32_t[::1] index, const double[::1] table, Py_ssize_t ro
     """
     cdef double s0 = 0, s1 = 0, s2 = 0, s3 = 0
     cdef Py_ssize_t n = index.shape[0]
-    cdef Py_ssize_t k, r
+    cdef Py_ssize_t k, _
     _check(index, table.shape[0])
     with nogil:
-        for r in range(rounds):
+        for _ in range(rounds):
             k = 0
             while k + 4 <= n:
                 s0 += table[index[k]]
@@ -71,10 +71,10 @@ def gather_sum(const uint32_t[::1] index, const double[::1] table, Py_ssize_t ro
 def gather_add(const uint32_t[::1] index, double[::1] table, double c, Py_ssize_t rounds=1):
     """Add c to table[index[k]] for every k, ``rounds`` times; errors as `gather_sum`."""
     cdef Py_ssize_t n = index.shape[0]
-    cdef Py_ssize_t k, r
+    cdef Py_ssize_t k, _
     _check(index, table.shape[0])
     with nogil:
-        for r in range(rounds):
+        for _ in range(rounds):
             for k in range(n):
                 table[index[k]] += c
 

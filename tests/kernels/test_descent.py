@@ -1,5 +1,6 @@
 """Dual descent in blocks against its twin, its survey, and the order of its visits."""
 
+from itertools import pairwise
 
 import numpy as np
 import pytest
