@@ -28,7 +28,9 @@
 from cpython.mem cimport PyMem_RawFree, PyMem_RawRealloc
 from libc.float cimport FLT_MAX, FLT_MIN
 from libc.math cimport NAN, fabs, isinf
-from libc.stdint cimport INT32_MAX, UINT16_MAX, UINT64_MAX, int8_t, int32_t, int64_t, uint16_t, uint64_t
+from libc.stdint cimport (
+    INT32_MAX, UINT16_MAX, UINT64_MAX, int8_t, int32_t, int64_t, uint16_t, uint64_t,
+)
 from libc.string cimport memchr, memcpy
 
 import mmap
