@@ -204,6 +204,11 @@ class Auto(Solver):
         """The current weights."""
         return self._phase.w
 
+    @property
+    def alpha(self) -> FloatArray:
+        """The dual variables, shape (m,); zeros while Newton steps are on a sample."""
+        return self._phase.alpha
+
     def dual(self) -> float:
         """D(alpha), with w(alpha) computed anew; 0 while Newton steps are on a sample."""
         return self._problem.dual(self._phase.alpha)
