@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
+
+import pandas as pd
 
 from svmbench.bench.champion import champion
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
+from svmbench.config import Sweep
+from svmbench.harness.plan import for_each_horizon
 from svmbench.report.groups import Group, group_runs
 from svmbench.report.read import Results, read_results
 from svmbench.report.tables import threshold_summary
@@ -64,12 +68,22 @@ class Versus:
 
 @dataclass(frozen=True)
 class Swept:
-    """The results of one part's sweep of one set."""
+    """The results of one part's sweep of one set.
+
+    Parameters
+    ----------
+    part, kind : str
+    spec : SetSpec
+    results : Results
+    cut_short : int
+        Repeats left out because the budget had ended before all their runs were made.
+    """
 
     part: str
     kind: str
     spec: SetSpec
     results: Results
+    cut_short: int = 0
 
     def groups(self) -> list[Group]:
         """All rows of its tables."""
@@ -157,8 +171,42 @@ def read_found(plan: Plan) -> Found:
     for job in plan.jobs:
         if (job.folder / "runs.csv").exists():
             kind = plan.profile.sweeps[job.name].kind
-            sweeps.append(Swept(job.name, kind, specs[job.item], read_results(job.folder)))
+            results, cut_short = without_unfinished(read_results(job.folder), job.sweep)
+            if len(results.runs):
+                sweeps.append(Swept(job.name, kind, specs[job.item], results, cut_short))
     return Found(plan, sweeps)
+
+
+def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
+    """The results without the repeats of which some run is still to be made, and their number.
+
+    A solver that is run for one horizon after another has not failed to arrive when the budget
+    ended between two of them. A ladder is at its end where a run had the tightest accuracy, did
+    not come to its horizon or met the time limit.
+    """
+    horizons = {
+        spec.label: [horizon for _, horizon in for_each_horizon(spec, sweep.stop)]
+        for spec in sweep.solvers
+    }
+    kept, left = [], 0
+    for (label, _, _), runs in results.runs.groupby(["label", "lambda", "repeat"], sort=False):
+        known = horizons.get(str(label), [None])
+        whole = len(runs) >= len(known) or (
+            find_solver(str(runs["solver"].iloc[0])).ladder and _at_its_end(results, runs)
+        )
+        if whole:
+            kept.append(runs)
+        else:
+            left += 1
+    together = pd.concat(kept).sort_index() if kept else results.runs.iloc[:0]
+    return replace(results, runs=together), left
+
+
+def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
+    over = (runs["state"] != "converged") | (runs["train_seconds"] > runs["limit_seconds"])
+    if results.thresholds:
+        over |= runs[f"seconds_to_{results.thresholds[-1]!r}"].notna()
+    return bool(over.any())
 
 
 # ---------------------------------------------------------------- seconds to an accuracy
@@ -225,10 +273,11 @@ def side_by_side(
     mine = seconds_by_repeat(ours, threshold)
     others = {group.label: seconds_by_repeat(group, threshold) for group in theirs}
     others = {label: times for label, times in others.items() if times}
-    repeats = [r for r in mine if any(r in times for times in others.values())]
-    if not repeats:
+    # Where one of the programs is still to be run, it is not known which is the fastest.
+    repeats = [r for r in mine if all(r in times for times in others.values())]
+    if not repeats or not others:
         return None
-    fastest = [min(times.get(r, math.inf) for times in others.values()) for r in repeats]
+    fastest = [min(times[r] for times in others.values()) for r in repeats]
     own = [mine[repeat] for repeat in repeats]
     middles = {label: median(list(times.values())) for label, times in others.items()}
     program = min(middles, key=lambda label: middles[label])

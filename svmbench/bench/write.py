@@ -137,6 +137,12 @@ def _notices(found: Found) -> list[str]:
     ]
     if fewer:
         said.append(f"Fewer repeats than asked for: {', '.join(fewer)}.")
+    cut_short = sum(swept.cut_short for swept in found.sweeps)
+    if cut_short:
+        said.append(
+            f"{cut_short} repeats are left out: the budget ended between their runs; the same "
+            "command goes on with them."
+        )
     there = {(swept.part, swept.spec.label) for swept in found.sweeps}
     lacking = [
         f"{job.name} on {job.item}" for job in found.plan.jobs if (job.name, job.item) not in there

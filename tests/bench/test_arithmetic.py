@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -20,10 +21,12 @@ from svmbench.bench.measure import _ForeignPace
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.targets import Target, judge, load_targets
 from svmbench.bench.tasks import Task, read_task, run_task, solver_job
+from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
 from svmbench.kernels.counters import Counters
 from svmbench.report.groups import Group
+from svmbench.report.read import Results
 from svmbench.solvers.dual.dcd import Dcd
 
 PHYSICS = {
@@ -91,6 +94,49 @@ def test_who_never_arrives_counts_with_what_was_spent():
 def test_programs_that_are_not_installed_are_not_compared():
     theirs = group("snapml", [math.nan] * 2, solver="snapml", state="not_installed")
     assert findings.side_by_side(SPEC, group("dcd", [0.5, 0.5]), [theirs], 0.01) is None
+
+
+def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
+    sweep = Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "x",
+            "datasets": ["tiny-dense"],
+            "lambda": 1e-2,
+            "solvers": ["dcd", "liblinear", "mpu"],
+            "stop": {"accuracy": [1e-1, 1e-2]},
+        }
+    )
+    ended = [
+        # label, repeat, horizon, state, seconds to 0.01
+        ("dcd", 0, math.nan, "max_steps", math.nan),
+        ("liblinear", 0, 8.0, "converged", math.nan),
+        ("liblinear", 0, 4.0, "converged", 0.5),
+        ("liblinear", 1, 8.0, "converged", math.nan),
+        ("liblinear", 2, 8.0, "converged", math.nan),
+        ("liblinear", 2, 4.0, "max_steps", math.nan),
+        ("mpu", 0, 0.1, "converged", math.nan),
+        ("mpu", 1, 0.1, "converged", math.nan),
+        ("mpu", 1, 0.01, "converged", 0.5),
+    ]  # fmt: skip
+    runs = pd.DataFrame(
+        [
+            {
+                "label": label, "solver": label, "lambda": 1e-2, "repeat": repeat,
+                "horizon": horizon, "state": state, "seconds_to_0.01": seconds,
+                "train_seconds": 1.0, "limit_seconds": math.nan,
+            }
+            for label, repeat, horizon, state, seconds in ended
+        ]
+    )  # fmt: skip
+    results = Results(
+        folder=Path(), name="x", runs=runs, traces=runs[:0], thresholds=(0.1, 0.01), tables=(),
+        plots=(), datasets=(), solvers=(), repeats=3, environment={}, config={}, config_text="",
+    )  # fmt: skip
+    kept, left = findings.without_unfinished(results, sweep)
+    found_there = set(zip(kept.runs["label"], kept.runs["repeat"], strict=True))
+    assert found_there == {("dcd", 0), ("liblinear", 0), ("liblinear", 2), ("mpu", 1)}
+    assert left == 2
 
 
 def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
