@@ -37,13 +37,14 @@ from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
 
 #: Seconds that a timed stretch lasts at least, so that the clock's own cost is nothing.
-STRETCH = 0.02
+STRETCH = 0.05
 
 #: Epochs of a stretch at most: what later ones do differs from the first ones.
-MOST_EPOCHS = 5
+MOST_EPOCHS = 10
 
-#: Passes of a foreign program that is told a number of them, in its short and its long run.
-SHORT_RUN, LONG_RUN = 1.0, 3.0
+#: Passes of a foreign program that is told a number of them, in its short run and in its long
+#: one: few where it leaves ever more rows out.
+SHORT_RUN, LONG_RUN = 1.0, {"epochs": 9.0, "max_iter": 3.0}
 
 #: A tolerance that any program meets with its first pass, and how often one for a second
 #: pass is tried for.
@@ -184,7 +185,7 @@ class _ForeignPace:
         if self._name == "tolerance":
             self._short, self._long = LOOSEST, self._second_pass()
         else:
-            self._short, self._long = SHORT_RUN, LONG_RUN
+            self._short, self._long = SHORT_RUN, LONG_RUN[self._name]
             if self._name == "max_iter":
                 solver.parameters = solver.parameters.model_copy(update={"rungs": "iterations"})
         self.how = ""
