@@ -43,8 +43,7 @@ def small(monkeypatch):
     """Samples, blocks and handovers where tests are small."""
     monkeypatch.setattr(newton_phase, "SAMPLE_ROWS", 10)
     monkeypatch.setattr(newton_phase, "SAMPLE_ROWS_A_FEATURE", 1)
-    monkeypatch.setattr(newton_phase, "SAMPLE_GROWTH", 2)
-    monkeypatch.setattr(newton_phase, "LARGEST_SAMPLE", 0.5)
+    monkeypatch.setattr(newton_phase, "SAMPLE_SHARE", 0.5)
     monkeypatch.setattr(dual_phase, "CACHED_BYTES", 0.0)
 
 
@@ -167,11 +166,11 @@ def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
 
 
 @pytest.mark.parametrize(("m", "d", "sizes"), [
-    (23_999, 3, []),
-    (24_000, 3, [4000]),
-    (10**6, 3, [4000, 32_000]),
-    (24_000, 251, []),
-    (10**6, 1000, [16_000, 128_000]),
+    (31_999, 3, []),
+    (32_000, 3, [4000]),
+    (10**6, 3, [15_625, 125_000]),
+    (32_000, 251, []),
+    (1_024_000, 1000, [16_000, 128_000]),
 ])  # fmt: skip
 def test_sizes_of_samples(m, d, sizes):
     assert newton_phase.sample_sizes(m, d) == sizes

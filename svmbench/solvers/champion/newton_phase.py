@@ -17,9 +17,9 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 
-#: Rows of the first sample, at least and a feature; growth from one to the next; and the share
-#: of all rows from which a sample would save too little.
-SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_GROWTH, LARGEST_SAMPLE = 4000, 16, 8, 1 / 6
+#: Rows of a sample, at least and a feature; the largest sample's share of all rows, and each other's
+#: share of the next.
+SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 1 / 8
 
 #: A sample is solved to this share of d/n, about what its optimum differs from that of all rows.
 SAMPLE_ACCURACY = 0.5
@@ -242,9 +242,9 @@ def counts(state: Counters) -> Counts:
 
 def sample_sizes(m: int, d: int) -> list[int]:
     """Numbers of rows of the samples ahead of all m, ascending; none where all are few."""
-    sizes = []
-    size = max(SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE * d)
-    while size <= LARGEST_SAMPLE * m:
-        sizes.append(size)
-        size *= SAMPLE_GROWTH
+    sizes: list[int] = []
+    size = int(SAMPLE_SHARE * m)
+    while size >= max(SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE * d):
+        sizes.insert(0, size)
+        size = int(SAMPLE_SHARE * size)
     return sizes
