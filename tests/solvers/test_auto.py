@@ -139,9 +139,11 @@ def test_newton_steps_begin_on_samples_and_certify_on_all_rows(small, taken):
             break
     assert sampled >= 5
     assert true_gap(problem, run) <= ACCURACY * (1.0 + 1e-6)
-    # 10, 20, ... up to half of all, drawn with replacement and merged.
-    assert len(taken) == 4
-    for chosen, size in zip(taken, (10, 20, 40, 80), strict=True):
+    # Halves of halves, the smallest first, drawn with replacement and merged.
+    sizes = newton_phase.sample_sizes(problem.data.n_samples, problem.data.n_features)
+    assert len(sizes) >= 3
+    assert len(taken) == len(sizes)
+    for chosen, size in zip(taken, sizes, strict=True):
         assert size / 2 < len(chosen) <= size
         assert np.all(np.diff(chosen) > 0)
         assert chosen[0] >= 0

@@ -17,8 +17,8 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 
-#: Rows of a sample, at least and a feature; the largest sample's share of all rows, and each other's
-#: share of the next.
+#: Rows of a sample, at least and a feature; and its share of the rows that come next: the next
+#: larger sample's, or all.
 SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 1 / 8
 
 #: A sample is solved to this share of d/n, about what its optimum differs from that of all rows.
