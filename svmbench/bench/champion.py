@@ -41,19 +41,13 @@ def named(entry: str | dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in given.items() if key in ("name", "label", *known)}
 
 
-def tricks(solver: type[Solver]) -> tuple[tuple[str, Any], ...]:
-    """Parameters of a solver, each with the value that switches a trick of its off."""
-    found: tuple[tuple[str, Any], ...] = getattr(solver, "tricks", ())
-    return found
-
-
 def ablations(name: str) -> list[dict[str, Any]]:
     """The solver as it is, and once without each of its tricks, as configurations write them."""
     return [
         {"name": name},
         *(
             {"name": name, "label": f"{name} {_without(parameter, off)}", parameter: off}
-            for parameter, off in tricks(find_solver(name))
+            for parameter, off in find_solver(name).tricks
         ),
     ]
 

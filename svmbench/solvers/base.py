@@ -98,6 +98,9 @@ class Solver(ABC):
     foreign : bool
         Whether it is a program from outside, which cannot be advanced in pieces: the first
         `advance` of a step or more trains from scratch to the horizon, later ones do nothing.
+    tricks : tuple of (str, object)
+        Its devices: parameters, each with a value that switches it off. The benchmark leaves
+        them out one by one.
     kernels : tuple of str
         Modules of `svmbench.kernels` whose sources define it; part of a run's identity.
     colour : str
@@ -120,6 +123,7 @@ class Solver(ABC):
     horizon_parameter: str = ""
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
+    tricks: ClassVar[tuple[tuple[str, Any], ...]] = ()
     kernels: ClassVar[tuple[str, ...]] = ()
     colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -24,10 +24,10 @@ FACTOR_COST, WORTH_PASSES = 0.06, 8.0
 #: Features beyond which the d x d system is not formed, whatever the rows.
 MOST_FEATURES = 5000
 
-#: Mean ||x_i||^2/(lam m) up to which dual descent is ahead of Newton steps at first: without
-#: samples, which cost Newton steps many passes over all rows; and with them, on rows of so many
+#: Mean ||x_i||^2/(lam m) up to which dual descent is ahead of Newton steps at first, where these
+#: have no samples, which costs them many passes over all rows; one; or more, and rows of so many
 #: entries that what a pass of dual descent costs a row besides does not count.
-EASY, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 0.3, 50.0
+EASY, EASY_WITH_A_SAMPLE, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 1.0, 0.3, 50.0
 
 #: Rows the mean is estimated from.
 NORM_ROWS = 1000
@@ -121,8 +121,7 @@ class Auto(Solver):
     output   w, certified by D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
     """
-    #: Its devices, each with the value that switches it off.
-    tricks: ClassVar[tuple[tuple[str, Any], ...]] = (
+    tricks = (
         ("sampling", False),
         ("sleep", False),
         ("passes", 0),
@@ -255,9 +254,11 @@ def chosen(
     facts = f"a factorisation of {d} features costs as much as {passes:.2g} passes over {m} rows"
     if passes > WORTH_PASSES:
         return Choice("dual", f"{facts}, more than {WORTH_PASSES:g}")
-    easy = EASY
-    if sampling and sample_sizes(m, d):
+    samples = len(sample_sizes(m, d)) if sampling else 0
+    if samples > 1:
         easy = EASY_WITH_SAMPLES if nnz >= LONG_ROWS * m else 0.0
+    else:
+        easy = EASY_WITH_A_SAMPLE if samples else EASY
     drawn = np.empty(min(m, NORM_ROWS), dtype=np.int32)
     draw_rows(rng, drawn, m)
     hardness = float(take_rows(data.rows, drawn).norms2().mean()) / (problem.lam * m)
