@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver, solvers
 
 #: What profiles call it, whichever it is.
