@@ -19,7 +19,7 @@ def output(*args):
 def test_check_says_where_the_file_is_and_counts_its_runs():
     assert output("check", "adult") == (
         f"{bundled('configs') / 'adult.yaml'}: valid; "
-        "1 data set x 3 lambdas x 4 solvers x 7 repeats = 84 runs\n"
+        "1 data set x 3 lambdas x 5 solvers x 7 repeats = 105 runs\n"
     )
 
 

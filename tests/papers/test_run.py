@@ -244,11 +244,11 @@ def test_an_optimum_is_not_sought_again_in_vain(monkeypatch):
 
     monkeypatch.setattr(reference, "_search", counted)
     problem = Problem(load("tiny-dense").train, 0.1)
-    first = certified_optimum(problem, 1e-40, 0.05)
-    again = certified_optimum(problem, 1e-40, 0.05)
+    first = certified_optimum(problem, -1.0, 0.05)
+    again = certified_optimum(problem, -1.0, 0.05)
     assert (again.primal, again.dual) == (first.primal, first.dual)
-    certified_optimum(problem, 1e-40, 0.1)
-    certified_optimum(problem, 1e-40, 0.05)
+    certified_optimum(problem, -1.0, 0.1)
+    certified_optimum(problem, -1.0, 0.05)
     assert searches == [0.05, 0.1]
 
 

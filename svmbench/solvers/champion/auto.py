@@ -109,18 +109,18 @@ class Auto(Solver):
     colour = "#D00000"
     schema = AutoParameters
     mathematics = """
-    choice   dual descent where a factorisation, d³/3 multiply-adds, costs more than 8 passes over
-             the rows; Newton steps otherwise, after dual descent down to a gap of 1e-3 where
-             mean ‖xᵢ‖²/(λm) is small
-    newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by steps
+    choice   dual descent where a factorisation, d³/3 multiply-adds, costs more than 8
+             passes over the rows; Newton steps otherwise, after dual descent down to a
+             gap of 1e-3 where mean ‖xᵢ‖²/(λm) is small
+    newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
-             and an exact line search; then c ← α and σ grows. Samples of the rows come first;
-             rows too far from J for the way w has gone since are passed over
-    dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; rows shrunk are
-             called back whenever all are looked at
+             and an exact line search; then c ← α and σ grows. Samples of the rows come
+             first; rows too far from J for the way w has gone since are passed over
+    dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; rows
+             shrunk are called back whenever all are looked at
     output   w, certified by D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
-    """
+"""
     tricks = (
         ("sampling", False),
         ("sleep", False),
