@@ -13,12 +13,12 @@ standard input; what was found is written to the file that the job names.
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import random
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -256,15 +256,16 @@ def reading(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Reader:
+class Reader(ABC):
     """A way of reading a text; called with its path and the job, it returns what it makes."""
 
     def load(self) -> None:
         """Import what it takes."""
+        return
 
+    @abstractmethod
     def __call__(self, path: Path, job: dict[str, Any]) -> Any:
         """Read the text."""
-        raise NotImplementedError
 
 
 class OwnReader(Reader):
@@ -272,9 +273,7 @@ class OwnReader(Reader):
 
     def __call__(self, path: Path, job: dict[str, Any]) -> Dataset:
         """Read the text."""
-        parse: Any = libsvm.parse_libsvm
-        threads = {"threads": job["threads"]} if takes_threads() else {}
-        text: libsvm.ParsedText = parse(path, n_features=job["n_features"], **threads)
+        text = libsvm.parse_libsvm(path, n_features=job["n_features"], threads=job["threads"])
         return libsvm.to_dataset(
             text,
             name=libsvm.plain_name(path),
@@ -313,11 +312,6 @@ READERS: dict[str, Reader] = {
     "scikit-learn": SklearnReader(),
     "liblinear": LiblinearReader(),
 }
-
-
-def takes_threads() -> bool:
-    """Whether our reader can be told how many threads to use."""
-    return "threads" in inspect.signature(libsvm.parse_libsvm).parameters
 
 
 def _warm(path: Path) -> int:

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from svmbench.bench.champion import named
-from svmbench.bench.measure import takes_threads
 from svmbench.bench.profile import Growth, Profile, SetSpec
 from svmbench.bench.rows import caches, drop_rows, made_rows, plain_text, sizes
 from svmbench.bench.tasks import Task, run_task, solver_job
@@ -215,7 +214,7 @@ def _reading(profile: Profile, data: _Data) -> list[Task]:
     if part is None:
         return []
     readers = [(reader, 1) for reader in part.readers]
-    if "svmbench" in part.readers and takes_threads():
+    if "svmbench" in part.readers:
         readers.append(("svmbench", 2))
 
     def jobs(spec: SetSpec) -> list[dict[str, Any]]:
@@ -324,7 +323,6 @@ def _texts(profile: Profile, data: _Data) -> list[Task]:
                     "seed": repeat,
                 }
                 for program in part.programs
-                if program.threads == 1 or takes_threads()
             ]
             random.Random(repeat).shuffle(block)
             wanted += block
