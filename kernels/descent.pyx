@@ -14,6 +14,7 @@
 #
 # The loops are compiled once for each storage of the rows: at 12 entries a row it is worth it.
 
+from libc.float cimport DBL_MAX
 from libc.math cimport INFINITY
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t
 
@@ -26,7 +27,7 @@ from .provenance cimport build_record
 from .rng cimport Generator
 from .rows cimport (
     DENSE_F32, DENSE_F64, I32_F32, I32_F64, I32_ONES, U16_F32, U16_F64, U16_ONES,
-    CompactRows, Rows, prefetch, row_norm2, row_nonzeros,
+    CompactRows, Rows, prefetch, row_nonzeros, sum_squares,
 )
 
 __build__ = build_record()
@@ -46,14 +47,15 @@ cdef struct Record:
     int64_t start       # where the row's entries begin
     int32_t n           # how many there are
     float y
-    double inverse      # lam m / ||x_i||^2
+    double inverse      # lam m / ||x_i||^2; 0 until the row is met
     double alpha
 
-# Records and rows ahead at which memory is asked for them; bytes of a cache line.
+# Records and rows ahead at which memory is asked for them; cache lines.
 cdef enum:
     RECORD_AHEAD = 12
     ROW_AHEAD = 6
-    LINE = 64
+    LINE = 64                   # bytes
+    LINES = 6                   # of each array, whence the processor goes on by itself
 
 
 cdef struct Pass:
@@ -108,6 +110,17 @@ cdef inline void axpy(double c, const column_t *j, const entry_t *x, Py_ssize_t 
             w[j[k]] += c * x[k]
 
 
+cdef inline double inverse_norm2(const column_t *j, const entry_t *x, Py_ssize_t n,
+                                 double lam_m) noexcept nogil:
+    # Of a row that moves nothing it is as good as infinite: its alpha goes to 1 at once.
+    cdef double norm2
+    if entry_t is int8_t:
+        norm2 = n
+    else:
+        norm2 = sum_squares(x, n)
+    return min(lam_m / norm2, DBL_MAX) if norm2 > 0.0 else DBL_MAX
+
+
 cdef inline void prefetch_entries(const Record *record, const column_t *columns,
                                   const entry_t *entries) noexcept nogil:
     cdef const char *first
@@ -115,14 +128,14 @@ cdef inline void prefetch_entries(const Record *record, const column_t *columns,
     if column_t is not int8_t:
         first = <const char *> (columns + record.start)
         size = record.n * <Py_ssize_t> sizeof(column_t)
-        while k < size and k < 4 * LINE:
+        while k < size and k < LINES * LINE:
             prefetch(first + k)
             k += LINE
     if entry_t is not int8_t:
         first = <const char *> (entries + record.start)
         size = record.n * <Py_ssize_t> sizeof(entry_t)
         k = 0
-        while k < size and k < 4 * LINE:
+        while k < size and k < LINES * LINE:
             prefetch(first + k)
             k += LINE
 
@@ -148,6 +161,8 @@ cdef void descend(Record *records, const int32_t *order, Py_ssize_t n, const col
         j = columns + record.start
         x = entries + record.start
         old = record.alpha
+        if record.inverse == 0.0:
+            record.inverse = inverse_norm2(j, x, record.n, lam_m)
         gradient = record.y * dot(j, x, record.n, w) - 1.0
         nonzeros += record.n
         leaves[order[position]] = 0
@@ -202,7 +217,7 @@ cdef class Descent(Counters):
     w : ndarray of float64, shape (d,)
         The weights. Read only.
     m, active : int
-        Rows that are not zero; those of them that take part in passes.
+        Rows that have entries; those of them that take part in passes.
     upper, lower : float
         Shrinking thresholds of the next pass.
     largest, smallest : float
@@ -218,7 +233,7 @@ cdef class Descent(Counters):
     cdef readonly double lam, slack_sum, alpha_sum, largest, smallest
     cdef public double upper, lower
     cdef readonly Py_ssize_t active, m
-    cdef double[::1] _w, _alpha, _inverse, _margin
+    cdef double[::1] _w, _alpha, _margin
     cdef int32_t[::1] _row, _order, _places
     cdef int8_t[::1] _leaves
     cdef object _buffer
@@ -226,12 +241,10 @@ cdef class Descent(Counters):
 
     def __init__(self, CompactRows rows, double lam):
         cdef Py_ssize_t m = rows.c.m, i, k = 0
-        cdef double norm2
         self.rows, self.lam = rows, lam
         self.w = np.zeros(max(rows.c.d, 1))
         self._w = self.w
-        self._alpha, self._inverse = np.zeros(m), np.empty(m)
-        self._margin = np.empty(m)
+        self._alpha, self._margin = np.zeros(m), np.empty(m)
         self._row, self._order = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
         self._places = np.arange(m, dtype=np.int32)
         self._leaves = np.zeros(m, dtype=np.int8)
@@ -240,13 +253,12 @@ cdef class Descent(Counters):
         self._records = self._buffer
         with nogil:
             for i in range(m):
-                norm2 = row_norm2(&rows.c, i)
                 # A row without entries moves nothing; its alpha is 1 from the start.
-                self._alpha[i] = 0.0 if norm2 > 0.0 else 1.0
-                self._inverse[i] = lam * m / norm2 if norm2 > 0.0 else 0.0
-                if norm2 > 0.0:
-                    self._put(k, i)
-                    k += 1
+                if row_nonzeros(&rows.c, i) == 0:
+                    self._alpha[i] = 1.0
+                    continue
+                self._put(k, i)
+                k += 1
         self.m = self.active = k
         self.upper, self.lower = INFINITY, -INFINITY
         self.alpha_sum = m - k
@@ -257,7 +269,7 @@ cdef class Descent(Counters):
         record.start = i * rows.d if rows.storage >= DENSE_F32 else rows.indptr[i]
         record.n = <int32_t> row_nonzeros(rows, i)
         record.y = rows.labels[i]
-        record.inverse = self._inverse[i]
+        record.inverse = 0.0
         record.alpha = self._alpha[i]
         self._row[k] = <int32_t> i
 
@@ -355,10 +367,16 @@ cdef class Descent(Counters):
         cdef Py_ssize_t i, k = 0
         self._keep()
         for i in range(self.rows.c.m):
-            if self._inverse[i] > 0.0:
+            if row_nonzeros(&self.rows.c, i) > 0:
                 self._put(k, i)
                 k += 1
         self.active = k
+
+    def restore(self):
+        """Make all rows active."""
+        with nogil:
+            if self.active < self.m:
+                self._all()
 
     def survey(self, bint shrinking):
         """Find P - D over all rows, and make active all but those that shrinking would leave out.

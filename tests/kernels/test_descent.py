@@ -34,7 +34,8 @@ every_storage = pytest.mark.parametrize("storage", STORAGES)
 
 def pair(problem, seed=SEED):
     """The kernel, its random numbers, and its twin."""
-    plain = Twin(dense(problem.data), labels(problem.data), problem.lam, seed)
+    kept_dense = problem.data.indptr is None
+    plain = Twin(dense(problem.data), labels(problem.data), problem.lam, seed, kept_dense)
     return Descent(problem.data.rows, problem.lam), Generator(seed), plain
 
 
@@ -106,6 +107,21 @@ def test_the_twins_shrink_and_surveys_call_rows_back():
     actives = follow(PROBLEMS["overlapping"], 3, True)
     assert min(actives) < 50
     assert any(b > a for a, b in pairwise(actives))
+
+
+def test_all_rows_are_active_once_restored():
+    problem = PROBLEMS["overlapping"]
+    state, rng, plain = pair(problem)
+    for k in range(1, 13):
+        state.descend(rng, 3, True)
+        plain.descend(3, True)
+        assert_pass_agrees(state, plain)
+        if k % 5 == 0:
+            assert state.active < state.m
+            state.restore()
+            plain.restore()
+            assert_agree(state, plain)
+    assert plain.closest > 1e-12
 
 
 @given(st.integers(1, 80), st.sampled_from([1, 2, 3, 32, 79, 80, 81, 10**6]), st.integers(0, 2**32))

@@ -11,12 +11,13 @@ from twins.rng import Generator
 class Descent:
     """``active`` are the rows that passes visit, ascending; the thresholds are the last pass's."""
 
-    def __init__(self, X, y, lam, seed):
+    def __init__(self, X, y, lam, seed, dense=False):
         self.X, self.y = X, y
         self.m = len(y)
         self.lam_m = lam * self.m
         self.rng = Generator(seed)
-        empty = ~np.any(X != 0.0, axis=1)
+        # A dense row has entries, were they all 0.
+        empty = np.zeros(self.m, dtype=bool) if dense else ~np.any(X != 0.0, axis=1)
         self.rows = [i for i in range(self.m) if not empty[i]]
         self.active = list(self.rows)
         self.alpha, self.w = np.where(empty, 1.0, 0.0), np.zeros(X.shape[1])
@@ -58,7 +59,7 @@ class Descent:
             inner.append(gradient)
             self.slack_sum += self.share(gradient, old)
             norm2 = np.sum(self.X[i] ** 2)
-            new = old - self.lam_m * gradient / norm2
+            new = old - self.lam_m * gradient / norm2 if norm2 else np.inf
             self.decide(new, new - 1.0)
             new = min(max(new, 0.0), 1.0)
             self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
@@ -72,6 +73,10 @@ class Descent:
             self.active = [i for i in self.active if i not in leaves]
         self.upper = self.largest if self.largest > 0.0 else np.inf
         self.lower = self.smallest if self.smallest < 0.0 else -np.inf
+
+    def restore(self):
+        """Make all rows active."""
+        self.active = list(self.rows)
 
     def survey(self, shrinking):
         """P - D over all rows; active are all but those that the thresholds leave out."""

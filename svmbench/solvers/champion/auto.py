@@ -146,7 +146,9 @@ class Auto(Solver):
                 self._rng,
                 parameters.block_rows,
                 parameters.shrinking,
-                parameters.tolerance,
+                max(parameters.tolerance, HANDOVER_GAP)
+                if self._choice.method == "dual-newton"
+                else parameters.tolerance,
             )
         self.counters = self._phase.counters
         self._stopped, self._enough = False, parameters.tolerance

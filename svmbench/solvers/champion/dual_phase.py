@@ -9,20 +9,25 @@ import numpy as np
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
+from svmbench.problem import relative_gap
 
 #: Bytes of active rows up to which they are visited in true random order: they are in the cache.
 CACHED_BYTES = 8e6
 
-#: Share of the last certified gap to which the active rows' own must fall before all rows are
-#: looked at again, and the passes' worth of work on them after which that happens anyway.
-SURVEY_SHARE, SURVEY_PASSES = 0.1, 8.0
+#: Share of the gap at which all rows were last met to which the active rows' own must fall before
+#: all are made active again, and the passes' worth of work on them after which that happens anyway.
+RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 
-#: Times the shrinking thresholds of the last pass, beyond which a survey leaves rows out.
-SURVEY_MARGIN = 2.0
+#: Times the shrinking thresholds of the last pass, beyond which rows are left out again then.
+THRESHOLD_MARGIN = 2.0
+
+#: Weight of the last pass but one in the w that is shown. The last steps of a pass are large ones
+#: for P, which has kinks, and small ones for D.
+EARLIER_WEIGHT = 0.25
 
 
 class DualPhase:
-    """Passes over the active rows, and over all rows where they have done enough.
+    """Passes over the active rows, and over all of them where those have done enough.
 
     Parameters
     ----------
@@ -33,7 +38,7 @@ class DualPhase:
         Rows in a block; 1 for true random order throughout.
     shrinking : bool
     tolerance : float
-        Relative gap that is to be certified as soon as it may be there.
+        Relative gap that is certified as soon as it may be there.
     """
 
     def __init__(
@@ -51,37 +56,53 @@ class DualPhase:
         self._d = data.n_features
         self._row_bytes = data.nbytes / data.n_samples
         self._tolerance = tolerance
-        self._certified = math.inf
+        self._before = np.zeros(self._d)
+        self._certified = self._expected = math.inf
+        self._shown = self._level = math.inf
         self._current = False
-        self._expected = math.inf
         self._work = 0
 
     def iterate(self) -> None:
-        """One pass over the active rows, and perhaps a survey."""
+        """One pass over the active rows; then perhaps a survey, or all rows become active."""
         state = self._state
         before = state.nonzeros
         self._current = False
+        whole = state.active == state.m
+        self._before[:] = state.w[: self._d]
         cached = state.active * self._row_bytes <= CACHED_BYTES
         state.descend(self._rng, 1 if cached else self._block_rows, self._shrinking)
         self._work += state.nonzeros - before
         expected = state.slack_sum / self._m
-        if self._due(expected):
-            self._expected, self._work = expected, 0
-            state.upper *= SURVEY_MARGIN
-            state.lower *= SURVEY_MARGIN
-            state.survey(self._shrinking)
-            self._certified = state.slack_sum / self._m
-            self._current = True
+        if whole:
+            self._level, self._work = expected, 0
+        if self._may_certify(expected):
+            self._survey(expected)
+        elif self._may_be_stuck(expected):
+            self._widen()
+            state.restore()
 
-    def _due(self, expected: float) -> bool:
-        state = self._state
+    def _may_certify(self, expected: float) -> bool:
         enough = 0.5 * self._tolerance * self.bound()
-        if expected <= min(enough, 0.5 * self._expected) and self._certified > 2.0 * enough:
-            return True
+        return self._shown > self._tolerance and expected <= min(enough, 0.5 * self._expected)
+
+    def _may_be_stuck(self, expected: float) -> bool:
+        state = self._state
         if state.active == state.m:
             return False
-        worked = self._work > SURVEY_PASSES * self._nnz
-        return state.active == 0 or expected < SURVEY_SHARE * self._certified or worked
+        worked = self._work > RESTORE_PASSES * self._nnz
+        return state.active == 0 or expected < RESTORE_SHARE * self._level or worked
+
+    def _survey(self, expected: float) -> None:
+        self._widen()
+        self._state.survey(self._shrinking)
+        self._expected, self._work = expected, 0
+        self._certified = self._level = self._state.slack_sum / self._m
+        self._shown = relative_gap(self.bound() + self._certified, self.bound())
+        self._current = True
+
+    def _widen(self) -> None:
+        self._state.upper *= THRESHOLD_MARGIN
+        self._state.lower *= THRESHOLD_MARGIN
 
     def bound(self) -> float:
         """D(alpha), as kept in step."""
@@ -105,8 +126,11 @@ class DualPhase:
 
     @property
     def w(self) -> FloatArray:
-        """The weights, shape (d,); a new array."""
-        return np.array(self._state.w[: self._d])
+        """The weights of the certificate, or of the last two passes; shape (d,), a new array."""
+        w = self._state.w[: self._d]
+        if self._current:
+            return np.array(w)
+        return (1.0 - EARLIER_WEIGHT) * w + EARLIER_WEIGHT * self._before
 
     @property
     def alpha(self) -> FloatArray:
