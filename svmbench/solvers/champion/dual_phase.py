@@ -127,10 +127,11 @@ class DualPhase:
     @property
     def w(self) -> FloatArray:
         """The weights of the certificate, or of the last two passes; shape (d,), a new array."""
-        w = self._state.w[: self._d]
+        w: FloatArray = self._state.w[: self._d]
         if self._current:
             return np.array(w)
-        return (1.0 - EARLIER_WEIGHT) * w + EARLIER_WEIGHT * self._before
+        mixed: FloatArray = (1.0 - EARLIER_WEIGHT) * w + EARLIER_WEIGHT * self._before
+        return mixed
 
     @property
     def alpha(self) -> FloatArray:
