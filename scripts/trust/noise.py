@@ -1,0 +1,329 @@
+"""How often ``svmbench compare`` errs on this machine, quiet and beside busy processes.
+
+One sweep is run again and again, in which the same solver takes part under several labels and once
+more with a planted share of processor time on top. Any two of the equal labels make a page on which
+every verdict of a difference is false (A/A); each of them with the slowed one makes a page on which
+the difference is there to be found (A/B). Pages drawn anew from all blocks of a condition tell how
+many repeats it takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from svmbench.cli.columns import align
+from svmbench.config import Sweep
+from svmbench.errors import ConfigError
+from svmbench.harness.run import run_sweep
+from svmbench.problem import Problem
+from svmbench.report.comparison import Comparison, Metric, Side, compare
+from svmbench.report.read import Results, read_results
+from svmbench.solvers import registry
+from svmbench.solvers.dual.dcd import Dcd
+from svmbench.statistics import LEVEL, holm, paired_ratio
+
+#: Share of its processor time that the slowed solver takes on top; the variable hands it to the
+#: workers.
+VARIABLE, EXTRA = "SVMBENCH_NOISE_EXTRA", 0.05
+
+SLOWED = "dcd-slowed"
+METRICS: tuple[Metric, ...] = ("seconds", "cpu_seconds")
+ACCURACIES = (1e-2, 1e-3, 1e-4)
+
+#: Factors that are not to count as a difference: none, and what is asked to find one of 5 %.
+MARGINS = (1.0, 1.02)
+
+#: Repeats for which pages are drawn anew, and how many pages.
+REPEATS, DRAWN = (7, 10, 15, 20, 25), 400
+
+FloatArray = NDArray[np.float64]
+
+
+class SlowedDcd(Dcd):
+    """Dcd that goes on working for nothing once it has taken its steps."""
+
+    name = SLOWED
+    summary = "dcd that takes a little more processor time, to be found out"
+    source = "ours"
+
+    def start(self, problem: Problem, seed: int) -> None:
+        """Start, and a little more."""
+        with prolonged():
+            super().start(problem, seed)
+
+    def advance(self, steps: int) -> None:
+        """Advance, and a little more."""
+        with prolonged():
+            super().advance(steps)
+
+
+@contextmanager
+def prolonged() -> Iterator[None]:
+    """Have the block take its share more of processor time."""
+    begun = time.process_time()
+    yield
+    ended = time.process_time()
+    until = ended + float(os.environ.get(VARIABLE, EXTRA)) * (ended - begun)
+    while time.process_time() < until:
+        pass
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep so many processors busy with nothing while the block runs."""
+    command = [sys.executable, "-S", "-c", "while True: pass"]
+    hogs = [subprocess.Popen(command) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for hog in hogs:
+            hog.kill()
+            hog.wait()
+
+
+@contextmanager
+def plugged_in(folder: Path) -> Iterator[None]:
+    """Install `SlowedDcd` as a package would, for this process and its workers."""
+    metadata = folder / "slowed-1.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: slowed\nVersion: 1\n")
+    (metadata / "entry_points.txt").write_text(
+        f"[{registry.GROUP}]\n{SLOWED} = {Path(__file__).stem}:SlowedDcd\n"
+    )
+    places = [str(folder), str(Path(__file__).resolve().parent)]
+    path, variable = list(sys.path), os.environ.get("PYTHONPATH")
+    sys.path[:0] = places
+    os.environ["PYTHONPATH"] = os.pathsep.join([*places, *filter(None, [variable])])
+    registry.solvers.cache_clear()
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        if variable is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = variable
+        registry.solvers.cache_clear()
+
+
+def write_data(path: Path, m: int) -> None:
+    """Write m rows with 30 of 500 columns; dcd takes two tenths of a second on 20 000."""
+    rng = np.random.default_rng(1)
+    hidden = rng.normal(size=500)
+    lines = []
+    for _ in range(m):
+        columns = np.sort(rng.choice(500, size=30, replace=False))
+        values = rng.normal(size=30)
+        score = hidden[columns] @ values + 4.0 * rng.normal()
+        pairs = " ".join(f"{j + 1}:{x:.3f}" for j, x in zip(columns, values, strict=True))
+        lines.append(f"{1 if score > 0 else -1} {pairs}\n")
+    path.write_text("".join(lines), encoding="ascii")
+
+
+def sweep(data: Path, equal: Sequence[str], repeats: int) -> Sweep:
+    """The sweep that is run every time: dcd under each of the equal labels, and slowed."""
+    return Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "noise",
+            "datasets": [{"path": str(data)}],
+            "lambda": [1e-5],
+            "solvers": [*({"name": "dcd", "label": label} for label in equal), SLOWED],
+            "stop": {"accuracy": list(ACCURACIES), "max_epochs": 1000, "time_limit": 60.0},
+            "repeats": repeats,
+            "reference": {"gap": 1e-6},
+        }
+    )
+
+
+# ---------------------------------------------------------------- what was said
+
+
+@dataclass(frozen=True)
+class Condition:
+    """The sweeps made under one condition.
+
+    Parameters
+    ----------
+    name : str
+    results : list of Results
+    equal : list of str
+        The labels that are the same solver.
+    """
+
+    name: str
+    results: list[Results]
+    equal: list[str]
+
+    def pages(self, metric: Metric, margin: float, planted: bool) -> list[Comparison]:
+        """What the comparisons say: of equal labels, or of each with the slowed one."""
+        pairs = [(one, SLOWED) for one in self.equal]
+        if not planted:
+            pairs = list(itertools.combinations(self.equal, 2))
+        return [
+            compare(Side(results, one), Side(results, other), metric, margin)
+            for results in self.results
+            for one, other in pairs
+        ]
+
+    def samples(self, metric: Metric) -> FloatArray:
+        """Blocks by label (the slowed one last) by accuracy."""
+        columns = [f"{metric}_to_{accuracy!r}" for accuracy in ACCURACIES]
+        blocks = []
+        for results in self.results:
+            runs = results.runs.assign(**{c: pd.to_numeric(results.runs[c]) for c in columns})
+            for _, block in runs.groupby("repeat"):
+                table = block.set_index("label")[columns].loc[[*self.equal, SLOWED]]
+                blocks.append(table.to_numpy(dtype=np.float64))
+        return np.array(blocks)
+
+
+def said(condition: Condition, metric: Metric, margin: float) -> tuple[str, ...]:
+    """One row: on how many pages something was said, and how the ratios scatter."""
+    same = condition.pages(metric, margin, planted=False)
+    slow = condition.pages(metric, margin, planted=True)
+    faster = sum(any(c.verdict == "faster" for c in page.cells) for page in same)
+    either = sum(any(c.verdict in ("slower", "faster") for c in page.cells) for page in same)
+    found = sum(bool(page.regressions) for page in slow)
+    ratios = [cell.ratio.estimate for page in slow for cell in page.cells]
+    return (
+        condition.name,
+        metric,
+        f"{margin:g}",
+        f"{faster} of {len(same)}",
+        f"{either} of {len(same)}",
+        f"{found} of {len(slow)}",
+        f"{np.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f})",
+    )
+
+
+SAID = ("condition", "metric", "beyond", "A/A faster", "A/A any", "A/B found", "A/B ratios")
+
+
+def scatter(condition: Condition, metric: Metric) -> str:
+    """Standard deviation of the log-ratio of two equal runs of a block, and of its middle."""
+    samples = np.log(condition.samples(metric)[:, :-1])
+    pairs = itertools.combinations(range(samples.shape[1]), 2)
+    ratios = np.concatenate([(samples[:, i] - samples[:, j]).ravel() for i, j in pairs])
+    # Of a normal distribution both are the same; far apart, they tell of heavy tails.
+    middle = np.median(np.abs(ratios)) / 0.6745
+    return f"{100 * ratios.std():.1f} % ({100 * middle:.1f} %)"
+
+
+# ---------------------------------------------------------------- pages drawn anew
+
+
+def drawn(
+    samples: FloatArray, repeats: int, margin: float, planted: bool, rng: np.random.Generator
+) -> bool:
+    """Whether a page of that many blocks, drawn with their labels, says anything.
+
+    Of equal labels, whether it says anything; otherwise, whether it finds the slowed one.
+    """
+    blocks = rng.choice(len(samples), repeats, replace=False)
+    labels = [rng.choice(samples.shape[1] - 1, 2, replace=False) for _ in range(repeats)]
+    a = samples[blocks, [label[0] for label in labels]]
+    b = samples[blocks, -1] if planted else samples[blocks, [label[1] for label in labels]]
+    cells = [paired_ratio(a[:, k], b[:, k], margin=margin) for k in range(a.shape[1])]
+    p_values = holm([cell.p_value for cell in cells])
+    return any(
+        p <= LEVEL and (cell.estimate > 1 or not planted)
+        for p, cell in zip(p_values, cells, strict=True)
+    )
+
+
+def enough(condition: Condition, metric: Metric, margin: float, count: int) -> Iterator[str]:
+    """A row of shares: for each number of repeats those of false pages and of finds."""
+    samples = condition.samples(metric)
+    rng = np.random.default_rng(1)
+    yield from (condition.name, metric, scatter(condition, metric), f"{margin:g}")
+    for repeats in REPEATS:
+        if repeats > len(samples):
+            yield "–"
+            continue
+        shares = [
+            np.mean([drawn(samples, repeats, margin, planted, rng) for _ in range(count)])
+            for planted in (False, True)
+        ]
+        yield " / ".join(f"{100 * share:.1f}" for share in shares)
+
+
+ENOUGH = ("condition", "metric", "scatter", "beyond", *(f"{n} repeats" for n in REPEATS))
+
+
+# ---------------------------------------------------------------- the experiment
+
+
+def hogs(condition: str) -> int:
+    """How many busy processes a condition asks for: quiet, hog, hog2, hog3, ..."""
+    match = re.fullmatch(r"quiet|hog(\d*)", condition)
+    if match is None:
+        raise ConfigError(f"--conditions {condition}: not 'quiet', 'hog' or 'hogN'")
+    return 0 if condition == "quiet" else int(match.group(1) or 1)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the experiment and print what came of it."""
+    parser = argparse.ArgumentParser(description="False and missed verdicts of svmbench compare.")
+    parser.add_argument("--conditions", default="quiet,hog", help="of quiet, hog, hogN (%(default)s)")
+    parser.add_argument("--pages", type=int, default=3, help="sweeps a condition (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=15, help="of each sweep (%(default)s)")
+    parser.add_argument("--equal", type=int, default=4, help="equal labels (%(default)s)")
+    parser.add_argument("--extra", type=float, default=EXTRA, help="planted share (%(default)s)")
+    parser.add_argument("--rows", type=int, default=20_000, help="of the data (%(default)s)")
+    parser.add_argument("--keep", type=Path, help="folder for the results; reused where finished")
+    parser.add_argument("--smoke", action="store_true", help="a second of everything")
+    options: Any = parser.parse_args(arguments)
+    if options.smoke:
+        options.pages, options.repeats, options.equal, options.rows = 1, 2, 2, 500
+    try:
+        conditions = {name: hogs(name) for name in options.conditions.split(",")}
+    except ConfigError as error:
+        parser.error(str(error))
+    os.environ[VARIABLE] = repr(options.extra)
+    equal = [f"dcd-{number + 1}" for number in range(options.equal)]
+    begun = time.monotonic()
+    found = []
+    with tempfile.TemporaryDirectory() as temporary:
+        place = options.keep or Path(temporary)
+        place.mkdir(parents=True, exist_ok=True)
+        os.environ["SVMBENCH_CACHE"] = str(place / "cache")
+        data = place / "rows.libsvm"
+        write_data(data, options.rows)
+        with plugged_in(Path(temporary) / "installed"):
+            for name, count in conditions.items():
+                found.append(Condition(name, [], equal))
+                for number in range(options.pages):
+                    folder = place / f"{name}-{number}"
+                    with busy(count):
+                        run_sweep(sweep(data, equal, options.repeats), folder)
+                    found[-1].results.append(read_results(folder))
+                    print(f"{name}: {number + 1} of {options.pages}", file=sys.stderr, flush=True)
+    cases = list(itertools.product(found, METRICS, MARGINS))
+    print(f"planted: {100 * options.extra:g} %; {options.repeats} repeats a page, {len(ACCURACIES)} cells\n")
+    print(align(SAID, [said(*case) for case in cases]))
+    count = 10 if options.smoke else DRAWN
+    print(f"\n{count} pages drawn anew: % of A/A pages that say anything / of A/B pages that find it\n")
+    print(align(ENOUGH, [tuple(enough(*case, count)) for case in cases]))
+    print(f"\n{time.monotonic() - begun:.0f} s")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
