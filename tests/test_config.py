@@ -368,7 +368,7 @@ REFUSALS = {
     ),
     "unknown table": (
         ("[time]", "[time, epoch]"),
-        "21:16: 'tables[1]' should be 'time', 'epochs' or 'objective', not 'epoch'; "
+        "21:16: 'tables[1]' should be 'time', 'epochs', 'objective' or 'passes', not 'epoch'; "
         "did you mean 'epochs'?",
     ),
     "unknown plot": (

@@ -416,7 +416,7 @@ class Reference(_Model):
     )
 
 
-Table = Literal["time", "epochs", "objective"]
+Table = Literal["time", "epochs", "objective", "passes"]
 Plot = Literal["log-primal", "log-suboptimality"]
 
 

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from svmbench.disturbance import disturbances
 from svmbench.durable import replacing, write_text
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
@@ -178,7 +179,11 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "train_seconds": last.get("wall"),
         "train_cpu_seconds": last.get("cpu"),
         "conversion_seconds": trace.points[0].get("conversion_wall") if trace.points else None,
+        "pass_seconds": trace.points[0].get("pass_wall") if trace.points else None,
         "involuntary_switches": last.get("switches"),
+        "elapsed_seconds": trace.end.get("elapsed_seconds"),
+        "stolen_seconds": trace.end.get("stolen_seconds"),
+        "others_cpu_seconds": trace.end.get("others_cpu_seconds"),
         "load_average": trace.header.get("load_average"),
         "limit_seconds": trace.header.get("time_limit", run.stop.time_limit),
         "max_epochs": run.stop.max_epochs,
@@ -196,6 +201,8 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "peak_memory_bytes": trace.end.get("peak_memory_bytes"),
         "started": trace.header.get("started"),
     }
+    known = {name: math.nan if value is None else value for name, value in row.items()}
+    row["disturbed"] = "; ".join(disturbances(known)) or None
     for threshold in run.stop.accuracy:
         row |= _hit(trace.points, threshold, data.n_samples)
     return row

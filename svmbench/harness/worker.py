@@ -21,7 +21,9 @@ import numpy as np
 
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.harness import system
 from svmbench.harness.environment import available_memory
+from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
@@ -115,6 +117,7 @@ class Measurement:
         self.reason = ""
         self.clock = Clock()
         self._evaluating = self._evaluations = 0
+        self._beside: dict[str, float] = {}
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
@@ -127,12 +130,24 @@ class Measurement:
 
     def run(self, seed: int, trace: TraceWriter) -> str:
         """Make the run, write its trace, and return its end state."""
+        stream = pass_seconds(self.problem.data)
+        begun = system.now()
+        try:
+            return self._train(seed, trace, stream)
+        finally:
+            self._beside = system.since(begun)
+
+    def _train(self, seed: int, trace: TraceWriter, stream: float) -> str:
         conversion = Clock()
         with conversion.running():
             self.solver.convert(self.problem)
         with self.clock.running():
             self.solver.start(self.problem, seed)
-        setup = {"setup_wall": self.clock.wall / 1e9, "conversion_wall": conversion.wall / 1e9}
+        setup = {
+            "setup_wall": self.clock.wall / 1e9,
+            "conversion_wall": conversion.wall / 1e9,
+            "pass_wall": stream,
+        }
         point = self._evaluate(self._certify())
         trace.append(point | setup)
         state = self._verdict(point)
@@ -171,13 +186,15 @@ class Measurement:
     def closing(self) -> dict[str, Any]:
         """What the run's last line tells besides its state.
 
-        The mean seconds one evaluation of P took, what the solver says it decided, and where the
-        features are few the weights and bias it ended with.
+        The mean seconds one evaluation of P took, what the solver says it decided, what else the
+        machine did from begin to end, and where the features are few the weights and bias it ended
+        with.
         """
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": self._evaluating / 1e9 / max(1, self._evaluations),
             "remark": self.solver.remark,
+            **self._beside,
         }
         w = np.asarray(self.solver.w, dtype=np.float64)
         if w.size <= FEW_FEATURES and np.isfinite(w).all():

@@ -32,6 +32,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 _TITLES = {
     "time": "Seconds to relative accuracy ε",
     "epochs": "Epochs to relative accuracy ε",
+    "passes": "Streaming passes to relative accuracy ε",
     "objective": "Objective at the stop",
 }
 

@@ -9,18 +9,13 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from svmbench.disturbance import CAUSES
 from svmbench.report.groups import ROW, regularisation, short
 from svmbench.report.read import Results
 from svmbench.statistics import OUTLIER_FACTOR, outliers
 
 #: States of runs that say nothing against the solver or the machine.
 _WELL = ("converged", "max_steps", "time_limit", "skipped", "not_installed")
-
-#: Involuntary switches a second of training from which a run counts as disturbed: each can
-#: cost a time slice of some milliseconds, so that this many are some per cent of the time.
-#: Fewer than `_FEW_SWITCHES` in all are an accident, however short the run.
-_MANY_SWITCHES = 20.0
-_FEW_SWITCHES = 5
 
 #: Load at the start of a run that is the sweep's own: its threads, and the run before it.
 _OWN_LOAD = 1.0
@@ -70,7 +65,7 @@ def notices(
         *_skipped(runs),
         *_references(results),
         *_noise(samples),
-        *_switches(runs),
+        *_disturbed(runs),
         *_load(results),
     ]
 
@@ -222,19 +217,25 @@ def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:
         )
 
 
-def _switches(runs: pd.DataFrame) -> Iterator[Notice]:
-    counted = runs[runs["involuntary_switches"].notna()]
-    disturbed = counted[
-        (counted["involuntary_switches"] >= _FEW_SWITCHES)
-        & (counted["involuntary_switches"] > _MANY_SWITCHES * counted["train_seconds"])
-    ]
-    if not disturbed.empty:
-        worst = (disturbed["involuntary_switches"] / disturbed["train_seconds"]).max()
-        yield Notice(
-            f"{len(disturbed)} of {len(counted)} runs lost the processor to others more than "
-            f"{_MANY_SWITCHES:g} times a second of training (at worst {short(worst, 2)} times).",
-            of_time=True,
-        )
+def _disturbed(runs: pd.DataFrame) -> Iterator[Notice]:
+    if said := disturbed_runs(runs):
+        yield Notice(f"{said} All samples are kept.", tuple(_disturbed_cells(runs)), of_time=True)
+
+
+def disturbed_runs(runs: pd.DataFrame) -> str:
+    """How many runs were disturbed and by what, in a sentence; empty if none was."""
+    disturbed = runs.loc[runs["disturbed"] != "", "disturbed"]
+    if disturbed.empty:
+        return ""
+    counted = Counter(cause for causes in disturbed for cause in causes.split("; "))
+    causes = ", ".join(f"{counted[cause]} {CAUSES[cause]}" for cause in CAUSES if counted[cause])
+    return f"{len(disturbed)} of {len(runs)} runs were disturbed: {causes}."
+
+
+def _disturbed_cells(runs: pd.DataFrame) -> Iterator[str]:
+    for (dataset, label), members in runs.groupby(["dataset", "label"], sort=False):
+        if count := int((members["disturbed"] != "").sum()):
+            yield f"{label} on {dataset}: {count} of {len(members)} runs"
 
 
 def _load(results: Results) -> Iterator[Notice]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,15 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from svmbench.disturbance import disturbances
 from svmbench.errors import DataError
 
 #: Version of runs.csv this report reads; harness/store.py writes it.
 SCHEMA_VERSION = 1
 
-TABLES = ("time", "epochs", "objective")
+TABLES = ("time", "epochs", "objective", "passes")
+#: Tables of a sweep that does not say which.
+USUAL_TABLES = ("time", "epochs", "objective")
 PLOTS = ("log-primal", "log-suboptimality")
 
 _TEXT = ("id", "dataset", "solver", "label", "colour", "loss", "precision", "state")
@@ -32,7 +35,8 @@ _NUMBERS = (
 _LATER_TEXT = ("reason", "remark", "data_source", "data_sha256", "data_transforms", "bias")
 _LATER_NUMBERS = (
     "horizon", "conversion_seconds", "involuntary_switches", "load_average", "l1_radius",
-    "evaluation_seconds",
+    "evaluation_seconds", "train_cpu_seconds", "pass_seconds", "elapsed_seconds", "stolen_seconds",
+    "others_cpu_seconds",
 )  # fmt: skip
 _NEVER_EMPTY = ("lambda", "C", "repeat", "m", "d", "nnz", "reference_dual")
 _OF_THRESHOLD = ("seconds_to_", "epochs_to_", "last_above_seconds_")
@@ -53,7 +57,9 @@ class Results:
     name : str
         The sweep's.
     runs : DataFrame
-        runs.csv: a row a run, missing numbers nan, missing text empty.
+        runs.csv: a row a run, missing numbers nan, missing text empty. ``disturbed`` is told anew,
+        of older results too. ``pass_unit`` is the unit of `in_passes`, and the columns of
+        seconds to an accuracy come once more in it: ``passes_to_E``.
     traces : DataFrame
         traces.csv: a row a checkpoint.
     thresholds : tuple of float
@@ -114,8 +120,8 @@ def read_results(folder: Path) -> Results:
         runs=runs,
         traces=traces,
         thresholds=thresholds,
-        tables=_asked_for(config, "tables", TABLES, folder / "config.yaml"),
-        plots=_asked_for(config, "plots", PLOTS, folder / "config.yaml"),
+        tables=_asked_for(config, "tables", TABLES, USUAL_TABLES, folder / "config.yaml"),
+        plots=_asked_for(config, "plots", PLOTS, PLOTS, folder / "config.yaml"),
         datasets=_in_order(config.get("datasets"), runs["dataset"]),
         solvers=_in_order(config.get("solvers"), runs["solver"]),
         repeats=_repeats(config, runs),
@@ -217,7 +223,20 @@ def _read_runs(path: Path) -> pd.DataFrame:
     twice = runs["id"].duplicated()
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
-    return runs
+    runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
+    return in_passes(runs, _threshold_texts(runs))
+
+
+def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:
+    """The runs with their seconds also in streaming passes over their data on their machine.
+
+    The unit, ``pass_unit``, is the median over all runs on a data set of the seconds that one
+    streaming pass over its rows took just before each: nan where none was measured.
+    """
+    unit = runs.groupby(["dataset", "stand_in"])["pass_seconds"].transform("median")
+    passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in thresholds}
+    passes |= {f"{what}_passes": runs[f"{what}_seconds"] / unit for what in ("train", "limit")}
+    return pd.concat([runs, pd.DataFrame({"pass_unit": unit, **passes})], axis=1)
 
 
 def _check_version(runs: pd.DataFrame, path: Path) -> None:
@@ -287,11 +306,11 @@ def _thresholds(runs: pd.DataFrame) -> tuple[float, ...]:
 
 
 def _asked_for(
-    config: dict[str, Any], key: str, known: tuple[str, ...], path: Path
+    config: dict[str, Any], key: str, known: tuple[str, ...], usual: tuple[str, ...], path: Path
 ) -> tuple[str, ...]:
     asked = config.get(key)
     if asked is None:
-        return known
+        return usual
     if not isinstance(asked, list) or not set(map(str, asked)) <= set(known):
         raise DataError(f"{path}: {key!r} is not a list of {', '.join(known)}; run the sweep again")
     return tuple(kind for kind in known if kind in asked)

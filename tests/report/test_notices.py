@@ -106,12 +106,28 @@ def test_absolute_accuracy(calm, change):
 
 
 def test_involuntary_switches(calm, change):
-    change(calm, involuntary_switches=4, train_seconds=0.01)  # too few to mean anything
+    change(calm, train_cpu_seconds=0.01, train_seconds=0.01)
+    change(calm, involuntary_switches=4)  # too few to mean anything
     assert found(calm) == []
-    notice = only(change(calm, "repeat == 0", involuntary_switches=50, train_seconds=1.0))
-    assert "2 of 6 runs lost the processor to others more than 20 times a second" in notice.text
-    assert "at worst 50 times" in notice.text
+    change(calm, "repeat == 0", train_cpu_seconds=1.0, train_seconds=1.0)
+    notice = only(change(calm, "repeat == 0", involuntary_switches=50))
+    assert notice.text == (
+        "2 of 6 runs were disturbed: 2 lost the processor often. All samples are kept."
+    )
+    assert notice.details == ("sgd-m on adult: 1 of 3 runs", "sgd-s on adult: 1 of 3 runs")
     assert notice.of_time
+
+
+def test_disturbed_runs_by_their_causes(calm, change):
+    quiet = {"train_seconds": 2.0, "train_cpu_seconds": 2.0, "elapsed_seconds": 3.0}
+    quiet |= {"stolen_seconds": 0.0, "others_cpu_seconds": 0.1}
+    assert found(change(calm, **quiet)) == []
+    change(calm, "repeat == 0 and label == 'sgd-m'", train_cpu_seconds=1.8, stolen_seconds=0.1)
+    change(calm, "repeat == 1", others_cpu_seconds=2.9)
+    assert only(calm).text.startswith(
+        "3 of 6 runs were disturbed: 1 waited for the processor, 1 had time stolen by the "
+        "machine's host, 2 had other processes at work beside them."
+    )
 
 
 def test_load_at_the_start_of_runs(calm, change):

@@ -340,3 +340,21 @@ def test_latex_compiles(tables, tmp_path):
         check=False,
     )
     assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]
+
+
+def test_passes_are_seconds_over_those_of_a_streaming_pass(make_results, tmp_path, change):
+    folder = make_results(tmp_path / "some", repeats=3, tables=["time", "passes"])
+    change(folder, pass_seconds=0.002)
+    change(folder, "repeat == 0", pass_seconds=0.9)  # one that was disturbed
+    time, passes = build_tables(read_results(folder))
+    assert (time.kind, passes.kind) == ("time", "passes")
+    assert "passes to relative accuracy" in passes.title
+    for kind in ("median", "low", "high", "ert", "at_least"):
+        seconds = time.records[f"{kind}_seconds"].astype(float)
+        counted = passes.records[f"{kind}_passes"].astype(float)
+        assert np.allclose(counted, seconds / 0.002, equal_nan=True), kind
+
+
+def test_no_table_of_passes_where_they_were_not_measured(make_results, tmp_path):
+    folder = make_results(tmp_path / "old", repeats=1, tables=["time", "passes"])
+    assert [table.kind for table in build_tables(read_results(folder))] == ["time"]

@@ -1,0 +1,182 @@
+"""What the system tells of its processors and of who uses them; None where it does not tell."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PROC, SYS = Path("/proc"), Path("/sys")
+
+#: The first fields of a line of /proc/stat, in ticks; guests' time is in the user's already.
+_BUSY = ("user", "nice", "system", "irq", "softirq")
+_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Readings of one moment, in seconds since some other.
+
+    Parameters
+    ----------
+    wall : float
+        Of the monotonic clock.
+    own : float
+        Processor time of this process.
+    busy : float
+        Processor time of all processes.
+    stolen : float
+        Time in which processors would have run and the machine's host did not let them.
+    """
+
+    wall: float
+    own: float
+    busy: float
+    stolen: float
+
+
+def now() -> Moment | None:
+    """The readings now; None where the system has no /proc/stat."""
+    text = read(PROC / "stat")
+    if not text or not text.startswith("cpu "):
+        return None
+    ticks = dict(zip(_FIELDS, map(int, text.split("\n", 1)[0].split()[1:]), strict=False))
+    rate = os.sysconf("SC_CLK_TCK")
+    busy = sum(ticks.get(name, 0) for name in _BUSY)
+    return Moment(
+        time.perf_counter(), time.process_time(), busy / rate, ticks.get("steal", 0) / rate
+    )
+
+
+def since(begun: Moment | None) -> dict[str, float]:
+    """What the machine did since that moment, as `svmbench.disturbance` reads it.
+
+    Returns
+    -------
+    dict
+        Elapsed seconds, stolen seconds of all processors, and processor seconds of all other
+        processes; empty where the system does not tell.
+    """
+    ended = now()
+    if begun is None or ended is None:
+        return {}
+    own = ended.own - begun.own
+    return {
+        "elapsed_seconds": ended.wall - begun.wall,
+        "stolen_seconds": ended.stolen - begun.stolen,
+        # Ticks are coarser than the own time that is taken from them.
+        "others_cpu_seconds": max(0.0, ended.busy - begun.busy - own),
+    }
+
+
+def busiest(seconds: float) -> list[tuple[str, float]]:
+    """Names of other processes and the share of a processor each takes, the busiest first.
+
+    Parameters
+    ----------
+    seconds : float
+        Time for which they are watched.
+    """
+    before = dict(_processes())
+    time.sleep(seconds)
+    rate = os.sysconf("SC_CLK_TCK") * seconds
+    shares = [
+        (name, (ticks - before[number][1]) / rate)
+        for number, (name, ticks) in _processes()
+        if number in before and number != os.getpid()
+    ]
+    return sorted((s for s in shares if s[1] > 0), key=lambda share: -share[1])
+
+
+def _processes() -> Iterator[tuple[int, tuple[str, int]]]:
+    """Number, name and ticks of every process."""
+    for place in PROC.glob("[0-9]*"):
+        text = read(place / "stat")
+        if text and ")" in text:  # names can hold blanks and brackets
+            head, _, tail = text.rpartition(")")
+            fields = tail.split()
+            yield int(place.name), (head.partition("(")[2], int(fields[11]) + int(fields[12]))
+
+
+def governors() -> list[str]:
+    """The frequency governors in use, each once."""
+    places = sorted((SYS / "devices/system/cpu").glob("cpu[0-9]*/cpufreq/scaling_governor"))
+    return list(dict.fromkeys(filter(None, map(read, places))))
+
+
+def boost() -> tuple[bool, Path] | None:
+    """Whether processors may exceed their nominal frequency, and the file that says so."""
+    # Intel's own driver tells the opposite of what the others tell.
+    for place, on in (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1")):
+        path = SYS / "devices/system/cpu" / place
+        if text := read(path):
+            return text == on, path
+    return None
+
+
+def clock_source() -> str | None:
+    """What the system reads the time from."""
+    return read(SYS / "devices/system/clocksource/clocksource0/current_clocksource")
+
+
+def is_virtual() -> bool:
+    """Whether this is a virtual machine that says so."""
+    return " hypervisor" in (read(PROC / "cpuinfo") or "")
+
+
+def hyper_threads() -> bool | None:
+    """Whether two threads may run on one core."""
+    text = read(SYS / "devices/system/cpu/smt/active")
+    return None if text is None else text == "1"
+
+
+def allowed_processors() -> int | None:
+    """Processors that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None
+
+
+def quota() -> float | None:
+    """Processors' worth of time that the control group may use; None without a limit."""
+    for line in (read(PROC / "self/cgroup") or "").splitlines():
+        _, controllers, path = line.split(":", 2)
+        if controllers == "":  # the unified hierarchy
+            limits = [*_quotas(SYS / "fs/cgroup", path, "cpu.max")]
+        elif "cpu" in controllers.split(","):
+            limits = [*_quotas(SYS / "fs/cgroup" / "cpu", path, "cpu.cfs_quota_us")]
+        else:
+            continue
+        if limits:
+            return min(limits)
+    return None
+
+
+def _quotas(root: Path, path: str, name: str) -> Iterator[float]:
+    """The limits of a group and of those above it."""
+    place = root / path.lstrip("/")
+    for folder in (place, *place.parents):
+        text = read(folder / name)
+        words = (text or "max").split()
+        period = words[1] if len(words) > 1 else read(folder / "cpu.cfs_period_us")
+        if words[0] not in ("max", "-1") and period:
+            yield int(words[0]) / int(period)
+        if folder == root:
+            return
+
+
+def swapped() -> float | None:
+    """GiB of memory that lie in swap."""
+    entries = dict(line.split(":", 1) for line in (read(PROC / "meminfo") or "").splitlines())
+    if "SwapTotal" not in entries:
+        return None
+    total, free = (int(entries[name].split()[0]) for name in ("SwapTotal", "SwapFree"))
+    return (total - free) / 2**20
+
+
+def read(path: Path) -> str | None:
+    """The text of a small file; None if there is none or it may not be read."""
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return None

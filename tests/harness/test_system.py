@@ -1,0 +1,108 @@
+"""What is read from /proc and /sys, from made files."""
+
+import pytest
+
+from svmbench.harness import system
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """The folder that holds /proc and /sys, both empty at first."""
+    monkeypatch.setattr(system, "PROC", tmp_path / "proc")
+    monkeypatch.setattr(system, "SYS", tmp_path / "sys")
+    return tmp_path
+
+
+def place(made, path, text):
+    target = made / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(text)
+
+
+def test_a_system_that_does_not_tell(made):
+    assert system.now() is None
+    assert system.since(None) == {}
+    assert system.governors() == []
+    assert system.busiest(0.0) == []
+    told = (
+        system.boost(),
+        system.clock_source(),
+        system.hyper_threads(),
+        system.quota(),
+        system.swapped(),
+    )
+    assert told == (None,) * 5
+    assert not system.is_virtual()
+
+
+def test_time_stolen_and_used_by_others(made, monkeypatch):
+    monkeypatch.setattr(system.os, "sysconf", lambda name: 100)
+    place(made, "proc/stat", "cpu  1000 10 200 5000 7 3 4 50 9 0\ncpu0 1 1 1 1\n")
+    begun = system.now()
+    assert (begun.busy, begun.stolen) == (12.17, 0.5)
+    place(made, "proc/stat", "cpu  1300 10 200 5000 7 3 4 75 9 0\n")
+    monkeypatch.setattr(system.time, "process_time", lambda: begun.own + 2.0)
+    monkeypatch.setattr(system.time, "perf_counter", lambda: begun.wall + 4.0)
+    told = system.since(begun)
+    assert told == pytest.approx(
+        {"elapsed_seconds": 4.0, "stolen_seconds": 0.25, "others_cpu_seconds": 1.0}
+    )
+
+
+def test_who_uses_the_processor(made, monkeypatch):
+    monkeypatch.setattr(system.os, "sysconf", lambda name: 100)
+    line = "{} ({}) R 1 1 1 0 -1 0 0 0 0 0 {} {} 0 0"
+
+    def later(seconds):
+        place(made, "proc/7/stat", line.format(7, "a (b) c", 140, 30))
+        place(made, "proc/8/stat", line.format(8, "idle", 5, 5))
+        place(made, "proc/9/stat", line.format(9, "new", 50, 50))
+
+    place(made, "proc/7/stat", line.format(7, "a (b) c", 100, 20))
+    place(made, "proc/8/stat", line.format(8, "idle", 5, 5))
+    monkeypatch.setattr(system.time, "sleep", later)
+    assert system.busiest(1.0) == [("a (b) c", 0.5)]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "on"),
+    [
+        ("intel_pstate/no_turbo", "0\n", True),
+        ("intel_pstate/no_turbo", "1\n", False),
+        ("cpufreq/boost", "1\n", True),
+        ("cpufreq/boost", "0\n", False),
+    ],
+)
+def test_boost(made, path, text, on):
+    place(made, f"sys/devices/system/cpu/{path}", text)
+    assert system.boost() == (on, made / "sys/devices/system/cpu" / path)
+
+
+def test_governors(made):
+    for number, governor in enumerate(["powersave", "performance", "powersave"]):
+        path = f"sys/devices/system/cpu/cpu{number}/cpufreq/scaling_governor"
+        place(made, path, governor + "\n")
+    assert system.governors() == ["powersave", "performance"]
+
+
+def test_quotas_of_both_hierarchies(made):
+    place(made, "proc/self/cgroup", "0::/a/b\n")
+    place(made, "sys/fs/cgroup/a/b/cpu.max", "max 100000\n")
+    assert system.quota() is None
+    place(made, "sys/fs/cgroup/a/cpu.max", "150000 100000\n")
+    assert system.quota() == 1.5
+    place(made, "proc/self/cgroup", "3:cpu,cpuacct:/x\n2:memory:/x\n0::/\n")
+    place(made, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "-1\n")
+    place(made, "sys/fs/cgroup/cpu/x/cpu.cfs_period_us", "100000\n")
+    assert system.quota() is None
+    place(made, "sys/fs/cgroup/cpu/x/cpu.cfs_quota_us", "50000\n")
+    assert system.quota() == 0.5
+
+
+def test_swap_virtual_machine_and_threads(made):
+    place(made, "proc/meminfo", "MemTotal: 9 kB\nSwapTotal: 2097152 kB\nSwapFree: 1048576 kB\n")
+    assert system.swapped() == 1.0
+    place(made, "proc/cpuinfo", "flags\t\t: fpu hypervisor lahf_lm\n")
+    assert system.is_virtual()
+    place(made, "sys/devices/system/cpu/smt/active", "1\n")
+    assert system.hyper_threads() is True
