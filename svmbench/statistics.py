@@ -295,6 +295,32 @@ def _rank_estimate(a: FloatArray, b: FloatArray) -> float:
     return 1.0 if (low, high) == (0.0, math.inf) else math.sqrt(low) * math.sqrt(high)
 
 
+def detectable(scatter: float, pairs: int, power: float = 0.8) -> float:
+    """The least factor between two things that so many pairs of runs are likely to show.
+
+    Parameters
+    ----------
+    scatter : float
+        Standard deviation of the log-ratio of two equal runs of one pair.
+    pairs : int
+        At least 2.
+    power : float
+        Probability that the factor is found, by Student's test at the level `LEVEL`.
+    """
+    quantiles = student.ppf([1 - LEVEL / 2, power], pairs - 1)
+    return math.exp(float(quantiles.sum()) * scatter / math.sqrt(pairs))
+
+
+def pairs_to_find(scatter: float, factor: float, most: int = 1000) -> int | None:
+    """How many pairs it takes to find a factor above 1; None if more than ``most``."""
+    least = bisect_left(range(most + 1), True, key=lambda n: _finds(scatter, factor, n))
+    return least if least <= most else None
+
+
+def _finds(scatter: float, factor: float, pairs: int) -> bool:
+    return pairs >= MIN_PAIRS and detectable(scatter, pairs) <= factor
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Adjust the p-values of several tests so that one level holds for all together (Holm, 1979).
 

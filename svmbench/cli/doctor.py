@@ -9,22 +9,28 @@ import click
 def command() -> int:
     """Check the machine, the installation and the clock, in some seconds.
 
-    The last check runs the clock against itself: training with evaluations in between
-    must take, by the clock, what it takes in one piece. Exits 1 when something is broken.
+    The machine is watched, memory and a piece of work are timed again and again, and the clock is
+    run against itself: training with evaluations in between must take, by the clock, what it
+    takes in one piece. The last line says whether the machine is fit to measure on, fit with
+    reservations, or not fit, and what to change.
+
+    Exits 0 where it is fit, also with reservations (warnings), and 1 where it is not: something is
+    broken, or disturbs the machine now so much that times mean nothing.
     """
     from rich.console import Console
     from rich.text import Text
 
-    from svmbench.harness.doctor import examine
+    from svmbench.harness.doctor import conclusion, examine
 
-    styles = {"ok": "green", "warning": "yellow", "fault": "red"}
+    styles = {"ok": "green", "warning": "yellow", "unfit": "red", "fault": "red"}
     console = Console(highlight=False, soft_wrap=True)
-    broken = False
+    findings = []
     for finding in examine():
+        findings.append(finding)
         line = Text(f"{finding.verdict:<8}", styles[finding.verdict])
         line.append(f"{finding.what}: {finding.found}", "default")
         if finding.advice:
             line.append(f" ({finding.advice})", "dim")
         console.print(line)
-        broken |= finding.verdict == "fault"
-    return int(broken)
+    console.print(f"\n{conclusion(findings)}")
+    return int(any(finding.verdict in ("unfit", "fault") for finding in findings))

@@ -1,7 +1,8 @@
-"""Whether this machine is fit to measure on, and whether svmbench works on it."""
+"""Whether this machine is fit to measure on, what to change, and whether svmbench works on it."""
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import statistics
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,17 +20,50 @@ import numpy as np
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
-from svmbench.harness.environment import available_memory, environment, pinned
+from svmbench.harness import system
+from svmbench.harness.environment import (
+    THREAD_VARIABLES,
+    available_memory,
+    environment,
+    pinned,
+)
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.worker import Measurement
+from svmbench.kernels.physics import stream_sum
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.sgd_s import SgdS
+from svmbench.statistics import MIN_PAIRS, detectable
 
 #: Largest share by which evaluations between advances may disturb the clock.
 CLOCK_TOLERANCE = 0.02
 
-#: Load average above which other work is taken to disturb measurements.
-CALM = 0.5
+UNTOLD = "the system does not tell"
+CLOSE = "end other programs; timings scatter with them"
+
+#: Seconds for which the machine is watched, and the share of a processor that other processes
+#: may use in that time.
+WATCHED, CALM = 1.0, 0.1
+
+#: Share of their time that the machine's host may take from its processors, and from which on
+#: nothing is to be measured.
+STOLEN, ROBBED = 0.01, 0.1
+
+#: Nanoseconds that the clock may step by, and that reading it may take.
+STEP_NS, READING_NS = 1000.0, 2000.0
+
+#: Clocks that are read without asking the system, or a hypervisor.
+SWIFT_CLOCKS = ("tsc", "arch_sys_counter")
+
+#: GiB in swap from which on a run may meet it.
+SWAPPED = 0.01
+
+#: Bytes that are streamed to calibrate the memory, more than most caches hold; measurements; and
+#: the share by which they may scatter.
+STREAMED, STREAMS, STREAM_SCATTER = 1 << 28, 9, 0.1
+
+#: Repetitions of one piece of work whose scatter is the machine's noise; smallest difference to
+#: be seen that is no reason to complain, and the one from which on nothing can be measured.
+WORKED, FINE, COARSE = 41, 1.05, 1.5
 
 
 @dataclass(frozen=True)
@@ -40,15 +74,16 @@ class Finding:
     ----------
     what : str
         The thing checked.
-    verdict : {'ok', 'warning', 'fault'}
-        A warning bears on what timings mean; with a fault svmbench does not work.
+    verdict : {'ok', 'warning', 'unfit', 'fault'}
+        A warning bears on what timings mean; while something is unfit they mean nothing; with a
+        fault svmbench does not work.
     found : str
     advice : str
         What to do, where there is something.
     """
 
     what: str
-    verdict: Literal["ok", "warning", "fault"]
+    verdict: Literal["ok", "warning", "unfit", "fault"]
     found: str
     advice: str = ""
 
@@ -56,10 +91,25 @@ class Finding:
 def examine() -> Iterator[Finding]:
     """Check one thing after another, quick ones first."""
     facts = environment()
-    for about in (_machine, _build, _governor):
+    for about in (_machine, _build):
         yield about(facts)
-    for check in (_load, _memory, _cache, _mirror, _worker, _clock):
+    checks: tuple[Callable[[], Finding], ...] = (
+        *(_governor, _boost, _processors, _threads),
+        *(_memory, _swap, _cache, _mirror, _worker),
+        *(_others, _steal, _timer, _bandwidth, _noise, _clock),
+    )
+    for check in checks:
         yield check()
+
+
+def conclusion(findings: Sequence[Finding]) -> str:
+    """The verdict on the machine in a line: fit, fit with reservations, or not fit."""
+    bad = [finding for finding in findings if finding.verdict in ("unfit", "fault")]
+    doubtful = [finding for finding in findings if finding.verdict == "warning"]
+    if not (bad or doubtful):
+        return "fit to measure on"
+    said = "; ".join(f"{f.what} ({f.advice})" if f.advice else f.what for f in bad or doubtful)
+    return f"not fit: change {said}" if bad else f"fit with reservations: {said}"
 
 
 def _machine(facts: dict[str, Any]) -> Finding:
@@ -75,27 +125,191 @@ def _build(facts: dict[str, Any]) -> Finding:
     return Finding("kernels", "ok", found, advice)
 
 
-def _governor(facts: dict[str, Any]) -> Finding:
-    governor = facts["governor"]
-    if governor is None:
-        return Finding("frequency governor", "ok", "the system does not tell")
-    if governor == "performance":
-        return Finding("frequency governor", "ok", governor)
-    advice = "the processor changes its speed; choose 'performance' for measuring"
-    return Finding("frequency governor", "warning", governor, advice)
+def _governor() -> Finding:
+    what, governors = "frequency governor", system.governors()
+    if not governors:
+        return Finding(what, "ok", UNTOLD)
+    if governors == ["performance"]:
+        return Finding(what, "ok", governors[0])
+    advice = "the processor changes its speed: cpupower frequency-set --governor performance"
+    return Finding(what, "warning", ", ".join(governors), advice)
 
 
-def _load() -> Finding:
-    load = os.getloadavg()[0]
-    if load <= CALM:
-        return Finding("load", "ok", f"{load:.2f}")
-    advice = "other programs are at work; timings will scatter"
-    return Finding("load", "warning", f"{load:.2f}", advice)
+def _boost() -> Finding:
+    what, told = "turbo", system.boost()
+    if told is None:
+        return Finding(what, "ok", UNTOLD)
+    on, path = told
+    if not on:
+        return Finding(what, "ok", "off")
+    value = 1 if path.name == "no_turbo" else 0
+    advice = f"speed depends on heat and on other cores: write {value} to {path}"
+    return Finding(what, "warning", "on", advice)
+
+
+def _processors() -> Finding:
+    """What may be run on: online, allowed by the mask, granted by the quota."""
+    online, allowed, quota = os.cpu_count(), system.allowed_processors(), system.quota()
+    found = f"{online} online"
+    if allowed is not None and allowed != online:
+        found += f", {allowed} allowed by the affinity mask"
+    found += "" if quota is None else f", quota of {quota:g}"
+    threads = system.hyper_threads()
+    found += {None: "", True: ", hyper-threads on", False: ", hyper-threads off"}[threads]
+    if quota is not None and quota < 1.0:
+        advice = "the control group stops runs in the middle: raise its limit (cpu.max)"
+        return Finding("processors", "unfit", found, advice)
+    if threads:
+        advice = "two threads share a core: write off to /sys/devices/system/cpu/smt/control"
+        return Finding("processors", "warning", found, advice)
+    if (allowed or online) == 1:
+        advice = "svmbench itself, and everything else, runs where the solver does"
+        return Finding("processors", "warning", found, advice)
+    return Finding("processors", "ok", found)
+
+
+def _threads() -> Finding:
+    told = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
+    found = ", ".join(f"{name}={value}" for name, value in told.items()) or "none set"
+    return Finding("thread variables", "ok", f"{found}; workers are held to a sweep's threads")
+
+
+def _others() -> Finding:
+    """Who else uses the processors, now and in the last minute."""
+    what = "other processes"
+    begun = system.now()
+    if begun is None:
+        load = os.getloadavg()[0]
+        verdict: Literal["ok", "warning"] = "ok" if load <= 0.5 else "warning"
+        return Finding(what, verdict, f"load {load:.2f}", "" if verdict == "ok" else CLOSE)
+    names = [f"{name} {100 * share:.0f} %" for name, share in system.busiest(WATCHED)[:3]]
+    told = system.since(begun)
+    busy = told["others_cpu_seconds"] / told["elapsed_seconds"]
+    load = f"load {os.getloadavg()[0]:.2f}"
+    if busy <= CALM:
+        return Finding(what, "ok", f"{load}, {100 * busy:.0f} % of a processor now")
+    found = f"{load}, {busy:.1f} processors busy now: {', '.join(names) or 'short-lived ones'}"
+    free = (system.allowed_processors() or 1) - busy
+    return Finding(what, "warning" if free >= 0.75 else "unfit", found, CLOSE)
+
+
+def _steal() -> Finding:
+    """Time that the host of a virtual machine took while it was watched, and since it started."""
+    what = "stolen time"
+    begun = system.now()
+    if begun is None:
+        return Finding(what, "ok", UNTOLD)
+    _burn(WATCHED / 2)  # an idle processor has nothing to be stolen
+    stolen = system.since(begun)["stolen_seconds"] / (WATCHED / 2)
+    always = begun.stolen / max(1.0, begun.busy + begun.stolen)
+    kind = "virtual machine" if system.is_virtual() else "not known to be virtual"
+    found = f"{kind}, {100 * stolen:.0f} % now, {100 * always:.1f} % of the work since it started"
+    if stolen <= STOLEN and always <= STOLEN:
+        return Finding(what, "ok", found)
+    advice = "the host takes processors away: measure at another hour, or on another machine"
+    return Finding(what, "unfit" if stolen > ROBBED else "warning", found, advice)
+
+
+def _burn(seconds: float) -> None:
+    until = time.perf_counter() + seconds
+    while time.perf_counter() < until:
+        pass
+
+
+def _timer() -> Finding:
+    """Smallest step of the clock and what a reading takes."""
+    readings = [time.perf_counter_ns() for _ in range(20_000)]
+    steps = np.diff(np.array(readings))
+    step, cost = float(steps[steps > 0].min()), float(np.median(steps))
+    source = system.clock_source()
+    resolution = time.get_clock_info("perf_counter").resolution * 1e9
+    found = (
+        f"{source or UNTOLD}, resolution {resolution:g} ns, "
+        f"steps of {step:.0f} ns seen, {cost:.0f} ns a reading"
+    )
+    if step > STEP_NS or cost > READING_NS:
+        return Finding("timer", "warning", found, "short times are coarse; take longer runs")
+    if source is not None and source not in SWIFT_CLOCKS:
+        advice = "reading the time asks the system: boot with clocksource=tsc where it is stable"
+        return Finding("timer", "ok", found, advice)
+    return Finding("timer", "ok", found)
+
+
+def _swap() -> Finding:
+    swapped = system.swapped()
+    if swapped is None:
+        return Finding("swap", "ok", UNTOLD)
+    if swapped <= SWAPPED:
+        return Finding("swap", "ok", "not in use")
+    advice = "memory comes back from disk in the middle of a run: free some, then swapoff -a"
+    return Finding("swap", "warning", f"{swapped:.2f} GiB in use", advice)
+
+
+def _bandwidth() -> Finding:
+    """Streaming reads from memory, and how much they scatter."""
+    speeds = bandwidths()
+    middle = statistics.median(speeds)
+    scatter = (max(speeds) - min(speeds)) / middle
+    found = f"{middle:.1f} GB/s in one thread, {100 * scatter:.0f} % between repeats"
+    if scatter <= STREAM_SCATTER:
+        return Finding("memory bandwidth", "ok", found)
+    advice = "others use the memory: solvers that wait for it will scatter as much"
+    return Finding("memory bandwidth", "warning", found, advice)
+
+
+def bandwidths(size: int = STREAMED, times: int = STREAMS) -> list[float]:
+    """GB/s of streaming reads of so many bytes, one measurement after another."""
+    available = available_memory()
+    words = np.ones(min(size, (available or size) // 4) // 8, dtype=np.uint64)
+    found = []
+    for _ in range(times):
+        begun = time.perf_counter()
+        stream_sum(words)
+        found.append(words.nbytes / (time.perf_counter() - begun) / 1e9)
+    return found
+
+
+def _noise() -> Finding:
+    """The scatter of one piece of work done again and again, and what it hides."""
+    wall, cpu = repeated_work()
+    # Both runs of a pair scatter.
+    least = [detectable(math.sqrt(2.0) * scatter_of(s), MIN_PAIRS) for s in (wall, cpu)]
+    seen = [100 * (factor - 1) for factor in least]
+    found = (
+        f"differences below {seen[0]:.1f} % in seconds, {seen[1]:.1f} % in processor seconds, are "
+        f"not to be seen here with {MIN_PAIRS} repeats"
+    )
+    if least[0] <= FINE:
+        return Finding("noise", "ok", found)
+    advice = "make more repeats"
+    if seen[1] < 0.7 * seen[0]:
+        advice += " and compare processor seconds (svmbench compare --metric cpu_seconds)"
+    return Finding("noise", "unfit" if min(least) > COARSE else "warning", found, advice)
+
+
+def repeated_work(times: int = WORKED, epochs: int = 10) -> tuple[list[float], list[float]]:
+    """Wall and processor seconds of the same training, again and again; the first is left out."""
+    problem = Problem(_made_rows(20_000, 500, 20), 1e-4)
+    wall, cpu = [], []
+    for number in range(times + 1):
+        solver = SgdS()
+        begun = time.perf_counter(), time.process_time()
+        solver.start(problem, 1)
+        solver.advance(epochs * problem.data.n_samples)
+        if number:
+            wall.append(time.perf_counter() - begun[0])
+            cpu.append(time.process_time() - begun[1])
+    return wall, cpu
+
+
+def scatter_of(samples: Sequence[float]) -> float:
+    """Standard deviation of the logarithms."""
+    return statistics.stdev(math.log(sample) for sample in samples)
 
 
 def _memory() -> Finding:
     available = available_memory()
-    found = "the system does not tell" if available is None else f"{available / 2**30:.1f} GiB free"
+    found = UNTOLD if available is None else f"{available / 2**30:.1f} GiB free"
     return Finding("memory", "ok", found)
 
 

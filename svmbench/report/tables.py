@@ -1,4 +1,4 @@
-"""The tables of a report: seconds, epochs or passes to each accuracy, and the objective at the stop.
+"""The tables of a report: seconds, epochs, passes to each accuracy; the objective at the stop.
 
 A `Table` is plain text in cells, with the same numbers unrounded in `Table.records`;
 svmbench.report.markup prints it as Markdown, LaTeX and CSV.
@@ -25,7 +25,6 @@ from svmbench.statistics import (
     median_interval,
     reached,
 )
-
 
 
 @dataclass(frozen=True)
@@ -749,7 +748,9 @@ def _warnings(
     results: Results, everything: Iterable[tuple[Group, Summary]], kind: str
 ) -> tuple[str, ...]:
     found = notices(results, [summary.samples for _, summary in everything])
-    return tuple(notice.text for notice in found if kind in ("time", "passes") or not notice.of_time)
+    return tuple(
+        notice.text for notice in found if kind in ("time", "passes") or not notice.of_time
+    )
 
 
 def _record_head(group: Group) -> dict[str, Any]:
