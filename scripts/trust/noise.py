@@ -85,12 +85,12 @@ def prolonged() -> Iterator[None]:
 
 
 @contextmanager
-def busy(count: int) -> Iterator[None]:
+def busy(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Keep so many processors busy with nothing while the block runs."""
     command = [sys.executable, "-S", "-c", "while True: pass"]
     hogs = [subprocess.Popen(command) for _ in range(count)]
     try:
-        yield
+        yield hogs
     finally:
         for hog in hogs:
             hog.kill()

@@ -26,7 +26,7 @@ REGRESSION = 4
 )
 @click.option(
     "--metric",
-    type=click.Choice(["seconds", "cpu_seconds", "epochs"]),
+    type=click.Choice(["seconds", "cpu_seconds", "passes", "epochs"]),
     default="seconds",
     show_default=True,
     help="What it took to reach each accuracy.",
@@ -59,6 +59,10 @@ def compare_command(
     match by data set, label, lambda and accuracy, and their repeats are paired by number.
     With --labels and FIRST alone, two solvers of one sweep are compared, which were measured
     interleaved; only that keeps a drifting machine out of the comparison.
+
+    Processor seconds scatter less than seconds on a machine that does other work too. Passes are
+    seconds in units of one streaming read of the data on the same machine: compare these where
+    the folders come from two machines.
 
     Leaves with code 4 if B is significantly slower than A in some cell, by more than the
     threshold, or arrives less often; "significantly" is over all cells together.

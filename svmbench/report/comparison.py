@@ -10,28 +10,44 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import stdev
 from typing import Any, Literal
 
 import pandas as pd
 
 from svmbench.errors import ConfigError, DataError, nearest
 from svmbench.report.groups import Group, group_runs, heading, regularisation, short
+from svmbench.report.notices import disturbed_runs
 from svmbench.report.read import Results
 from svmbench.statistics import (
     LEVEL,
     MIN_PAIRS,
     Ratio,
+    detectable,
     format_value,
     holm,
     median,
     paired_ratio,
+    pairs_to_find,
     reached,
 )
 
-Metric = Literal["seconds", "cpu_seconds", "epochs"]
+Metric = Literal["seconds", "cpu_seconds", "passes", "epochs"]
 
 #: How a metric is called in a title.
-_NAMES = {"seconds": "seconds", "cpu_seconds": "processor seconds", "epochs": "epochs"}
+_NAMES = {
+    "seconds": "seconds",
+    "cpu_seconds": "processor seconds",
+    "passes": "streaming passes",
+    "epochs": "epochs",
+}
+
+#: The measures that are a machine's own: their ratios between machines are marked.
+_OWN_TIMES = ("seconds", "cpu_seconds")
+
+#: A difference that a comparison says how many repeats would be likely to find, and the share of
+#: the scatter of seconds from which on that of processor seconds is not worth a word.
+_TOLD_FACTOR, _CALMER = 1.05, 0.7
 
 #: States of runs that were not made, or not to their end: nothing was measured.
 _NOT_MEASURED = ("interrupted", "not_installed")
@@ -107,7 +123,7 @@ class Comparison:
     ----------
     names : tuple of str
         What A and B are.
-    metric : {'seconds', 'cpu_seconds', 'epochs'}
+    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
     margin : float
         Factor up to which a difference does not count.
     cells : tuple of Compared
@@ -136,7 +152,7 @@ def compare(a: Side, b: Side, metric: Metric = "seconds", margin: float = 1.05) 
     Parameters
     ----------
     a, b : Side
-    metric : {'seconds', 'cpu_seconds', 'epochs'}
+    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
     margin : float
         Factors from 1/margin to margin count as no difference.
 
@@ -285,6 +301,11 @@ def _samples(group: Group, threshold: float, metric: Metric, side: Side) -> dict
             f"{side.results.folder / 'runs.csv'}: no column {column!r}; run the sweep again to "
             "rewrite it, or choose another --metric"
         )
+    if metric == "passes" and group.runs["pass_unit"].isna().any():
+        raise DataError(
+            f"{side.results.folder / 'runs.csv'}: no seconds of a pass over {group.dataset}; run "
+            "the sweep again with --fresh, or choose another --metric"
+        )
     try:
         values = pd.to_numeric(group.runs[column])
     except ValueError:
@@ -381,16 +402,16 @@ def _environments(a: Results, b: Results, metric: Metric) -> tuple[bool, list[st
         return False, []
     if not (a.environment and b.environment):
         bare = " and ".join(str(r.folder) for r in (a, b) if not r.environment)
-        return metric != "epochs", [f"{bare}: no environment.json, so the machine is not known."]
+        return metric in _OWN_TIMES, [f"{bare}: no environment.json, so the machine is not known."]
     machine = list(_differences(a.environment, b.environment, _MACHINE))
     found = []
     if machine:
-        marked = "" if metric == "epochs" else "; ratios of times are marked ‡"
+        marked = "; ratios of times are marked ‡" if metric in _OWN_TIMES else ""
         found.append(f"DIFFERENT MACHINES{marked}: {', '.join(machine)}.")
     software = list(_differences(a.environment, b.environment, _SOFTWARE))
     if software:
         found.append(f"Not the same on both sides: {', '.join(software)}.")
-    return bool(machine) and metric != "epochs", found
+    return bool(machine) and metric in _OWN_TIMES, found
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any], keys: Sequence[str]) -> Iterator[str]:
@@ -417,6 +438,9 @@ def _warnings(
         contended = int(runs["contended"].sum())
         if contended and metric != "epochs":
             yield f"{contended} of {len(runs)} runs of {name} shared the machine (contended)."
+        said = disturbed_runs(runs)
+        if said and metric != "epochs":
+            yield f"{name}: {said}"
     if any(one is other or one.runs.equals(other.runs) for one, other in pairs):
         yield "A and B are the same runs: there is nothing to find."
     elif _seeds_differ(pairs):
@@ -452,6 +476,7 @@ def _notes(
     )
     if "t" in tests:
         yield "Without †: geometric mean of the paired ratios, Student's test of their logarithms."
+    yield from _told_by_scatter(measured, metric, (a, b))
     if "ranks" in tests:
         yield (
             "†: not all runs arrived, and those count as +∞; exact Wilcoxon-Mann-Whitney test, "
@@ -481,6 +506,61 @@ def _notes(
     for name, mine, other in (("A", left, right), ("B", right, left)):
         if extra := [key for key in mine if key not in other]:
             yield f"In {name} alone: {_listed(extra)}."
+
+
+def _told_by_scatter(
+    measured: Sequence[_Measured], metric: Metric, sides: tuple[Side, Side]
+) -> Iterator[str]:
+    """How small a difference the pairs can show, and whether another metric would show more."""
+    scatter = _scatter([(cell.a, cell.b) for cell in measured])
+    if math.isnan(scatter) or scatter == 0 or metric == "epochs":
+        return
+    pairs = max(len(cell.a) for cell in measured)
+    needed = pairs_to_find(scatter, _TOLD_FACTOR)
+    more = "more than can be made" if needed is None else f"{needed} repeats"
+    yield (
+        f"The ratios of pairs scatter by {_percent(scatter)}: with {pairs} pairs a cell alone is "
+        f"likely to show a factor of {detectable(scatter, pairs):.3g}; one of {_TOLD_FACTOR:g} "
+        f"takes {more} (and --threshold 1)."
+    )
+    if metric != "seconds" or any((cell.one.runs["threads"] > 1).any() for cell in measured):
+        return
+    calmer = _scatter(list(_in_cpu_seconds(measured, sides)))
+    if calmer < _CALMER * scatter:  # False with nan
+        yield (
+            f"Ratios of processor seconds scatter by {_percent(calmer)} here: --metric "
+            "cpu_seconds shows smaller differences."
+        )
+
+
+def _in_cpu_seconds(
+    measured: Sequence[_Measured], sides: tuple[Side, Side]
+) -> Iterator[tuple[list[float], list[float]]]:
+    """The cells' pairs in processor seconds, where both sides have them."""
+    for cell in measured:
+        if all(f"cpu_seconds_to_{cell.threshold!r}" in g.runs for g in (cell.one, cell.other)):
+            one = _samples(cell.one, cell.threshold, "cpu_seconds", sides[0])
+            other = _samples(cell.other, cell.threshold, "cpu_seconds", sides[1])
+            both = sorted(set(one) & set(other))
+            yield [one[r] for r in both], [other[r] for r in both]
+
+
+def _scatter(cells: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """Median over the cells of the standard deviation of their log-ratios; nan without any."""
+    found = []
+    for a, b in cells:
+        logs = [
+            math.log(y / x)
+            for x, y in zip(a, b, strict=True)
+            if 0 < x < math.inf and 0 < y < math.inf
+        ]
+        if len(logs) == len(a) >= MIN_PAIRS:
+            found.append(stdev(logs))
+    return median(found) if found else math.nan
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
 
 
 def _listed(keys: Sequence[_Key], most: int = 5) -> str:

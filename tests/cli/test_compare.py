@@ -377,3 +377,52 @@ def test_unreadable_results_are_3(write, tmp_path):
     done = compare(a, write("c", old), "--metric", "cpu_seconds")
     assert done.exit_code == 3
     assert "is not a number" in done.stderr
+
+
+def test_passes_travel_between_machines(write):
+    """A machine of half the speed: seconds differ, passes do not."""
+    swift = rows("dcd", times(), pass_seconds=0.01)
+    slow = rows("dcd", times(2.0, seed=1), pass_seconds=0.02)
+    a, b = write("a", swift), write("b", slow, MACHINE | {"cpu": "Another"})
+    assert verdicts(a, b)[0] == 4
+    assert verdicts(a, b, "--metric", "passes") == (0, {("dcd", 1e-4): ("no difference shown", "")})
+    (cell,) = json.loads(compare(a, b, "--metric", "passes", "--json").stdout)["cells"]
+    assert cell["a_median"] == pytest.approx(np.median(times()) / 0.01)
+    assert "‡" not in compare(a, b, "--metric", "passes").stdout
+    old = write("old", rows("dcd", times()))
+    refused = compare(a, old, "--metric", "passes")
+    assert refused.exit_code == 3
+    assert "old/runs.csv: no seconds of a pass over adult" in refused.stderr
+
+
+def test_disturbed_runs_are_told(write):
+    calm = rows("dcd", times())
+    hurried = rows("dcd", times(seed=1))
+    for run in hurried[:3]:
+        run["train_cpu_seconds"] = 0.5 * run["train_seconds"]
+    printed = compare(write("a", calm), write("b", hurried)).stdout
+    assert "warning: B: 3 of 7 runs were disturbed: 3 waited for the processor." in printed
+    assert "warning: A" not in printed
+
+
+def test_how_small_a_difference_can_be_seen(write):
+    """Pairs of a scatter of 0.2 in seconds, of a hundredth of that in processor seconds."""
+    sides = []
+    for seed in (0, 1):
+        made = rows("dcd", times(sigma=0.2, seed=seed))
+        calm = times(sigma=0.002, seed=seed)
+        for run, cpu in zip(made, calm, strict=True):
+            run[f"cpu_seconds_to_{THRESHOLD}"] = cpu
+        sides.append(made)
+    ratios = np.log([b["train_seconds"] / a["train_seconds"] for a, b in zip(*sides, strict=True)])
+    scatter = ratios.std(ddof=1)
+    a, b = write("a", sides[0]), write("b", sides[1])
+    printed = compare(a, b).stdout
+    assert f"scatter by {100 * scatter:.2g} %" in printed
+    assert f"a factor of {np.exp((2.4469 + 0.9057) * scatter / np.sqrt(7)):.3g}" in printed
+    assert "--metric cpu_seconds shows smaller differences" in printed
+    assert "cpu_seconds shows" not in compare(a, b, "--metric", "cpu_seconds").stdout
+    threaded = [
+        write(f"t{k}", [run | {"threads": 2} for run in side]) for k, side in enumerate(sides)
+    ]
+    assert "cpu_seconds shows" not in compare(*threaded).stdout
