@@ -2,22 +2,25 @@
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`)
 # and PAPERS (for both `make tables`: KEY or KEY/ITEM, all unless set); for `make bench` its own
-# BENCH_BUDGET.
+# BENCH_BUDGET; LOCKED=1 (develop with the locked packages, each held against its hash).
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
 BUDGET ?= 30m
 PAPERS ?=
+LOCKED ?=
 BENCH_BUDGET ?= 25m
 export SVMBENCH_NATIVE ?= 1
 
 VENV := .venv
+LOCK := .ci/requirements.txt
 BIN := $(VENV)/bin
 SVMBENCH := $(BIN)/svmbench
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
 .DEFAULT_GOAL := help
-.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint format dist clean
+.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint format dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -59,6 +62,12 @@ format: $(VENV)/.developing ## Format the Python sources
 dist: $(VENV)/.developing ## Build the source distribution and a portable wheel in dist/
 	SVMBENCH_NATIVE=0 $(BIN)/python -m build
 
+lock: $(BIN)/python ## Lock the newest packages for development, with their hashes
+	$(INSTALL) uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	    --extra dev --upgrade --custom-compile-command 'make lock' \
+	    --no-emit-index-url --output-file $(LOCK) pyproject.toml
+
 clean: ## Remove everything that was built (results and caches stay)
 	rm -rf $(VENV) build dist *.egg-info svmbench.egg-info kernels/*.so kernels/*.c
 
@@ -68,14 +77,21 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(INSTALL) --editable .
 	@touch $@
 
 # A program that cannot be had is shown as not installed: no reason not to measure the others.
 $(VENV)/.benching: $(VENV)/.installed
-	-$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[peers]'
+	-$(INSTALL) --editable '.[peers]'
 	@touch $@
 
-$(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# Without isolation the build uses the locked Cython too, and installs nothing that is not locked.
+$(VENV)/.developing: $(BUILD_INPUTS) $(if $(LOCKED),$(LOCK)) | $(BIN)/python
+ifneq ($(LOCKED),)
+	$(INSTALL) --require-hashes --requirement $(LOCK)
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	$(BIN)/python -m pip check
+else
+	$(INSTALL) --editable '.[dev]'
+endif
 	@touch $@ $(VENV)/.installed

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     "[default: the profile's]",
 )
 @click.option("--fetch", is_flag=True, help="Download data that are not here.")
+@click.option(
+    "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
+)
 @click.option("--fresh", is_flag=True, help="Make all again, finished or not.")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
 @click.option(
@@ -39,6 +42,7 @@ def command(
     dry_run: bool,
     budget: str | None,
     fetch: bool,
+    offline: bool,
     fresh: bool,
     retry_failed: bool,
     out: Path | None,
@@ -52,6 +56,8 @@ def command(
     there. It ends with tables, plots and a page, which hold what was found against what is
     aimed at.
     """
+    if fetch and offline:
+        raise click.UsageError("--fetch and --offline; keep one of them")
     from svmbench.bench.profile import load_profile
     from svmbench.bench.run import carry_out, plan
     from svmbench.cli.papers import seconds_of

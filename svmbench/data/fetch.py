@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import contextlib
-import ftplib
 import os
 import secrets
-import sys
-from collections.abc import Iterator
+import time
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit
-
-import pooch
-import rich.progress
 
 from svmbench.bundled import bundled
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile, known_names, url_name
+from svmbench.data.download import download_to
 from svmbench.data.first_seen import expected_sha256, record_path
 from svmbench.data.libsvm import feed_text, text_sha256
 from svmbench.errors import DataError
 
-CONNECT_SECONDS = 10
-READ_SECONDS = 30
+_PARTIAL = ".partial-"
+_ABANDONED_SECONDS = 24 * 3600
 
-_CHUNK = 1 << 18
+
+class StorageError(DataError):
+    """Downloads cannot be kept, from whatever address they come."""
 
 
 def offline_asked() -> bool:
@@ -77,6 +73,8 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
         for url in wanted.urls:
             try:
                 return download(url, wanted)
+            except StorageError:
+                raise
             except DataError as error:
                 reason = f"{reason}, {error}" if reason else str(error)
     raise DataError(_missing(name, wanted, reason))
@@ -102,27 +100,56 @@ def download(url: str, wanted: DataFile) -> Path:
         When the address does not serve it, or serves something else.
     """
     target = downloads() / url_name(url)
-    partial = target.with_name(f".{secrets.token_hex(8)}-{target.name}")
+    # The name ends as the file's own does: its suffix tells how the content is packed.
+    partial = target.with_name(f"{_PARTIAL}{secrets.token_hex(8)}-{target.name}")
+    hashed = expected_sha256(wanted) is not None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{target.parent}: {error.strerror}; set SVMBENCH_CACHE") from None
-    try:
-        _fetch(url, partial)
-        if expected_sha256(wanted) is not None:
-            check_sha256(url, wanted, text_sha256(partial), remedy="its content has changed")
-        else:
-            feed_text(partial)
+        _sweep(target.parent)
+        download_to(url, partial, longest=_longest(wanted), pages=hashed)
+        _check(url, wanted, partial)
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
         partial.replace(target)
     except DataError as error:
         raise DataError(str(error).replace(str(partial), url)) from None
-    except (OSError, ValueError, EOFError, ftplib.Error) as error:
-        raise DataError(f"{url}: {_short(error)}") from None
+    except OSError as error:
+        raise StorageError(
+            f"{target.parent}: {error.strerror}; make room for {target.name} there, or set"
+            " SVMBENCH_CACHE to another folder"
+        ) from None
     finally:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
     return target
+
+
+def _longest(wanted: DataFile) -> int | None:
+    # Packing what cannot be packed makes it longer, though hardly.
+    return None if wanted.bytes is None else wanted.bytes + wanted.bytes // 64 + (1 << 16)
+
+
+def _check(url: str, wanted: DataFile, path: Path) -> None:
+    if expected_sha256(wanted) is not None:
+        check_sha256(url, wanted, text_sha256(path), remedy="its content has changed")
+        return
+    size = 0
+
+    def count(piece: bytes) -> None:
+        nonlocal size
+        size += len(piece)
+
+    feed_text(path, count)
+    if size != (wanted.bytes or size):
+        raise DataError(f"{url}: its text has {size} bytes, not {wanted.bytes}")
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what downloads left behind that were killed."""
+    for path in folder.glob(f"{_PARTIAL}*"):
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
+                path.unlink()
 
 
 def check_sha256(
@@ -142,70 +169,6 @@ def check_sha256(
         f" when it was first read here; put that one back, or delete {record_path(wanted)} to"
         " accept this one"
     )
-
-
-def _fetch(url: str, target: Path) -> None:
-    # Without Accept-Encoding a server may compress once more what is compressed already.
-    if urlsplit(url).scheme == "ftp":
-        pooch.FTPDownloader(timeout=CONNECT_SECONDS)(url, str(target), None)
-        return
-    with _progress(url_name(url)) as bar:
-        fetch = pooch.HTTPDownloader(
-            progressbar=bar,
-            chunk_size=_CHUNK,
-            timeout=(CONNECT_SECONDS, READ_SECONDS),
-            headers={"Accept-Encoding": "identity"},
-        )
-        fetch(url, str(target), None)
-
-
-class _Bar:
-    """What pooch asks of a progress bar, shown by rich."""
-
-    def __init__(self, progress: rich.progress.Progress, title: str) -> None:
-        self._progress = progress
-        self._task = progress.add_task(title, total=None)
-
-    @property
-    def total(self) -> float | None:
-        return self._progress.tasks[0].total
-
-    @total.setter
-    def total(self, size: int) -> None:
-        self._progress.update(self._task, total=size or None)
-
-    def update(self, size: int) -> None:
-        self._progress.advance(self._task, size)
-
-    def reset(self) -> None:
-        self._progress.update(self._task, completed=0)
-
-    def close(self) -> None:
-        self._progress.refresh()
-
-
-@contextlib.contextmanager
-def _progress(title: str) -> Iterator[Any]:
-    if not sys.stderr.isatty():
-        yield False
-        return
-    columns = (
-        rich.progress.TextColumn("{task.description}"),
-        rich.progress.BarColumn(),
-        rich.progress.DownloadColumn(),
-        rich.progress.TimeRemainingColumn(),
-    )
-    console = rich.console.Console(stderr=True)
-    with rich.progress.Progress(*columns, console=console, transient=True) as progress:
-        yield _Bar(progress, title)
-
-
-def _short(error: Exception) -> str:
-    # requests wraps the socket's own words in several layers; the innermost says enough.
-    cause: BaseException = error
-    while cause.__context__ is not None:
-        cause = cause.__context__
-    return " ".join(str(cause).split()) or type(cause).__name__
 
 
 def _missing(name: str, wanted: DataFile, reason: str) -> str:

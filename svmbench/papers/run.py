@@ -16,6 +16,7 @@ Runs that were not made are made by a later call.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,6 +40,8 @@ from svmbench.harness.run import Options, Outcome, Reporter, run_sweep
 from svmbench.harness.trace import UNFINISHED
 from svmbench.papers.measured import sweep_folder
 from svmbench.papers.model import Paper, SweepSource
+
+_log = logging.getLogger(__name__)
 
 #: Scales of stand-ins.
 SCALES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
@@ -384,7 +387,8 @@ def is_here(entry: Entry) -> bool:
 def _fetched(entry: Entry) -> bool:
     try:
         load(entry)
-    except DataError:
+    except DataError as error:
+        _log.warning("%s", error)
         return False
     return True
 

@@ -7,11 +7,10 @@ import lzma
 import threading
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 
-from svmbench.data import fetch
+from svmbench.data import download, fetch
 from svmbench.data.catalogue import DataFile
 from svmbench.data.fetch import check_sha256, downloads, locate
 from svmbench.data.first_seen import remember
@@ -30,6 +29,7 @@ def places(tmp_path, monkeypatch):
     monkeypatch.delenv("SVMBENCH_OFFLINE", raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+    monkeypatch.setattr(download, "_pause", lambda seconds: None)
     return tmp_path
 
 
@@ -102,7 +102,7 @@ def test_download(server, monkeypatch):
 def test_download_with_a_progress_bar(server, monkeypatch, capsys):
     url, folder = server
     (folder / "rows").write_bytes(TEXT)
-    monkeypatch.setattr(fetch.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(download.sys.stderr, "isatty", lambda: True, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     assert locate("set", wanted(f"{url}/rows")).read_bytes() == TEXT
     captured = capsys.readouterr()
@@ -198,21 +198,44 @@ def test_a_download_of_unknown_hash_is_read_to_its_end(server):
 
 
 @pytest.mark.parametrize(
-    "error", [ftplib.error_perm("550 no such file"), EOFError("cut off"), OSError("refused")]
+    ("error", "tries"),
+    [
+        (ftplib.error_perm("550 no such file"), 1),
+        (ftplib.error_temp("421 too many users"), 3),
+        (EOFError("cut off"), 3),
+        (OSError("refused"), 3),
+    ],
 )
-def test_an_ftp_server_that_does_not_serve_it(monkeypatch, error):
-    class Ftp:
-        def __init__(self, timeout):
-            assert timeout == fetch.CONNECT_SECONDS
+def test_an_ftp_server_that_does_not_serve_it(monkeypatch, error, tries):
+    asked = []
 
-        def __call__(self, _url, target, _pooch):
-            Path(target).write_bytes(b"half")
+    class Ftp:
+        def __init__(self, timeout, chunk_size):
+            assert timeout == download.CONNECT_SECONDS
+
+        def __call__(self, url, target, _pooch):
+            asked.append(url)
+            target.write(b"half")
             raise error
 
-    monkeypatch.setattr(fetch.pooch, "FTPDownloader", Ftp)
+    monkeypatch.setattr(download.pooch, "FTPDownloader", Ftp)
     message = refusal(locate, "set", wanted("ftp://127.0.0.1/rows"))
     assert f"ftp://127.0.0.1/rows: {error}" in message
+    assert len(asked) == tries
     assert list(downloads().iterdir()) == []
+
+
+def test_a_file_by_ftp(monkeypatch):
+    class Ftp:
+        def __init__(self, timeout, chunk_size):
+            pass
+
+        def __call__(self, _url, target, _pooch):
+            target.write(TEXT[:5])
+            target.write(TEXT[5:])
+
+    monkeypatch.setattr(download.pooch, "FTPDownloader", Ftp)
+    assert locate("set", wanted("ftp://127.0.0.1/rows")).read_bytes() == TEXT
 
 
 @pytest.mark.parametrize(

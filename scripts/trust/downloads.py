@@ -1,0 +1,515 @@
+"""What downloads make of servers that are slow, cut off, send elsewhere or lie; and of none at all.
+
+    python scripts/trust/downloads.py                  # with the real patience: some minutes
+    python scripts/trust/downloads.py --quick          # with a hundredth of it
+    python scripts/trust/downloads.py reset truncated  # these alone
+
+Every server is one of this script's own, on 127.0.0.1. The second table needs Linux.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from svmbench.data import download, fetch
+from svmbench.data.catalogue import DataFile
+from svmbench.errors import DataError
+
+TEXT = "".join(f"{(-1) ** i} {i + 1}:1 {i + 7}:0.5\n" for i in range(8000)).encode()
+SHA256 = hashlib.sha256(TEXT).hexdigest()
+QUICK = 100.0
+
+# What the program does with a catalogue of one set, "one", whose description is named here.
+CHILD = """
+import resource, sys
+from pathlib import Path
+import svmbench.data.catalogue as catalogue
+folder, room = Path(sys.argv.pop(1)), int(sys.argv.pop(1))
+catalogue.bundled = lambda _: folder
+if room:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+from svmbench.cli import main
+main(prog_name="svmbench")
+"""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with the fault that the path names: /FAULT/rows."""
+
+    server: FaultServer
+    timeout = 120
+
+    def do_GET(self) -> None:
+        """Answer."""
+        fault = self.path.split("/")[1]
+        with self.server.lock:
+            self.server.requests[fault] += 1
+        with contextlib.suppress(OSError):  # the client may have gone
+            FAULTS[fault](self, self.server.requests[fault])
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def head(self, code: int = 200, **headers: object) -> None:
+        """Begin an answer."""
+        self.send_response(code)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
+        self.wfile.flush()
+
+    def whole(self) -> None:
+        """Serve the file."""
+        self.head(Content_Length=len(TEXT))
+        self.wfile.write(TEXT)
+
+    def dribble(self, text: bytes) -> None:
+        """Send a byte ten times as often as anything has to come at all."""
+        for byte in text:
+            self.wfile.write(bytes([byte]))
+            self.wfile.flush()
+            if self.server.over.wait(download.STALL_SECONDS / 10):
+                return
+
+    def reset(self) -> None:
+        """Drop the connection with a reset, once the answer is left."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+class FaultServer(ThreadingHTTPServer):
+    """A server of faults, which counts what it is asked for."""
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.requests: Counter[str] = Counter()
+        self.lock = threading.Lock()
+        self.over = threading.Event()
+        self.address = f"http://127.0.0.1:{self.server_port}"
+
+    def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
+        """Close without a word of farewell, which would come before a reset."""
+        self.close_request(request)
+
+    def url(self, fault: str) -> str:
+        """Where a fault is had."""
+        return f"{self.address}/{fault}/rows"
+
+
+@contextlib.contextmanager
+def serving() -> Iterator[FaultServer]:
+    """Run a server of faults."""
+    with FaultServer() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.over.set()
+            server.shutdown()
+            thread.join()
+
+
+Fault = Callable[[Handler, int], None]
+
+
+def _part(length: int | None) -> Fault:
+    def answer(self: Handler, _: int) -> None:
+        self.head(**({} if length is None else {"Content_Length": length}))
+        self.wfile.write(TEXT[: len(TEXT) // 2])
+
+    return answer
+
+
+def _once(fault: Fault) -> Fault:
+    return lambda self, count: fault(self, count) if count == 1 else self.whole()
+
+
+def _code(code: int, **headers: object) -> Fault:
+    return lambda self, _: self.head(code, Content_Length=0, **headers)
+
+
+def _to(place: str) -> Fault:
+    def answer(self: Handler, count: int) -> None:
+        where = place.format(count=count, port=closed_port())
+        self.head(302, Location=where, Content_Length=0)
+
+    return answer
+
+
+def _body(text: bytes, kind: str = "application/octet-stream") -> Fault:
+    def answer(self: Handler, _: int) -> None:
+        self.head(Content_Length=len(text), Content_Type=kind)
+        self.wfile.write(text)
+
+    return answer
+
+
+def _slow(self: Handler, _: int) -> None:
+    self.server.over.wait(download.STALL_SECONDS / 3)
+    self.head(Content_Length=len(TEXT))
+    for start in range(0, len(TEXT), download.PIECE_BYTES):
+        self.wfile.write(TEXT[start : start + download.PIECE_BYTES])
+        self.wfile.flush()
+        self.server.over.wait(download.STALL_SECONDS / 30)
+
+
+def _trickle(self: Handler, _: int) -> None:
+    self.head(Content_Length=len(TEXT))
+    self.dribble(TEXT)
+
+
+def _trickling_head(self: Handler, _: int) -> None:
+    self.wfile.write(b"HTTP/1.0 200 OK\r\nX-Slow: ")
+    self.dribble(b"x" * 10_000)
+
+
+def _silent(self: Handler, _: int) -> None:
+    self.server.over.wait()
+
+
+def _hangs_up(self: Handler, _: int) -> None:
+    pass
+
+
+def _garbage(self: Handler, _: int) -> None:
+    self.wfile.write(b"\x00\x01 this is not HTTP\r\n\r\n")
+
+
+def _reset(self: Handler, count: int) -> None:
+    _part(len(TEXT))(self, count)
+    self.wfile.flush()
+    time.sleep(0.05)  # a reset overtakes what has not been read yet
+    self.reset()
+
+
+def _truncated_chunks(self: Handler, _: int) -> None:
+    self.protocol_version = "HTTP/1.1"
+    self.head(Transfer_Encoding="chunked")
+    self.wfile.write(b"1000\r\n" + TEXT[:4096] + b"\r\n1000\r\n" + TEXT[:100])
+    self.close_connection = True
+
+
+def _endless(self: Handler, _: int) -> None:
+    self.head()
+    while not self.server.over.is_set():
+        self.wfile.write(TEXT)
+
+
+FAULTS: dict[str, Fault] = {
+    "whole": lambda self, _: self.whole(),
+    "slow": _slow,
+    "trickle": _trickle,
+    "trickling-head": _trickling_head,
+    "silent": _silent,
+    "hangs-up": _hangs_up,
+    "not-http": _garbage,
+    "reset": _reset,
+    "reset-once": _once(_reset),
+    "truncated": _part(len(TEXT)),
+    "truncated-once": _once(_part(len(TEXT))),
+    "truncated-unsaid": _part(None),
+    "truncated-chunks": _truncated_chunks,
+    "wrong-bytes": _body(TEXT.replace(b"0.5", b"0.6")),
+    "web-page": _body(b"<html>Please log in</html>", "text/html; charset=utf-8"),
+    "empty": _body(b""),
+    "endless": _endless,
+    "no-content": _code(204),
+    "403": _code(403),
+    "404": _code(404),
+    "410": _code(410),
+    "429-asks-an-hour": _code(429, Retry_After=3600),
+    "500": _code(500),
+    "503-once": _once(_code(503)),
+    "503-asks-2-s": _once(_code(503, Retry_After=2)),
+    "redirected": _to("/whole/rows"),
+    "redirected-in-a-ring": _to("/redirected-in-a-ring/rows"),
+    "redirected-to-a-file": _to("file:///etc/passwd"),
+    "redirected-to-ftp": _to("ftp://127.0.0.1/rows"),
+    "redirected-to-nowhere": _to("http://127.0.0.1:{port}/rows"),
+}
+
+# Several addresses of one file, asked in turn; or none that answers.
+IN_TURN: dict[str, tuple[str, ...]] = {
+    "404, then whole": ("404", "whole"),
+    "silent, then whole": ("silent", "whole"),
+    "wrong-bytes, then whole": ("wrong-bytes", "whole"),
+    "refused": (),
+}
+
+
+def closed_port() -> int:
+    """A port of this machine where nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of a fault.
+
+    Parameters
+    ----------
+    fault, said : str
+    requests : int
+    seconds : float
+    taken : str
+        'whole', 'no' or 'NOT WHOLE'.
+    left : int
+        Other files left in the folder of downloads.
+    """
+
+    fault: str
+    said: str
+    requests: int
+    seconds: float
+    taken: str
+    left: int
+
+
+def tried(server: FaultServer, fault: str, folder: Path) -> Row:
+    """Ask for a file through one fault, or several in turn, with an empty cache."""
+    faults = IN_TURN.get(fault, (fault,))
+    urls = tuple(server.url(each) for each in faults)
+    urls = urls or (f"http://127.0.0.1:{closed_port()}/rows",)
+    wanted = DataFile(file="rows", urls=urls, sha256=SHA256, bytes=len(TEXT))
+    before = server.requests.total()
+    begun = time.monotonic()
+    with environment(SVMBENCH_CACHE=str(folder)):
+        try:
+            fetch.locate("one", wanted)
+            said = "taken"
+        except DataError as error:
+            said = _reason(str(error), server)
+    seconds = time.monotonic() - begun
+    return Row(fault, said, server.requests.total() - before, seconds, *found(folder))
+
+
+def _reason(message: str, server: FaultServer) -> str:
+    # The hash of what came and the port differ from time to time.
+    inner = re.sub(r"^one: rows is missing \((.*?)\); put rows .*$", r"\1", message)
+    inner = re.sub(r"sha256 [0-9a-f]{64}, not [0-9a-f]{64}", "another sha256", inner)
+    return re.sub(r"127\.0\.0\.1:\d+", "HOST", inner.replace(server.address, ""))
+
+
+def found(folder: Path) -> tuple[str, int]:
+    """Whether a file was taken under its name, and how many others lie beside it."""
+    files = folder / "files"
+    names = sorted(path.name for path in files.iterdir()) if files.is_dir() else []
+    if "rows" not in names:
+        return "no", len(names)
+    whole = (files / "rows").read_bytes() == TEXT
+    return "whole" if whole else "NOT WHOLE", len(names) - 1
+
+
+@contextlib.contextmanager
+def environment(**changes: str) -> Iterator[None]:
+    """Set variables for a while; no mirror, no proxy between us and the server."""
+    old = dict(os.environ)
+    os.environ.pop("SVMBENCH_MIRROR", None)
+    os.environ.pop("SVMBENCH_OFFLINE", None)
+    os.environ.update({"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"} | changes)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(old)
+
+
+@contextlib.contextmanager
+def patience(divisor: float) -> Iterator[None]:
+    """Have everything that waits wait so many times shorter."""
+    names = ("CONNECT_SECONDS", "STALL_SECONDS")
+    old = {name: getattr(download, name) for name in names}
+    pause = download._pause
+    for name, value in old.items():
+        setattr(download, name, value / divisor)
+    download._pause = lambda seconds: pause(seconds / divisor)
+    try:
+        yield
+    finally:
+        download._pause = pause
+        for name, value in old.items():
+            setattr(download, name, value)
+
+
+# --- the program, in processes of its own ----------------------------------------------------
+
+
+def program(url: str, folder: Path, *arguments: str, room: int = 0) -> subprocess.Popen[str]:
+    """Start ``svmbench ARGUMENTS`` with a catalogue of one set that an address serves.
+
+    Parameters
+    ----------
+    url : str
+    folder : Path
+        For its cache and its catalogue.
+    *arguments : str
+    room : int
+        Bytes that a file may have; 0 for any number.
+    """
+    catalogue = folder / "catalogue"
+    catalogue.mkdir(parents=True, exist_ok=True)
+    (catalogue / "one.yaml").write_text(
+        f'name: one\ntitle: one\ntrain: {{file: rows, urls: ["{url}"], sha256: {SHA256}}}\n'
+    )
+    with environment(SVMBENCH_CACHE=str(folder)):
+        return subprocess.Popen(
+            [sys.executable, "-c", CHILD, str(catalogue), str(room), *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a process came out.
+
+    Parameters
+    ----------
+    case : str
+    code : int
+        Exit code; negative for a signal.
+    said : str
+        On standard error.
+    taken : str
+    left : int
+        As in `Row`.
+    """
+
+    case: str
+    code: int
+    said: str
+    taken: str
+    left: int
+
+
+def _ended(case: str, process: subprocess.Popen[str], folder: Path) -> Ended:
+    _, error = process.communicate(timeout=300)
+    said = re.sub(r"127\.0\.0\.1:\d+", "HOST", error.strip().replace(str(folder), "CACHE"))
+    return Ended(case, process.returncode, said, *found(folder))
+
+
+def processes(server: FaultServer, folder: Path) -> Iterator[Ended]:
+    """Two at a time, a full disk, Ctrl-C, a kill and the call after it, and no network at all."""
+    url = server.url("whole")
+    get = ("data", "fetch", "one")
+    both = [program(server.url("slow"), folder / "both", *get) for _ in range(2)]
+    for number, process in enumerate(both, 1):
+        yield _ended(f"two at once: number {number}", process, folder / "both")
+    full = folder / "full"
+    yield _ended("no room", program(url, full, *get, room=1 << 16), full)
+    for name, number in (("Ctrl-C", signal.SIGINT), ("killed", signal.SIGKILL)):
+        place = folder / name
+        process = program(server.url("trickle"), place, *get)
+        while not _arriving(place) and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(number)
+        yield _ended(name, process, place)
+    yield _ended("the call after a kill", program(url, place, *get), place)
+    before = server.requests.total()
+    place = folder / "offline"
+    yield _ended("--offline", program(url, place, *get, "--offline"), place)
+    assert server.requests.total() == before
+
+
+def _arriving(folder: Path) -> bool:
+    files = folder / "files"
+    return files.is_dir() and any(files.iterdir())
+
+
+OFFLINE = (
+    ("run", "smoke", "--offline", "--quiet", "--only", "tiny-sparse/*/dcd"),
+    ("data", "fetch", "adult", "--offline"),
+    ("papers", "--offline", "--dry-run", "sgd-qn/table-5"),
+    ("bench", "smoke", "--offline", "--dry-run"),
+)
+
+
+def without_network(
+    folder: Path, commands: tuple[tuple[str, ...], ...] = OFFLINE, *, trace: bool = True
+) -> Iterator[str]:
+    """Rows of a table: commands with --offline, traced, in a namespace without a network."""
+    alone = ["unshare", "--map-root-user", "--net"]
+    if shutil.which("unshare") is None or subprocess.call([*alone, "true"]):
+        yield "| (this machine allows no network namespace) | | |"
+        return
+    traced = trace and shutil.which("strace") is not None
+    folder.mkdir()
+    for number, arguments in enumerate(commands):
+        log = folder / f"{number}.strace"
+        tracer = ["strace", "-f", "-qq", "-e", "trace=socket", "-o", str(log)] if traced else []
+        with environment(SVMBENCH_CACHE=str(folder / "cache")):
+            done = subprocess.run(
+                [*alone, *tracer, sys.executable, "-m", "svmbench", *arguments],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+            )
+        calls = str(log.read_text().count("AF_INET")) if traced else "not traced"
+        yield f"| `svmbench {' '.join(arguments)}` | {done.returncode} | {calls} |"
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    known = [*FAULTS, *IN_TURN]
+    parser.add_argument("faults", nargs="*", metavar="FAULT", help="; ".join(known))
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the patience")
+    asked = parser.parse_args()
+    unknown = set(asked.faults) - set(known)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        patience(QUICK if asked.quick else 1.0),
+        serving() as server,
+    ):
+        folder = Path(scratch)
+        print("| server | what happened | requests | seconds | file taken |")
+        print("|---|---|---:|---:|---|")
+        for number, fault in enumerate(asked.faults or known):
+            row = tried(server, fault, folder / str(number))
+            assert row.left == 0
+            print(
+                f"| {row.fault} | {row.said} | {row.requests} | {row.seconds:.1f} | {row.taken} |",
+                flush=True,
+            )
+        if asked.faults:
+            return
+        print("\n| process | exit code | said | file taken | partial files left |")
+        print("|---|---:|---|---|---:|")
+        for end in processes(server, folder / "processes"):
+            print(
+                f"| {end.case} | {end.code} | {end.said} | {end.taken} | {end.left} |", flush=True
+            )
+        print("\n| without a network | exit code | sockets of a network opened |")
+        print("|---|---:|---:|")
+        for line in without_network(folder / "offline"):
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

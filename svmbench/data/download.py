@@ -1,0 +1,334 @@
+"""The content of one address: a few tries, each bounded in time, and whole or not at all.
+
+A server may answer slowly, not at all, with half of the file, or send its reader elsewhere. What
+may go better in a moment is tried again; everything else is final for the address.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ftplib
+import queue
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import pooch
+import rich.progress
+
+from svmbench.errors import DataError
+
+CONNECT_SECONDS = 10
+# A server has to bring a piece, or the end, in each such time; the first after connecting too.
+STALL_SECONDS = 30
+PIECE_BYTES = 1 << 15
+
+TRIES = 3
+BACK_OFF_SECONDS = 1.0
+LONGEST_WAIT_SECONDS = 30.0
+REDIRECTIONS = 5
+
+_PASSING = {408, 425, 429, 500, 502, 503, 504}
+_PIECES_AHEAD = 8
+
+
+class _FinalError(Exception):
+    """Why an address need not be asked again."""
+
+
+class _PassingError(Exception):
+    """Why a try failed that may go better later, and when the server says that is."""
+
+    def __init__(self, reason: str, wait: float | None = None) -> None:
+        super().__init__(reason)
+        self.wait = wait
+
+
+class _AbandonedError(Exception):
+    """Nobody waits for the content any more."""
+
+
+def download_to(url: str, target: Path, *, longest: int | None = None, pages: bool = True) -> None:
+    """Write what an address serves into a file.
+
+    Parameters
+    ----------
+    url : str
+        http, https or ftp.
+    target : Path
+        Its content counts only when this returns.
+    longest : int, optional
+        Bytes beyond which it cannot be the file.
+    pages : bool
+        Whether a web page may be the content.
+
+    Raises
+    ------
+    DataError
+        When the address does not serve a whole content: the address and why.
+    OSError
+        When the file cannot be written.
+    """
+    for tried in range(1, TRIES + 1):
+        try:
+            with _progress(Path(urlsplit(url).path).name) as bar, target.open("wb") as stream:
+                for piece in _within(longest, _pieces(url, bar, longest, pages)):
+                    stream.write(piece)
+            return
+        except _FinalError as error:
+            raise _failure(url, str(error), tried) from None
+        except _PassingError as error:
+            wait = _back_off(tried) if error.wait is None else error.wait
+            reason = str(error)
+        if wait > LONGEST_WAIT_SECONDS:
+            raise _failure(url, f"{reason}, to be asked again in {wait:.0f} s", tried)
+        if tried < TRIES:
+            _pause(wait)
+    raise _failure(url, reason, TRIES)
+
+
+def _failure(url: str, reason: str, tried: int) -> DataError:
+    # Parts of it were written by the server, and end on a terminal.
+    said = "".join(char if char.isprintable() else "?" for char in " ".join(reason.split()))
+    return DataError(f"{url}: {said}" + (f" ({tried} tries)" if tried > 1 else ""))
+
+
+def _back_off(tried: int) -> float:
+    # Jitter, so that many who failed together do not come back together.
+    return BACK_OFF_SECONDS * 2.0 ** (tried - 1) * random.uniform(0.5, 1.5)
+
+
+def _pause(seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def _within(longest: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """Pass pieces on while they are no more than the file can have."""
+    size = 0
+    with contextlib.closing(pieces):  # type: ignore[type-var]
+        for piece in pieces:
+            size += len(piece)
+            if longest is not None and size > longest:
+                raise _FinalError(f"more than the {longest} bytes that the file may have")
+            yield piece
+
+
+def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[bytes]:
+    """Yield the content as it comes.
+
+    A thread reads, and is left behind when nothing comes: time-outs of sockets begin anew with
+    each byte, so that a server which sends one now and then could hold its reader for ever.
+    """
+    arrived: queue.Queue[bytes | Exception | None] = queue.Queue(_PIECES_AHEAD)
+    sink = _Sink(arrived)
+    answers = _Answers(longest, pages)
+
+    def read() -> None:
+        end: Exception | None = None
+        try:
+            _downloader(url, bar, answers)(url, sink, None)
+        except Exception as error:  # whatever it is, it is told to the one who waits
+            end = error
+        with contextlib.suppress(_AbandonedError):
+            sink.put(end)
+
+    threading.Thread(target=read, name=f"download {url}", daemon=True).start()
+    try:
+        while True:
+            try:
+                item = arrived.get(timeout=STALL_SECONDS)
+            except queue.Empty:
+                raise _PassingError(
+                    f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS} s"
+                ) from None
+            if isinstance(item, Exception):
+                raise _judged(item) from item
+            if item is None:
+                return
+            yield item
+    finally:
+        sink.abandoned.set()
+        answers.hang_up()
+
+
+class _Sink:
+    """The file that pooch writes: hands pieces over as long as somebody takes them."""
+
+    def __init__(self, arrived: queue.Queue[bytes | Exception | None]) -> None:
+        self.abandoned = threading.Event()
+        self._arrived = arrived
+
+    def put(self, item: bytes | Exception | None) -> None:
+        while not self.abandoned.is_set():
+            with contextlib.suppress(queue.Full):
+                self._arrived.put(item, timeout=1.0)
+                return
+        raise _AbandonedError
+
+    def write(self, piece: bytes) -> None:
+        self.put(bytes(piece))
+
+    def flush(self) -> None:
+        pass
+
+
+def _downloader(url: str, bar: Any, answers: _Answers) -> Callable[[str, Any, None], Any]:
+    made: Callable[[str, Any, None], Any]
+    if urlsplit(url).scheme == "ftp":
+        made = pooch.FTPDownloader(timeout=CONNECT_SECONDS, chunk_size=PIECE_BYTES)
+    else:
+        made = pooch.HTTPDownloader(
+            progressbar=bar,
+            chunk_size=PIECE_BYTES,
+            timeout=(CONNECT_SECONDS, STALL_SECONDS),
+            # Without it a server may compress once more what is compressed already.
+            headers={"Accept-Encoding": "identity"},
+            hooks={"response": answers},
+        )
+    return made
+
+
+class _Answers:
+    """Looks at each answer of a server before it is followed or read.
+
+    Parameters
+    ----------
+    longest, pages
+        As for `download_to`.
+    """
+
+    def __init__(self, longest: int | None, pages: bool) -> None:
+        self._longest = longest
+        self._pages = pages
+        self._redirections = 0
+        self._raw: Any = None
+
+    def hang_up(self) -> None:
+        """Have whoever still reads the answer find its end."""
+        with contextlib.suppress(ValueError, RuntimeError, OSError):  # it has come to its end
+            if self._raw is not None:
+                self._raw.shutdown()
+
+    def __call__(self, response: Any, **_: Any) -> None:
+        self._raw = response.raw
+        if response.is_redirect:
+            self._redirections += 1
+            if self._redirections > REDIRECTIONS:
+                raise _FinalError(f"more than {REDIRECTIONS} redirections")
+            require_safe(response.url, urljoin(response.url, response.headers["location"]))
+            return
+        if response.status_code < 400 and response.status_code != HTTPStatus.OK:
+            raise _FinalError(_status(response.status_code))
+        kind = response.headers.get("content-type", "").lower()
+        if not self._pages and response.ok and kind.startswith("text/html"):
+            raise _FinalError("a web page and not the file")
+        length = response.headers.get("content-length", "")
+        if self._longest is not None and length.isdecimal() and int(length) > self._longest:
+            raise _FinalError(
+                f"{length} bytes, more than the {self._longest} that the file may have"
+            )
+
+
+def require_safe(here: str, there: str) -> None:
+    """Refuse a redirection out of http and https, or from https to what anybody may change."""
+    old, new = urlsplit(here).scheme, urlsplit(there).scheme
+    if new not in ("http", "https"):
+        raise _FinalError(f"a redirection to {there}, which is not followed: {new} is not http")
+    if old == "https" and new == "http":
+        raise _FinalError(f"a redirection from https to {there}, which is not followed")
+
+
+def _judged(error: Exception) -> Exception:
+    """What an error of the network means for the address; any other error itself."""
+    response = getattr(error, "response", None)
+    if isinstance(error, _FinalError):
+        return error
+    if response is not None and response.status_code >= 400:
+        status = _status(response.status_code)
+        if response.status_code in _PASSING:
+            return _PassingError(status, _retry_after(response.headers.get("retry-after")))
+        return _FinalError(status)
+    if isinstance(error, ftplib.error_perm | ValueError):
+        return _FinalError(_innermost(error))
+    if isinstance(error, OSError | EOFError | ftplib.Error):  # requests' errors are OSErrors
+        return _PassingError(_innermost(error))
+    return error
+
+
+def _status(code: int) -> str:
+    try:
+        return f"{code} {HTTPStatus(code).phrase}"
+    except ValueError:
+        return str(code)
+
+
+def _retry_after(header: str | None) -> float | None:
+    """Seconds that a server asks to be left alone; None where it does not say."""
+    if header is None:
+        return None
+    if header.strip().isdecimal():
+        return float(header)
+    try:
+        moment = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _innermost(error: Exception) -> str:
+    # requests wraps the socket's own words in several layers; the innermost says enough.
+    cause: BaseException = error
+    while cause.__context__ is not None:
+        cause = cause.__context__
+    return str(cause) or type(cause).__name__
+
+
+class _Bar:
+    """What pooch asks of a progress bar, shown by rich."""
+
+    def __init__(self, progress: rich.progress.Progress, title: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(title, total=None)
+
+    @property
+    def total(self) -> float | None:
+        return self._progress.tasks[0].total
+
+    @total.setter
+    def total(self, size: int) -> None:
+        self._progress.update(self._task, total=size or None)
+
+    def update(self, size: int) -> None:
+        self._progress.advance(self._task, size)
+
+    def reset(self) -> None:
+        self._progress.update(self._task, completed=0)
+
+    def close(self) -> None:
+        self._progress.refresh()
+
+
+@contextlib.contextmanager
+def _progress(title: str) -> Iterator[Any]:
+    if not sys.stderr.isatty():
+        yield False
+        return
+    columns = (
+        rich.progress.TextColumn("{task.description}"),
+        rich.progress.BarColumn(),
+        rich.progress.DownloadColumn(),
+        rich.progress.TimeRemainingColumn(),
+    )
+    console = rich.console.Console(stderr=True)
+    with rich.progress.Progress(*columns, console=console, transient=True) as progress:
+        yield _Bar(progress, title)

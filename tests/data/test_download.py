@@ -1,0 +1,315 @@
+"""Downloads hold against servers that fail in every way, and nothing asks for one when offline."""
+
+import importlib.util
+import os
+import re
+import resource
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+
+import pytest
+
+from svmbench.cli import main
+from svmbench.data import download, fetch
+from svmbench.data.catalogue import DataFile
+from svmbench.data.fetch import downloads, locate
+from svmbench.errors import DataError
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "trust" / "downloads.py"
+PAGE = ROOT / "docs" / "trust.md"
+
+
+def _script():
+    spec = importlib.util.spec_from_file_location("trust_downloads", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+trust = _script()
+
+
+@pytest.fixture(scope="module")
+def server():
+    with trust.serving() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch, tmp_path):
+    """A third of a second for a piece, none between tries; the waits asked for."""
+    waits = []
+    monkeypatch.setattr(download, "STALL_SECONDS", 0.3)
+    monkeypatch.setattr(download, "_pause", waits.append)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("SVMBENCH_OFFLINE", raising=False)
+    monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    return waits
+
+
+def wanted(*urls, **facts):
+    return DataFile(file="rows", urls=urls, **{"sha256": trust.SHA256} | facts)
+
+
+# Requests made, whether the file is taken, and what is said otherwise.
+OUTCOMES = {
+    "whole": (1, True, ""),
+    "slow": (1, True, ""),
+    "trickle": (3, False, "less than 32 KiB in 0.3 s (3 tries)"),
+    "trickling-head": (3, False, "less than 32 KiB in 0.3 s (3 tries)"),
+    "silent": (3, False, "less than 32 KiB in 0.3 s (3 tries)"),
+    "hangs-up": (3, False, "without response (3 tries)"),
+    "not-http": (3, False, "/not-http/rows: ?? this is not HTTP (3 tries)"),
+    "reset": (3, False, "reset by peer (3 tries)"),
+    "reset-once": (2, True, ""),
+    "truncated": (3, False, "more expected) (3 tries)"),
+    "truncated-once": (2, True, ""),
+    "truncated-unsaid": (1, False, "not the expected rows"),
+    "truncated-chunks": (3, False, "more expected) (3 tries)"),
+    "wrong-bytes": (1, False, "not the expected rows"),
+    "web-page": (1, False, "not the expected rows"),
+    "empty": (1, False, "not the expected rows"),
+    "endless": (1, False, "more than the 213618 bytes that the file may have"),
+    "no-content": (1, False, "204 No Content"),
+    "403": (1, False, "403 Forbidden"),
+    "404": (1, False, "404 Not Found"),
+    "410": (1, False, "410 Gone"),
+    "429-asks-an-hour": (1, False, "429 Too Many Requests, to be asked again in 3600 s"),
+    "500": (3, False, "500 Internal Server Error (3 tries)"),
+    "503-once": (2, True, ""),
+    "503-asks-2-s": (2, True, ""),
+    "redirected": (2, True, ""),
+    "redirected-in-a-ring": (6, False, "more than 5 redirections"),
+    "redirected-to-a-file": (1, False, "file:///etc/passwd, which is not followed"),
+    "redirected-to-ftp": (1, False, "ftp://127.0.0.1/rows, which is not followed"),
+    "redirected-to-nowhere": (3, False, "refused (3 tries)"),
+    "404, then whole": (2, True, ""),
+    "silent, then whole": (4, True, ""),
+    "wrong-bytes, then whole": (2, True, ""),
+    "refused": (0, False, "refused (3 tries)"),
+}
+
+
+@pytest.mark.parametrize("fault", [*trust.FAULTS, *trust.IN_TURN])
+def test_a_fault(fault, server, tmp_path):
+    server.requests.clear()  # some fail the first time alone
+    requests, taken, said = OUTCOMES[fault]
+    row = trust.tried(server, fault, tmp_path / "empty")
+    assert (row.requests, row.taken, row.left) == (requests, "whole" if taken else "no", 0)
+    assert said in row.said
+    assert "\n" not in row.said
+
+
+def test_every_address_is_named_with_what_it_did(server):
+    urls = [server.url(fault) for fault in ("404", "500", "wrong-bytes")]
+    with pytest.raises(DataError) as caught:
+        locate("set", wanted(*urls))
+    message = str(caught.value)
+    assert f"{urls[0]}: 404 Not Found, {urls[1]}: 500 Internal Server Error (3 tries), " in message
+    assert f"{urls[2]}: not the expected rows" in message
+    assert f"put rows from {urls[0]}" in message
+    assert "SVMBENCH_MIRROR" in message
+    assert "\n" not in message
+
+
+def test_waits_double_with_jitter_and_follow_the_server_within_a_bound(server, impatient):
+    with pytest.raises(DataError):
+        locate("set", wanted(server.url("500")))
+    first, second = impatient
+    assert 0.5 <= first <= 1.5
+    assert 1.0 <= second <= 3.0
+    server.requests.clear()
+    locate("set", wanted(server.url("503-asks-2-s")))
+    assert impatient[2:] == [2.0]
+
+
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [(None, None), ("7", 7.0), (" 7 ", 7.0), ("-7", None), ("soon", None), ("1e3", None)],
+)
+def test_how_long_a_server_asks_to_wait(header, expected):
+    assert download._retry_after(header) == expected
+
+
+def test_until_when_a_server_asks_to_wait():
+    soon = datetime.now(UTC) + timedelta(seconds=100)
+    assert 90 < download._retry_after(format_datetime(soon, usegmt=True)) <= 100
+    assert download._retry_after("Sat, 01 Jan 2000 00:00:00 GMT") == 0
+    assert download._retry_after("Sat, 01 Jan 2000 00:00:00 -0000") == 0
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "refused"),
+    [
+        ("http://a/x", "http://b/x", False),
+        ("http://a/x", "https://b/x", False),
+        ("https://a/x", "https://b/x", False),
+        ("https://a/x", "http://a/x", True),
+        ("http://a/x", "FILE:///x", True),
+        ("https://a/x", "data:,x", True),
+    ],
+)
+def test_where_a_redirection_may_lead(here, there, refused):
+    if not refused:
+        download.require_safe(here, there)
+        return
+    with pytest.raises(download._FinalError, match="not followed"):
+        download.require_safe(here, there)
+
+
+def test_a_web_page_in_place_of_a_file_of_unknown_hash(server):
+    with pytest.raises(DataError, match="/web-page/rows: a web page and not the file"):
+        locate("set", wanted(server.url("web-page"), sha256=None))
+    with pytest.raises(DataError, match="/truncated-unsaid/rows: its text has 72902 bytes, not "):
+        locate("set", wanted(server.url("truncated-unsaid"), sha256=None, bytes=len(trust.TEXT)))
+    assert list(downloads().iterdir()) == []
+    assert locate("set", wanted(server.url("whole"), sha256=None)).read_bytes() == trust.TEXT
+
+
+def test_what_says_that_it_is_too_long_is_not_read(server):
+    with pytest.raises(DataError, match=r"145804 bytes, more than the 66551 that the file may"):
+        locate("set", wanted(server.url("whole"), bytes=1000))
+
+
+def test_no_room_is_said_at_once(server):
+    server.requests.clear()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
+    try:
+        with pytest.raises(DataError) as caught:
+            locate("set", wanted(server.url("whole"), server.url("slow")))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert str(caught.value) == (
+        f"{downloads()}: File too large; make room for rows there, or set SVMBENCH_CACHE to"
+        " another folder"
+    )
+    assert server.requests.total() == 1
+    assert list(downloads().iterdir()) == []
+
+
+def test_what_a_server_says_does_not_reach_the_terminal_raw():
+    message = str(download._failure("http://a/x", "\x1b[2Jgone\r\nfor\tever", 1))
+    assert message == "http://a/x: ?[2Jgone for ever"
+
+
+def test_a_reader_left_behind_ends(server, tmp_path):
+    def readers():
+        return [each for each in threading.enumerate() if each.name == f"download {url}"]
+
+    url = f"{server.url('trickle')}-for-long"
+
+    with pytest.raises(DataError):
+        download.download_to(url, tmp_path / "rows")
+    until = time.monotonic() + 30
+    while readers() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert readers() == []
+
+
+def test_remains_of_killed_downloads_go_after_a_day(server):
+    downloads().mkdir(parents=True)
+    old, new = (downloads() / f"{fetch._PARTIAL}{name}-rows" for name in ("old", "new"))
+    for path in (old, new):
+        path.write_bytes(trust.TEXT[:100])
+    os.utime(old, (0, time.time() - 25 * 3600))
+    locate("set", wanted(server.url("whole")))
+    assert sorted(path.name for path in downloads().iterdir()) == [new.name, "rows"]
+
+
+def test_the_program_through_it_all(server, tmp_path):
+    server.requests.clear()
+    ends = {end.case: end for end in trust.processes(server, tmp_path / "x")}
+    taken = ("two at once: number 1", "two at once: number 2", "the call after a kill")
+    for case in taken:
+        assert (ends[case].code, ends[case].taken) == (0, "whole"), ends[case]
+    assert (ends["Ctrl-C"].code, ends["Ctrl-C"].said) == (130, "svmbench: interrupted")
+    assert ends["killed"].code < 0
+    full, offline = ends["no room"], ends["--offline"]
+    assert (full.code, offline.code) == (3, 3)
+    assert full.said.startswith("svmbench: CACHE/files: File too large; make room")
+    assert "(the network is not to be used)" in offline.said
+    assert {case for case, end in ends.items() if end.taken != "whole"} == ends.keys() - set(taken)
+    # Only a kill leaves anything, under a name that nobody takes for a file.
+    assert {case for case, end in ends.items() if end.left} == {"killed", "the call after a kill"}
+
+
+COMMANDS = [
+    ["run", "adult", "--offline", "--quiet"],
+    ["data", "fetch", "adult", "--offline"],
+    ["papers", "--offline", "--dry-run", "sgd-qn/table-5"],
+    ["bench", "smoke", "--offline", "--dry-run"],
+    ["data", "list"],
+    ["data", "info", "adult"],
+    ["doctor"],
+]
+
+
+@pytest.mark.parametrize("arguments", COMMANDS, ids=lambda arguments: " ".join(arguments[:2]))
+def test_offline_asks_nobody(arguments, monkeypatch, tmp_path, capsys):
+    def refuse(*_args, **_kwargs):
+        asked.append(arguments)
+        raise OSError("the network was asked")
+
+    asked = []
+    for name in ("socket", "create_connection", "getaddrinfo"):
+        monkeypatch.setattr(f"socket.{name}", refuse)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as caught:
+        main(arguments)
+    assert asked == []
+    assert "the network was asked" not in capsys.readouterr().err
+    if "adult" in arguments and "--offline" in arguments:
+        assert caught.value.code == 3
+
+
+@pytest.mark.parametrize("command", ["papers", "bench"])
+def test_fetching_offline_is_a_contradiction(command, capsys):
+    with pytest.raises(SystemExit) as caught:
+        main([command, "--fetch", "--offline"])
+    assert caught.value.code == 2
+    assert "--fetch and --offline; keep one of them" in capsys.readouterr().err
+
+
+def test_without_a_network(tmp_path):
+    if shutil.which("unshare") is None or subprocess.call(["unshare", "-rn", "true"]):
+        pytest.skip("no network namespace can be made here")
+    (tmp_path / "mine.yaml").write_text(
+        "version: 1\nname: mine\ndatasets: [tiny-sparse]\nlambda: 0.01\nsolvers: [dcd]\n"
+        "stop: {accuracy: [0.1], max_epochs: 100}\n"
+    )
+    command = ("run", str(tmp_path / "mine.yaml"), "--offline")
+    (line,) = trust.without_network(tmp_path / "x", (command,), trace=False)
+    assert re.search(r" \| 0 \| (0|not traced) \|$", line), line
+
+
+def test_the_script_prints_its_table():
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), "--quick", "reset-once", "404"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = [line.split(" | ") for line in done.stdout.splitlines()[2:]]
+    assert [(row[0], row[1], row[2], row[4]) for row in rows] == [
+        ("| reset-once", "taken", "2", "whole |"),
+        ("| 404", "/404/rows: 404 Not Found", "1", "no |"),
+    ]
+
+
+def test_the_page_has_a_row_for_every_fault():
+    text = PAGE.read_text(encoding="utf-8")
+    section = text.partition("\n## Downloads\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| (\d) \| [\d.]+ \| (\w+) \|$", section, re.MULTILINE)
+    shown = {name: (int(requests), taken == "whole") for name, requests, taken in rows}
+    assert shown == {name: outcome[:2] for name, outcome in OUTCOMES.items()}
