@@ -1,0 +1,103 @@
+"""What is handed out, in environments of its own: sdist, the wheel made from it, a run elsewhere.
+
+    python scripts/trust/wheels.py                         # with this interpreter
+    python scripts/trust/wheels.py python3.12 python3.13   # with these
+
+Each interpreter makes the wheel from the source distribution, installs it and what it needs into
+an empty virtual environment, and runs the bundled smoke configuration from an empty folder and
+from one that nobody can write. It needs a package index.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+UNWRITABLE = Path("/proc")
+
+
+def call(*arguments: object, cwd: Path, **environment: str) -> str:
+    """Run a program and return what it prints; a failure ends this script with its words."""
+    done = subprocess.run(
+        [str(argument) for argument in arguments],
+        cwd=cwd,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(map(str, arguments))}: exit {done.returncode}\n{done.stderr.strip()}")
+    return done.stdout
+
+
+def source_distribution(folder: Path) -> Path:
+    """Build it from what git has, so that the checkout stays as it is."""
+    sources = folder / "sources"
+    sources.mkdir()
+    call("git", "checkout-index", "--all", f"--prefix={sources}/", cwd=ROOT)
+    call(
+        sys.executable, "-m", "build", "--sdist", "--no-isolation", "--outdir", folder / "dist",
+        cwd=sources,
+    )  # fmt: skip
+    (path,) = (folder / "dist").glob("*.tar.gz")
+    return path
+
+
+def states(results: Path) -> str:
+    """How the runs of a sweep ended."""
+    with (results / "runs.csv").open(encoding="utf-8", newline="") as file:
+        ends = Counter(row["state"] for row in csv.DictReader(file))
+    return ", ".join(f"{count} {state}" for state, count in ends.most_common())
+
+
+def tried(python: str, sdist: Path, folder: Path) -> str:
+    """A row of the table: the wheel of one interpreter, installed and run."""
+    folder.mkdir()
+    call(python, "-m", "venv", folder / "venv", cwd=folder)
+    bin_folder = folder / "venv" / "bin"
+    pip = (bin_folder / "python", "-m", "pip", "--quiet", "--disable-pip-version-check")
+    call(
+        *pip, "wheel", "--no-deps", "--wheel-dir", folder / "dist", sdist,
+        cwd=folder, SVMBENCH_NATIVE="0",
+    )  # fmt: skip
+    (wheel,) = (folder / "dist").iterdir()
+    call(*pip, "install", wheel, cwd=folder)
+    call(*pip, "check", cwd=folder)
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    run = (bin_folder / "svmbench", "run", "smoke", "--offline", "--quiet")
+    own = {"SVMBENCH_CACHE": str(folder / "cache")}
+    call(*run, cwd=elsewhere, **own)
+    # Root may write everywhere but here, where there are no files.
+    call(*run, "--fresh", "--out", folder / "out", cwd=UNWRITABLE, **own)
+    cells = (
+        wheel.name,
+        states(elsewhere / "results" / "smoke"),
+        states(folder / "out"),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable])
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        sdist = source_distribution(folder)
+        print("| wheel | from an empty folder | from a folder nobody can write, with --out |")
+        print("|---|---|---|")
+        for number, python in enumerate(asked.pythons):
+            print(tried(python, sdist, folder / str(number)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
