@@ -70,8 +70,9 @@ def package(name: str) -> Package:
         for text in about.get_all("Classifier") or []
         if text.startswith("License ::")
     ]
-    for stated in (about.get("License-Expression"), *classifiers, about.get("License")):
-        known = families(stated or "")
+    expressions, texts = (about.get_all(field) or [] for field in ("License-Expression", "License"))
+    for stated in (*expressions, *classifiers, *texts):
+        known = families(stated)
         if known:
             return Package(about["Name"], known)
     return Package(about["Name"], ())

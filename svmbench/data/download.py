@@ -147,7 +147,7 @@ def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[by
                 item = arrived.get(timeout=STALL_SECONDS)
             except queue.Empty:
                 raise _PassingError(
-                    f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS} s"
+                    f"less than {PIECE_BYTES >> 10} KiB in {STALL_SECONDS:g} s"
                 ) from None
             if isinstance(item, Exception):
                 raise _judged(item) from item
