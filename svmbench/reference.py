@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -109,13 +111,15 @@ def certified_optimum(
     interior-point method comes first, on those of many features that have weights. The bounds
     that are returned are valid in any case, were it those of w = 0 and alpha = 0.
     """
-    path = _path(problem)
+    path = reference_path(problem.facts())
     cached = _read(path, problem)
     if cached is not None and (cached.gap <= gap or cached.sought >= time_limit):
         return cached
     best = _search(problem, gap, time_limit, progress)
-    if cached is not None and cached.gap <= best.gap:
-        best = cached
+    if cached is not None:
+        # Each bound by itself: what runs were held against before is never kept less well.
+        seconds = cached.seconds if cached.gap <= best.gap else best.seconds
+        best = _better(best, problem, (cached.w, cached.bias, cached.alpha), seconds)
     if best.gap > gap:
         best = replace(best, sought=max(time_limit, best.sought))
     _write(path, best)
@@ -170,23 +174,46 @@ def _better(best: Reference, problem: Problem, pair: Pair, seconds: float) -> Re
     return Reference(w, alpha, primal, dual, seconds, bias)
 
 
-def _path(problem: Problem) -> Path:
-    facts = json.dumps(problem.facts(), sort_keys=True).encode()
-    return cache_dir() / "references" / f"{hashlib.sha256(facts).hexdigest()[:32]}.npz"
+def reference_path(facts: dict[str, Any]) -> Path:
+    """Where the reference of the problem of these facts (`Problem.facts`) is kept."""
+    name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+    return cache_dir() / "references" / f"{name}.npz"
+
+
+def stored_pair(path: Path) -> Pair | None:
+    """Weights, bias and alpha of a stored reference; None where it is absent or damaged."""
+    stored = _load(path)
+    return None if stored is None else (stored.w, stored.bias, stored.alpha)
 
 
 def _read(path: Path, problem: Problem) -> Reference | None:
+    stored = _load(path)
+    if stored is None:
+        return None
+    try:
+        primal, dual = problem.primal(stored.w, stored.bias), problem.dual(stored.alpha)
+    except ValueError:
+        return None  # of other sizes than the problem's: damaged
+    return replace(stored, primal=primal, dual=dual)
+
+
+def _load(path: Path) -> Reference | None:
+    """What is stored, with bounds that say nothing yet."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             if int(stored["schema_version"]) != SCHEMA_VERSION:
                 return None
-            w, alpha = stored["w"], stored["alpha"]
-            bias, seconds = float(stored["bias"]), float(stored["seconds"])
-            sought = float(stored["sought"]) if "sought" in stored else 0.0
-        primal, dual = problem.primal(w, bias), problem.dual(alpha)
+            return Reference(
+                stored["w"],
+                stored["alpha"],
+                math.inf,
+                -math.inf,
+                float(stored["seconds"]),
+                float(stored["bias"]),
+                float(stored["sought"]) if "sought" in stored else 0.0,
+            )
     except (OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None  # absent or damaged: the certificate is simply made again
-    return Reference(w, alpha, primal, dual, seconds, bias, sought)
 
 
 def _write(path: Path, found: Reference) -> None:

@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 )
 @click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+@click.option(
+    "--keep-weights",
+    is_flag=True,
+    help="Keep the weights each run ends with, for 'svmbench verify'; runs made without are made "
+    "again.",
+)
 @click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 def command(
@@ -58,6 +64,7 @@ def command(
     scale: float,
     fresh: bool,
     retry_failed: bool,
+    keep_weights: bool,
     offline: bool,
     quiet: bool,
 ) -> int:
@@ -86,6 +93,7 @@ def command(
         only=only,
         jobs=jobs,
         stand_in=scale if stand_in else None,
+        keep_weights=keep_weights,
     )
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:

@@ -181,6 +181,8 @@ class Options:
         of the time to it, and where that cuts one short, the runs held against it wait too.
     end : float, optional
         Moment at which a run still under way is given up, as if it had not been begun.
+    keep_weights : bool
+        Keep the weights each run ends with beside its trace. Runs made without are made again.
     """
 
     offline: bool = False
@@ -191,6 +193,7 @@ class Options:
     stand_in: float | Mapping[str, float] | None = None
     deadline: float | None = None
     end: float | None = None
+    keep_weights: bool = False
 
     def scale_of(self, label: str) -> float | None:
         """Scale of the stand-in for the data set of that label; None for the set itself."""
@@ -288,10 +291,10 @@ class Crew:
         self._stop = threading.Event()
         self._deadline = math.inf if options.deadline is None else options.deadline
         self._end = math.inf if options.end is None else options.end
-        retry = options.retry_faults
+        self._keep_weights = options.keep_weights
         finished = []
         for run in runs if not options.fresh else ():
-            trace = store.finished(run, retry)
+            trace = store.finished(run, options.retry_faults, options.keep_weights)
             if trace is not None:
                 finished.append((run, trace))
         done = {run.id for run, _ in finished}
@@ -331,7 +334,9 @@ class Crew:
                 if unmade is None:
                     self._reporter.run_begins(run)
             if unmade is None:
-                trace = make_run(run, self._store, limit, self._stop, self._end)
+                trace = make_run(
+                    run, self._store, limit, self._stop, self._end, self._keep_weights
+                )
             with self._lock:
                 if unmade is not None:
                     self._leave(run, unmade)
@@ -393,6 +398,7 @@ def make_run(
     time_limit: float,
     stop: threading.Event,
     end: float = math.inf,
+    keep_weights: bool = False,
 ) -> Trace | None:
     """Make one run in a worker process and return its trace; None if it was given up.
 
@@ -409,10 +415,12 @@ def make_run(
         Set when the user wants it all to end.
     end : float
         Moment of the monotonic clock at which it is given up and leaves no trace.
+    keep_weights : bool
+        Keep the weights it ends with.
     """
     path = store.path(run)
-    path.unlink(missing_ok=True)
-    header = _header(run, time_limit)
+    store.remove(run)
+    header = _header(run, time_limit, keep_weights)
     missing = find_solver(run.solver.name).missing()
     if missing is not None:
         return close_trace(path, header, "not_installed", missing)
@@ -425,7 +433,7 @@ def make_run(
         if trace is not None and trace.end:
             return trace
         if ended == "late":
-            path.unlink(missing_ok=True)
+            store.remove(run)
             return None
         if ended == "stopped":
             return close_trace(path, header, "interrupted", "interrupted by the user")
@@ -435,7 +443,7 @@ def make_run(
         return close_trace(path, header, *_cause_of_death(worker.returncode, complaints))
 
 
-def _header(run: Run, time_limit: float) -> dict[str, Any]:
+def _header(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]:
     reference = run.instance.reference
     assert reference is not None
     return {
@@ -449,6 +457,7 @@ def _header(run: Run, time_limit: float) -> dict[str, Any]:
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "load_average": os.getloadavg()[0],
         "time_limit": time_limit,
+        "keep_weights": keep_weights,
         **run.facts(),
     }
 
@@ -469,6 +478,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "l1_radius": problem.facts()["l1_radius"],
         "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
         "regret": run.regret,
+        "keep_weights": header["keep_weights"],
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],
         "seed": run.seed,

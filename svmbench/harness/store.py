@@ -22,6 +22,7 @@ from svmbench.durable import replacing, write_text
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
 from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, read_trace
+from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.solvers.registry import find_solver
 
 SCHEMA_VERSION = 1
@@ -64,7 +65,15 @@ class Store:
         """The run's trace file."""
         return self.runs / f"{run.id}.jsonl"
 
-    def finished(self, run: Run, retry_faults: bool = False) -> Trace | None:
+    def remove(self, run: Run) -> None:
+        """Remove the run's trace and its weights, if there are any."""
+        path = self.path(run)
+        path.unlink(missing_ok=True)
+        path.with_suffix(SUFFIX).unlink(missing_ok=True)
+
+    def finished(
+        self, run: Run, retry_faults: bool = False, with_weights: bool = False
+    ) -> Trace | None:
         """The trace of a run that need not be made: its file is whole and it came to an end.
 
         Parameters
@@ -72,11 +81,21 @@ class Store:
         run : Run
         retry_faults : bool
             Make runs again that failed or ran out of memory.
+        with_weights : bool
+            Make runs again that were made without keeping weights, or whose weights are gone.
         """
         trace = read_trace(self.path(run))
         if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
             return None
+        if with_weights and not self._keeps_weights(run, trace):
+            return None
         return None if retry_faults and trace.state in FAULTS else trace
+
+    def _keeps_weights(self, run: Run, trace: Trace) -> bool:
+        # A run that was asked to keep its weights and died has none, and would die again.
+        if not trace.weights:
+            return bool(trace.header.get("keep_weights"))
+        return weights_are_kept(self.path(run), trace.weights)
 
     def loss(self, run: Run) -> Literal["damaged", "missing"] | None:
         """What has become of a run that runs.csv lists as ended and that is not finished now."""

@@ -108,12 +108,15 @@ class Trace:
         Empty while the run has not ended, or if it was killed.
     regrets : list of dict
         Where they were asked for: the regret after some numbers of steps, ascending.
+    weights : dict
+        Where the final weights were kept: the file beside the trace and its hash.
     """
 
     header: dict[str, Any]
     points: list[dict[str, Any]] = field(default_factory=list)
     end: dict[str, Any] = field(default_factory=dict)
     regrets: list[dict[str, Any]] = field(default_factory=list)
+    weights: dict[str, Any] = field(default_factory=dict)
 
     @property
     def state(self) -> str:
@@ -151,9 +154,11 @@ def read_trace(path: Path) -> Trace | None:
     if not records or records[0].get("schema_version") != SCHEMA_VERSION:
         return None
     end = records.pop() if records[-1].get("kind") == "end" else {}
-    regrets = [record for record in records if record.get("kind") == "regret"]
-    points = [record for record in records[1:] if record.get("kind") != "regret"]
-    return Trace(records[0], points, end, regrets)
+    of_kind: dict[str, list[dict[str, Any]]] = {"regret": [], "weights": [], "point": []}
+    for record in records[1:]:
+        of_kind.get(str(record.get("kind")), of_kind["point"]).append(record)
+    weights = of_kind["weights"][-1] if of_kind["weights"] else {}
+    return Trace(records[0], of_kind["point"], end, of_kind["regret"], weights)
 
 
 def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:

@@ -25,6 +25,7 @@ from svmbench.harness import system
 from svmbench.harness.environment import available_memory
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints
+from svmbench.harness.weights import keep_weights
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
@@ -284,6 +285,9 @@ def main() -> None:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
             return
         peak = peak_memory()
+        if job["keep_weights"]:
+            solver = measurement.solver
+            trace.append(keep_weights(Path(job["trace"]), solver.w, float(solver.bias)))
         if job["regret"] and state not in ("failed", "diverged"):
             # What a run did is settled; that its regret takes too much memory does not undo it.
             with suppress(MemoryError):

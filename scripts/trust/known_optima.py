@@ -1,0 +1,265 @@
+"""Random problems whose optimum is known because they are made around it.
+
+Margins s_i are drawn first; they fix alpha_i by the loss's slope. Rows are then chosen such that
+w* has these margins and satisfies the condition of optimality,
+
+    x_i = (y_i s_i - b)/||w*||^2 w* + r_i,   r_i orthogonal to w*,
+    sum_i alpha_i y_i x_i = lam m u,   u = w*, or w* + tau g with g in the subdifferential of
+                                       ||w*||_1 where a ball of that radius confines w,
+
+of which the part along w* gives lam, and the part across it is met by moving each r_i in
+proportion to alpha_i. With a free bias the alpha of the two classes are pairs, so that
+sum_i alpha_i y_i = 0. Rows are then stored, in double or single precision, and the optimum of what is
+stored is enclosed by P(w*) and D(alpha*), both in extended precision: that interval is
+proved whatever rounding has done to the construction.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from svmbench.data.dataset import Dataset, FloatArray, Provenance
+from svmbench.problem import Loss, Problem
+from svmbench.verify.extended import Facts, dual, evaluate
+
+#: What a problem can be; the share of the margins of each kind follows from it.
+SHAPES = (
+    "ordinary",
+    "separable",
+    "one class",
+    "duplicates",
+    "zero rows",
+    "contradictory",
+    "only contradictions",
+    "one feature",
+    "one row",
+)
+
+SCALES = (1e-8, 1e-4, 1.0, 1.0, 1.0, 1e4, 1e8)
+
+STORAGES = ("int32+float64", "uint16+float32", "dense float64", "dense float32")
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A problem with an interval that holds its optimum.
+
+    Parameters
+    ----------
+    problem : Problem
+    lower, upper : float
+        lower <= P* <= upper, up to ``rounding``.
+    rounding : float
+        Of a P or D of this problem near its optimum, computed in doubles.
+    shape : str
+    scale : float
+        By which the features were multiplied.
+    condition : float
+        How much larger the rows are across w* than along it.
+    """
+
+    problem: Problem
+    lower: float
+    upper: float
+    rounding: float
+    shape: str
+    scale: float
+    condition: float
+
+    @property
+    def gap(self) -> float:
+        """Relative width of the interval; inf where its lower end is not positive."""
+        return (self.upper - self.lower) / self.lower if self.lower > 0.0 else math.inf
+
+    @property
+    def words(self) -> str:
+        """The problem in a line."""
+        problem = self.problem
+        data = problem.data
+        return (
+            f"{self.shape}, {problem.loss.name}, bias {problem.bias}, {problem.constraint}, "
+            f"m {data.n_samples}, d {data.n_features}, lam {problem.lam:.1e}, "
+            f"scale {self.scale:g}, condition {self.condition:g}, {data.storage}"
+        )
+
+
+def known_problem(
+    seed: int,
+    loss: str = "hinge",
+    bias: str = "none",
+    constraint: str = "none",
+    shape: str | None = None,
+    largest: int = 2000,
+) -> Known:
+    """A random problem of that class; the seed decides everything else.
+
+    Parameters
+    ----------
+    seed : int
+    loss, bias, constraint : str
+        Names as in `svmbench.problem`.
+    shape : str, optional
+        One of `SHAPES`; drawn unless given.
+    largest : int
+        Most rows and most features.
+    """
+    rng = np.random.default_rng(seed)
+    shapes = [s for s in SHAPES if bias == "none" or s not in ("one class", "one row")]
+    if constraint == "l1":
+        shapes.remove("only contradictions")  # w* = 0: there is no ball of its radius
+    shape = str(rng.choice(shapes)) if shape is None else shape
+    m = 1 if shape == "one row" else 2 * round(0.5 * _log_uniform(rng, 2.0, largest))
+    d = 1 if shape == "one feature" else round(_log_uniform(rng, 1.0, largest))
+    while m * d > 500_000:
+        m, d = max(2, m // 4 * 2), max(1, d // 2)
+    if constraint == "l1":
+        d = max(d, 2)
+    kind = Loss(loss, float(rng.choice([0.01, 0.5, 1.0])))
+    condition = float(rng.choice([0.1, 1.0, 10.0])) if d > 1 else 0.0
+    scale, storage = float(rng.choice(SCALES)), str(rng.choice(STORAGES))
+    if d >= 1 << 16:
+        storage = storage.replace("uint16", "int32")
+    X, y, w, lam, b, alpha, radius = _made(rng, kind, bias, constraint, shape, m, d, condition)
+    X, w, lam, radius = X * scale, w / scale, lam * scale**2, radius / scale
+    data = stored(X, y, storage, f"{shape} {seed}")
+    # The ball is a little larger than w* where rounding wants it so: w* must be inside.
+    problem = Problem(data, lam, kind, bias, radius)
+    facts = Facts.of(problem.facts())
+    alpha = problem.repaired(alpha)
+    lower, found = dual(data, facts, alpha), evaluate(data, facts, w, b).primal
+    rounding = lower.rounding + found.rounding
+    return Known(problem, lower.value, found.value, rounding, shape, scale, condition)
+
+
+def _made(rng, kind, bias, constraint, shape, m, d, condition):
+    """Rows, labels, w*, lam, b, alpha* and the radius, at scale 1."""
+    y, margins, alpha = _margins(rng, kind, bias, shape, m)
+    m = len(y)
+    if shape == "only contradictions":
+        X = np.repeat(rng.normal(size=(m // 2, d)), 2, axis=0)
+        return X, y, np.zeros(d), _log_uniform(rng, 1e-8, 1e2), 0.0, alpha, math.inf
+    b = float(rng.normal()) if bias == "free" else 0.0
+    pull = float(alpha @ margins) / m  # lam u.w* must be this
+    if constraint == "l1":
+        w = rng.normal(size=d) * (rng.random(d) < 0.5)
+        w[0] = 1.0
+        sign = np.where(w != 0.0, np.sign(w), rng.uniform(-0.9, 0.9, size=d))
+        u = w + float(rng.choice([0.1, 1.0, 10.0])) * sign
+        radius = float(np.abs(w).sum())
+    else:
+        w, radius = rng.normal(size=d), math.inf
+        u = w
+    # Of lam and the length of w* the condition fixes one: lam is drawn, all else is stretched.
+    wanted = _log_uniform(rng, 1e-8, 1e2)
+    stretch = math.sqrt(pull / (wanted * float(u @ w)))
+    w, u, radius = w * stretch, u * stretch, radius * stretch
+    lam = pull / float(u @ w)
+    square = float(w @ w)
+    across = _across(rng, w, m, condition)
+    target = lam * m * (u - (float(u @ w) / square) * w)
+    signed = alpha * y
+    across += np.outer(signed, target - across.T @ signed) / float(signed @ signed)
+    X = np.outer((y * margins - b) / square, w) + across
+    return _with_shape(rng, shape, kind, bias, X, y, w, lam, b, alpha, radius)
+
+
+def _margins(rng, kind, bias, shape, m):
+    """Labels, margins and the alpha that belong to them, of a positive sum alpha s."""
+    if shape == "only contradictions":
+        at_zero = {"hinge": 1.0, "squared-hinge": 1.0}.get(kind.name, min(1.0, 1.0 / kind.gamma))
+        return np.tile([1.0, -1.0], max(1, m // 2)), np.zeros(m), np.full(m, at_zero)
+    halves = 2 if bias == "free" else 1  # both classes have the same margins
+    count = max(1, m // halves)
+    if shape == "separable":
+        margins = np.where(rng.random(count) < 0.5, 1.0, 1.0 + rng.exponential(size=count))
+    else:
+        margins = rng.choice([0.0, 1.0, 1.0], size=count) + rng.normal(size=count) * 0.7
+        margins[rng.random(count) < 0.2] = 1.0
+    margins[0] = 1.0 if kind.name == "hinge" else 0.5
+    alpha = _alpha(rng, kind, margins)
+    if shape == "separable" and kind.name != "hinge":
+        margins = np.maximum(margins, 1.0 - 1e-3)
+        alpha = _alpha(rng, kind, margins)
+        margins[0] = 1.0 - 1e-3
+        alpha[0] = _alpha(rng, kind, margins[:1])[0]
+    while float(alpha @ margins) <= 0.05 * len(margins) * float(np.mean(alpha > 0)) * 0.1:
+        # Rows of negative margin outweigh the others: move them up.
+        margins = np.where(margins < 0.5, margins + 0.5, margins)
+        alpha = _alpha(rng, kind, margins)
+    if halves == 2:
+        margins, alpha = np.tile(margins, 2), np.tile(alpha, 2)
+        return np.repeat([1.0, -1.0], count), margins, alpha
+    y = np.ones(count) if shape in ("one class",) else rng.choice([-1.0, 1.0], size=count)
+    return y, margins, alpha
+
+
+def _alpha(rng, kind, margins):
+    """Minus the slope of the loss at each margin; drawn from the box on the hinge's kink."""
+    short = np.maximum(1.0 - margins, 0.0)
+    if kind.name == "hinge":
+        alpha = (margins < 1.0).astype(float)
+        kink = margins == 1.0
+        alpha[kink] = rng.uniform(0.1, 0.9, size=int(kink.sum()))
+        return alpha
+    return np.minimum(short / kind.nu, kind.upper)
+
+
+def _across(rng, w, m, condition):
+    """Random rows orthogonal to w, of columns of unlike sizes."""
+    d = len(w)
+    length = float(np.sqrt(w @ w))
+    rows = rng.normal(size=(m, d)) * 10.0 ** rng.uniform(-1.0, 0.0, size=d)
+    rows *= condition / (length * math.sqrt(d))
+    direction = w / length
+    return rows - np.outer(rows @ direction, direction)
+
+
+def _with_shape(rng, shape, kind, bias, X, y, w, lam, b, alpha, radius):
+    m = len(y)
+    if shape == "duplicates":
+        times = int(rng.integers(2, 6))
+        X, y, alpha = np.repeat(X, times, axis=0), np.repeat(y, times), np.repeat(alpha, times)
+    elif shape == "zero rows" and bias == "none":
+        more = max(1, m // 3)
+        at_zero = _alpha(rng, kind, np.zeros(more))
+        X, alpha = np.vstack([X, np.zeros((more, X.shape[1]))]), np.concatenate([alpha, at_zero])
+        y = np.concatenate([y, rng.choice([-1.0, 1.0], size=more)])
+        lam *= m / (m + more)
+    elif shape == "contradictory" and bias == "none" and kind.name != "squared-hinge":
+        # Pairs (x, +1), (x, -1) of equal alpha cancel: both on the loss's straight part.
+        more = max(1, m // 4)
+        room = max(0.0, 1.0 - (0.0 if kind.name == "hinge" else kind.gamma))
+        square = max(float(w @ w), 1e-300)
+        pairs = _across(rng, w, more, 1.0)
+        pairs += np.outer(rng.uniform(-room, room, size=more) * 0.99 / square, w)
+        at_pairs = np.full(2 * more, 1.0)
+        if room == 0.0:
+            at_pairs[:] = min(1.0, 1.0 / kind.gamma)
+        X = np.vstack([X, np.repeat(pairs, 2, axis=0)])
+        y, alpha = np.concatenate([y, np.tile([1.0, -1.0], more)]), np.concatenate([alpha, at_pairs])
+        lam *= m / (m + 2 * more)
+    order = rng.permutation(len(y))
+    return X[order], y[order], w, lam, b, alpha[order], radius
+
+
+def _log_uniform(rng, low, high):
+    return float(math.exp(rng.uniform(math.log(low), math.log(high))))
+
+
+def stored(X: FloatArray, y: FloatArray, storage: str, name: str) -> Dataset:
+    """The rows as a data set in that storage."""
+    labels = np.asarray(y, dtype=np.int8)
+    m, d = X.shape
+    provenance = Provenance("made around its optimum", name)
+    if storage.startswith("dense"):
+        values = np.ascontiguousarray(X, dtype=storage.split()[1])
+        return Dataset(name, d, None, None, values, labels, provenance)
+    index_type, value_type = storage.split("+")
+    rows, columns = np.nonzero(X)
+    indptr = np.zeros(m + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows, minlength=m), out=indptr[1:])
+    values = X[rows, columns].astype(value_type)
+    return Dataset(name, d, indptr, columns.astype(index_type), values, labels, provenance)

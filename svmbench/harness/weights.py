@@ -1,0 +1,84 @@
+"""The weights a run ended with, kept beside its trace where they are asked for.
+
+The trace names the file and its hash, in a line that the trace's own hash covers: a file that was
+exchanged or damaged is told from the one that belongs to the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.durable import replacing
+
+#: What takes the place of .jsonl in the name of a run's file.
+SUFFIX = ".weights.npz"
+
+
+def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
+    """Write the weights beside a trace, durably.
+
+    Parameters
+    ----------
+    trace : Path
+        The run's file.
+    w : ndarray of float64, shape (d,)
+        Not necessarily finite: a run may have diverged.
+    bias : float
+
+    Returns
+    -------
+    dict
+        The line for the trace.
+    """
+    buffer = io.BytesIO()
+    np.savez(buffer, w=np.asarray(w, dtype=np.float64), bias=np.float64(bias))
+    content = buffer.getbuffer()
+    path = trace.with_suffix(SUFFIX)
+    with replacing(path, "wb") as file:
+        file.write(content)
+    digest = hashlib.sha256(content).hexdigest()
+    return {"kind": "weights", "file": path.name, "sha256": digest}
+
+
+def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float]:
+    """The weights and the bias that a trace says were kept.
+
+    Parameters
+    ----------
+    trace : Path
+    record : dict
+        The trace's line about them.
+
+    Raises
+    ------
+    ValueError
+        When the file is missing, or not the one that the run wrote.
+    """
+    path = trace.with_suffix(SUFFIX)
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path.name}: {error.strerror}") from error
+    if hashlib.sha256(content).hexdigest() != record.get("sha256"):
+        raise ValueError(f"{path.name}: not the file that the run wrote")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            return np.asarray(stored["w"], dtype=np.float64), float(stored["bias"])
+    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ValueError(f"{path.name}: no weights in it ({error})") from error
+
+
+def weights_are_kept(trace: Path, record: dict[str, Any]) -> bool:
+    """Whether the file that a trace's line names is there and whole."""
+    try:
+        kept_weights(trace, record)
+    except ValueError:
+        return False
+    return True
