@@ -185,7 +185,7 @@ def _margins(rng, kind, bias, shape, m):
         alpha = _alpha(rng, kind, margins)
         margins[0] = 1.0 - 1e-3
         alpha[0] = _alpha(rng, kind, margins[:1])[0]
-    while float(alpha @ margins) <= 0.05 * len(margins) * float(np.mean(alpha > 0)) * 0.1:
+    while float(alpha @ margins) <= 0.005 * float(alpha.sum()):
         # Rows of negative margin outweigh the others: move them up.
         margins = np.where(margins < 0.5, margins + 0.5, margins)
         alpha = _alpha(rng, kind, margins)

@@ -52,7 +52,7 @@ class Bounded(NamedTuple):
         if recorded is None or not math.isfinite(recorded):
             # Doubles end at 1e308, and squares of what is summed long before.
             return not abs(self.value) < 1e150
-        return abs(recorded - self.value) <= self.rounding
+        return math.isfinite(self.value) and abs(recorded - self.value) <= self.rounding
 
     def deviation(self, recorded: float | None) -> float:
         """Relative deviation of the recorded number; 0 where neither is finite."""

@@ -1,0 +1,190 @@
+"""Rows whose entries lie beyond the 2^31st, in a few megabytes of memory.
+
+    python scripts/trust/beyond.py
+
+A file of some rows is mapped again and again, one address range after another, so that arrays of
+2^31 entries and more cost what one piece costs. These filler rows hold explicit zeros in every
+feature; the rows that matter come after them. The same problem with empty rows for fillers is
+small, and every solver must end with the same bits on both: an offset kept in 32 bits would read
+other rows. Linux only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import os
+import time
+import weakref
+from typing import Any
+
+import click
+import numpy as np
+
+from svmbench.data.dataset import Array, Dataset
+from svmbench.problem import Problem
+from svmbench.solvers.registry import solvers
+
+#: Features, so many that 2^31 entries are few rows; filler rows of a piece, and pieces.
+FEATURES, PIECE_ROWS, PIECES = 1 << 16, 64, 513
+
+#: Filler rows; they hold 2^31 entries and some.
+FILLERS = PIECE_ROWS * PIECES
+
+#: What forms normal equations of all features asks for 2^32 numbers, whatever the rows are.
+TOO_WIDE = ("ipm", "newton")
+
+_MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED = 0x01, 0x02, 0x10
+_MAP_ANONYMOUS, _MAP_NORESERVE = 0x20, 0x4000
+
+
+def repeated(piece: Array, times: int, tail: Array) -> Array:
+    """``piece`` so many times, then ``tail``, as one array that takes the memory of both once.
+
+    Parameters
+    ----------
+    piece : ndarray
+        Its bytes a multiple of a page's.
+    times : int
+    tail : ndarray
+        Of the same type.
+
+    Raises
+    ------
+    OSError
+        When the system cannot map it.
+    """
+    assert piece.nbytes % mmap.PAGESIZE == 0
+    assert piece.dtype == tail.dtype
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [
+        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long,
+    ]  # fmt: skip
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+    def mapped(at: int | None, size: int, protection: int, flags: int, file: int) -> int:
+        address = libc.mmap(at, size, protection, flags, file, 0)
+        if address in (None, ctypes.c_void_p(-1).value):
+            raise OSError(ctypes.get_errno(), "these rows cannot be mapped into memory")
+        return int(address)
+
+    size = piece.nbytes
+    nbytes = size * times + tail.nbytes
+    # Reserved as a whole first, so that the pieces stand side by side.
+    start = mapped(None, nbytes + size, 0, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
+    file = os.memfd_create("rows")
+    try:
+        os.write(file, piece.tobytes())
+        for at in range(times):
+            mapped(start + at * size, size, mmap.PROT_READ, _MAP_SHARED | _MAP_FIXED, file)
+    finally:
+        os.close(file)
+    private = _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_FIXED
+    end = start + size * times
+    mapped(end, tail.nbytes + size, mmap.PROT_READ | mmap.PROT_WRITE, private, -1)
+    ctypes.memmove(end, tail.tobytes(), tail.nbytes)
+    buffer = (ctypes.c_ubyte * nbytes).from_address(start)
+    weakref.finalize(buffer, libc.munmap, start, nbytes + size)
+    return np.frombuffer(buffer, dtype=piece.dtype)
+
+
+def tail_rows(m: int = 2000, seed: int = 1) -> tuple[Array, Array, Array, Array]:
+    """The rows that matter: indptr, columns, values of multiples of 1/16, labels."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 20, size=m)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    # Few of the columns, so that rows have some in common; the first and the last among them.
+    known = np.concatenate([[0], np.sort(rng.choice(FEATURES, 98, replace=False)), [FEATURES - 1]])
+    chosen = [np.sort(rng.choice(np.unique(known), n, replace=False)) for n in lengths]
+    columns = np.concatenate(chosen)
+    values = rng.integers(1, 33, size=len(columns)) / 16.0
+    return indptr, columns, values, rng.choice([-1, 1], size=m).astype(np.int8)
+
+
+def beyond(storage: str, m: int = 2000) -> tuple[Dataset, Dataset]:
+    """The rows behind 2^31 explicit zeros, and behind as many rows without entries.
+
+    Parameters
+    ----------
+    storage : str
+        As `Dataset.storage` tells; one of ones has fillers of ones, and empty rows are another
+        problem then. Of dense rows the second set is sparse.
+    m : int
+        Rows behind the fillers.
+    """
+    indptr, columns, values, tail_labels = tail_rows(m)
+    labels = np.concatenate([np.tile(np.array([1, -1], np.int8), FILLERS // 2), tail_labels])
+    index_type, value_type = _types(storage)
+    ones = value_type is None
+    small = Dataset(
+        "small",
+        FEATURES,
+        np.concatenate([np.zeros(FILLERS, np.int64), indptr]),
+        columns.astype(index_type or np.int32),
+        None if ones else values.astype(value_type),
+        labels,
+    )
+    stored: Array | None = None
+    if index_type is None:
+        rows = np.zeros((m, FEATURES), value_type)
+        rows[np.repeat(np.arange(m), np.diff(indptr)), columns] = values
+        piece = np.zeros(PIECE_ROWS * FEATURES, value_type)
+        stored = repeated(piece, PIECES, rows.reshape(-1))
+        return Dataset("large", FEATURES, None, None, stored.reshape(-1, FEATURES), labels), small
+    piece = np.tile(np.arange(FEATURES).astype(index_type), PIECE_ROWS)
+    indices = repeated(piece, PIECES, columns.astype(index_type))
+    if not ones:
+        stored = repeated(np.zeros(len(piece), value_type), PIECES, values.astype(value_type))
+    starts = np.arange(FILLERS, dtype=np.int64) * FEATURES
+    pointers = np.concatenate([starts, FILLERS * FEATURES + indptr])
+    return Dataset("large", FEATURES, pointers, indices, stored, labels), small
+
+
+def _types(storage: str) -> tuple[Any, Any]:
+    if storage.startswith("dense"):
+        return None, storage.split()[1]
+    index_type, value_type = storage.split("+")
+    return index_type, None if value_type == "ones" else value_type
+
+
+@click.command()
+@click.option("--storage", default="uint16+float32", show_default=True, help="Form of the rows.")
+@click.option("--only", multiple=True, help="A solver. May be repeated.")
+def main(storage: str, only: tuple[str, ...]) -> None:
+    """Train every solver on rows beyond 2^31 entries, and on the same rows alone."""
+    large, small = beyond(storage)
+    lam = 1e-3
+    problems = Problem(large, lam), Problem(small, lam)
+    click.echo(f"{large.nnz} entries, 2^31 = {1 << 31}; {storage}")
+    w = np.random.default_rng(0).normal(size=FEATURES)
+    alpha = np.random.default_rng(0).random(large.n_samples)
+    for what, values in (
+        ("P(w) and errors", [problem.evaluate(w) for problem in problems]),
+        ("D(alpha)", [problem.dual(alpha) for problem in problems]),
+        ("norms", [problem.data.rows.norms2().tolist() for problem in problems]),
+    ):
+        click.echo(f"{what}: {'the same bits' if values[0] == values[1] else 'DIFFERENT'}")
+    click.echo("\n| solver | entries touched | weights | seconds |\n| --- | --- | --- | --- |")
+    wrong = 0
+    for name, solver in solvers().items():
+        if solver.foreign or "hinge" not in solver.losses or "none" not in solver.biases:
+            continue
+        if name in TOO_WIDE or "none" not in solver.constraints or (only and name not in only):
+            continue
+        ends, begun = [], time.perf_counter()
+        for problem in problems:
+            run = solver()
+            run.start(problem, seed=1)
+            run.advance(problem.data.n_samples if solver.step == "presentation" else 1)
+            ends.append((run.w.tobytes(), run.dual(), run.counters.nonzeros, bool(run.w.any())))
+        same = ends[0][:2] == ends[1][:2]
+        wrong += not same
+        said = ("the same bits" if same else "DIFFERENT") + ("" if ends[0][3] else ", all zero")
+        seconds = time.perf_counter() - begun
+        click.echo(f"| {name} | {ends[0][2]} | {said} | {seconds:.1f} |")
+    raise SystemExit(bool(wrong))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,229 @@
+"""What `svmbench verify` says of sound folders, and of ones that have been changed."""
+
+import json
+import shutil
+from hashlib import sha256
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from svmbench.cli import main
+from svmbench.config import Sweep
+from svmbench.harness.run import Options, run_sweep
+from svmbench.harness.trace import read_trace
+from svmbench.harness.weights import SUFFIX, kept_weights
+
+SWEEP = {
+    "version": 1,
+    "name": "small",
+    "datasets": [{"name": "tiny-separable", "test": 0.2}],
+    "lambda": [0.01],
+    "solvers": ["dcd", "sgd-s"],
+    "stop": {"accuracy": [0.1, 0.001], "max_epochs": 300, "time_limit": 10.0},
+}
+KEEP = Options(keep_weights=True)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with weights and its cache, to be copied."""
+    root = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SVMBENCH_CACHE", str(root / "cache"))
+        run_sweep(Sweep.model_validate(SWEEP), root / "results", options=KEEP)
+    return root
+
+
+@pytest.fixture
+def root(made, tmp_path, monkeypatch):
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def verified(root, *options):
+    return CliRunner().invoke(main, ["verify", str(root / "results"), *options])
+
+
+def run_files(root):
+    """Trace files of dcd and sgd-s."""
+    return sorted((root / "results" / "runs").glob("*.jsonl"))
+
+
+def rewritten(path, **changes):
+    """A trace whose last point says something else, with a hash that fits; as is runs.csv."""
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    next(r for r in reversed(records) if r["kind"] == "point").update(changes)
+    lines = [json.dumps(record) + "\n" for record in records[:-1]]
+    records[-1]["sha256"] = sha256("".join(lines).encode()).hexdigest()
+    path.write_text("".join(lines) + json.dumps(records[-1]) + "\n")
+    table = path.parent.parent / "runs.csv"
+    runs = pd.read_csv(table)
+    for column, value in changes.items():
+        runs.loc[runs["id"] == path.stem, column] = value
+    runs.to_csv(table, index=False)
+
+
+def test_a_sound_folder_holds(root):
+    result = verified(root, "--csv", str(root / "findings.csv"))
+    assert result.exit_code == 0, result.output
+    assert "2 runs: 2 holds" in result.output
+    assert "1 references: 1 holds" in result.output
+    findings = pd.read_csv(root / "findings.csv")
+    assert findings["kind"].tolist() == ["reference", "run", "run"]
+    assert (findings["deviation"] <= findings["allowed"]).all()
+    assert (findings["allowed"] < 1e-11).all()
+    assert verified(root, "--quiet").output.count("\n") == 2
+
+
+def test_the_kept_weights_are_those_of_the_last_point(root):
+    for path in run_files(root):
+        trace = read_trace(path)
+        w, bias = kept_weights(path, trace.weights)
+        assert w.any()
+        assert bias == 0.0
+        assert trace.weights["file"] == path.stem + SUFFIX
+        assert all(point["kind"] == "point" for point in trace.points)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"train_error": 0.5, "test_error": 0.5}, "train errors are"),
+        ({"test_error": 0.5}, "test errors are"),
+    ],
+)
+def test_another_error_does_not_hold(root, changes, said):
+    rewritten(run_files(root)[0], **changes)
+    result = verified(root)
+    assert result.exit_code == 1
+    assert said in result.output
+    assert "2 runs: 1 does not hold, 1 holds" in result.output or (
+        "2 runs: 1 holds, 1 does not hold" in result.output
+    )
+
+
+def test_another_primal_does_not_hold(root):
+    path = run_files(root)[0]
+    trace = read_trace(path)
+    primal = trace.points[-1]["primal"] * (1.0 - 1e-9)
+    dual = trace.header["reference_dual"]
+    rewritten(path, primal=primal, accuracy=(primal - dual) / dual)
+    result = verified(root)
+    assert result.exit_code == 1
+    assert "does not hold" in result.output
+    assert "and rounding explains" in result.output
+    rewritten(path, primal=primal, accuracy=0.0)
+    assert "its accuracy is" in verified(root).output
+
+
+def test_a_table_that_says_something_else_does_not_hold(root):
+    table = root / "results" / "runs.csv"
+    runs = pd.read_csv(table)
+    runs.loc[0, "reference_dual"] *= 0.999
+    runs.to_csv(table, index=False)
+    result = verified(root)
+    assert result.exit_code == 1
+    assert "runs.csv: reference_dual is" in result.output
+
+
+def changed(path, **arrays):
+    with np.load(path) as stored:
+        content = dict(stored) | arrays
+    np.savez(path, **content)
+
+
+def test_exchanged_damaged_and_missing_weights_are_told(root):
+    first, second = (path.with_suffix(SUFFIX) for path in run_files(root))
+    kept = first.read_bytes()
+    shutil.copy(second, first)
+    result = verified(root)
+    assert result.exit_code == 3
+    assert "not the file that the run wrote" in result.output
+    first.write_bytes(kept[:-1] + b"!")
+    assert verified(root).exit_code == 3
+    first.unlink()
+    result = verified(root)
+    assert result.exit_code == 3
+    assert "No such file" in result.output
+
+
+def test_missing_and_damaged_traces_are_told(root):
+    first, second = run_files(root)
+    first.unlink()
+    second.write_text(second.read_text().replace('"updates": 0', '"updates": 1', 1))
+    result = verified(root)
+    assert result.exit_code == 3
+    assert f"{first.name}: missing" in result.output
+    assert f"{second.name}: damaged" in result.output
+
+
+def test_rows_are_held_against_their_hash_and_missing_ones_are_told(root):
+    entries = sorted((root / "cache" / "datasets").glob("*/values.npy"))
+    for path in entries:
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+    result = verified(root)
+    assert result.exit_code == 3
+    assert "has sha256" in result.output
+    shutil.rmtree(root / "cache" / "datasets")
+    assert "its rows are not in the cache" in verified(root).output
+
+
+def test_a_reference_that_proves_less_or_something_else_is_told(root):
+    (path,) = (root / "cache" / "references").glob("*.npz")
+    with np.load(path) as stored:
+        alpha = stored["alpha"]
+    changed(path, alpha=alpha * 0.9)
+    result = verified(root)
+    assert result.exit_code == 3
+    assert "tighter than the reference in the cache proves" in result.output
+    path.unlink()
+    result = verified(root)
+    assert result.exit_code == 3
+    assert "not in the cache any more" in result.output
+
+
+def test_a_bound_above_the_optimum_does_not_hold(root):
+    path = run_files(root)[0]
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    higher = records[0]["reference_dual"] * 1.01
+    records[0]["reference_dual"] = higher
+    last = next(r for r in reversed(records) if r["kind"] == "point")
+    path.write_text(
+        "".join(json.dumps(r) + "\n" for r in records[:-1])
+    )  # without an end: its hash is not looked at
+    rewritten_csv = pd.read_csv(root / "results" / "runs.csv")
+    chosen = rewritten_csv["id"] == path.stem
+    rewritten_csv.loc[chosen, "reference_dual"] = higher
+    rewritten_csv.loc[chosen, "accuracy"] = (last["primal"] - higher) / higher
+    rewritten_csv.to_csv(root / "results" / "runs.csv", index=False)
+    result = verified(root)
+    assert result.exit_code == 1
+    assert "but P* lies in" in result.output
+
+
+def test_a_folder_without_results_is_an_error(tmp_path):
+    result = CliRunner().invoke(main, ["verify", str(tmp_path)])
+    assert result.exit_code != 0
+
+
+def test_weights_asked_for_later_are_made_and_then_reused(tmp_path):
+    wanted = Sweep.model_validate(SWEEP | {"solvers": ["dcd"]})
+    bare = run_sweep(wanted, tmp_path / "results")
+    result = verified(tmp_path)
+    assert result.exit_code == 0
+    assert "1 runs keep no weights" in result.output
+    assert (bare.made, run_sweep(wanted, tmp_path / "results").reused) == (1, 1)
+    assert run_sweep(wanted, tmp_path / "results", options=KEEP).made == 1
+    assert run_sweep(wanted, tmp_path / "results", options=KEEP).reused == 1
+    assert run_sweep(wanted, tmp_path / "results").reused == 1  # more than asked for is kept
+    (weights,) = (tmp_path / "results" / "runs").glob(f"*{SUFFIX}")
+    weights.write_bytes(b"?")
+    assert run_sweep(wanted, tmp_path / "results", options=KEEP).made == 1
+    assert verified(tmp_path).exit_code == 0
+    run_sweep(wanted, tmp_path / "results", options=Options(fresh=True))
+    assert not weights.exists()
