@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -304,16 +304,24 @@ def side_by_side(
 # ---------------------------------------------------------------- epochs and their bounds
 
 
-def nanoseconds(epochs: dict[str, Any], label: str) -> list[float]:
-    """Nanoseconds a stored nonzero of each repeat; none where a stretch took no measurable time."""
+def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
+    """Nanoseconds a stored nonzero by repeat, without stretches that took no measurable time."""
     for entry in epochs["epochs"]:
         if entry["label"] == label:
-            return [
-                seconds / (passes * epochs["nnz"]) * 1e9
-                for seconds, passes in zip(entry["seconds"], entry["passes"], strict=True)
+            return {
+                repeat: seconds / (passes * epochs["nnz"]) * 1e9
+                for repeat, (seconds, passes) in enumerate(
+                    zip(entry["seconds"], entry["passes"], strict=True)
+                )
                 if seconds > 0 and passes > 0
-            ]
-    return []
+            }
+    return {}
+
+
+def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Ratio | None:
+    """Theirs over ours, of the repeats that both have; None where they have none."""
+    common = sorted(set(ours) & set(theirs))
+    return paired_ratio([ours[r] for r in common], [theirs[r] for r in common]) if common else None
 
 
 @dataclass(frozen=True)
@@ -357,34 +365,27 @@ def bound(physics: dict[str, Any], epochs: dict[str, Any]) -> Bound | None:
     return Bound(stream, 0.0 if dense else core, level["level"])
 
 
-def epoch_ratio(epochs: dict[str, Any], label: str, than: str) -> Ratio | None:
-    """How many times ours a program's epoch takes."""
-    ours, theirs = nanoseconds(epochs, label), nanoseconds(epochs, than)
-    pairs = min(len(ours), len(theirs))
-    return paired_ratio(ours[:pairs], theirs[:pairs]) if pairs else None
-
-
 # ---------------------------------------------------------------- reading, texts and growth
 
 
-def speeds(found: Found, label: str, reader: str) -> list[float]:
-    """MB/s of each repeat of a reader on a set."""
-    return [
-        result["text_bytes"] / result["seconds"] / 1e6
+def speeds(found: Found, label: str, reader: str) -> dict[int, float]:
+    """MB/s of a reader on a set, by repeat."""
+    return {
+        result["repeat"]: result["text_bytes"] / result["seconds"] / 1e6
         for result in found.reading
         if result["kind"] == "reading" and result["set"] == label and result["label"] == reader
-    ]
+    }
 
 
-def totals(found: Found, label: str, program: str) -> list[float]:
-    """Seconds from a set's text to the accuracy, +inf where it was not reached."""
-    return [
-        math.inf
+def totals(found: Found, label: str, program: str) -> dict[int, float]:
+    """Seconds from a set's text to the accuracy by repeat, +inf where it was not reached."""
+    return {
+        result["repeat"]: math.inf
         if result["train_seconds"] is None
         else result["read_seconds"] + result["convert_seconds"] + result["train_seconds"]
         for result in found.texts
         if result["set"] == label and result["label"] == program
-    ]
+    }
 
 
 @dataclass(frozen=True)

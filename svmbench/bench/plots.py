@@ -134,7 +134,7 @@ def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
         values: list[tuple[float, int]] = []
         style: dict[str, Any] = {"color": looks[label].colour} if label in looks else {}
         for line, name in enumerate(names):
-            samples = findings.nanoseconds(found.epochs[name], label)
+            samples = list(findings.nanoseconds(found.epochs[name], label).values())
             if samples:
                 values.append((median(samples), line))
                 low, high, _ = median_interval(samples)

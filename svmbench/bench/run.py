@@ -320,6 +320,7 @@ def _texts(profile: Profile, data: _Data) -> list[Task]:
                     "reader": program.reader,
                     "solver": solver_job(named(program.solver)),
                     "threads": program.threads,
+                    "repeat": repeat,
                     "seed": repeat,
                 }
                 for program in part.programs
@@ -367,7 +368,13 @@ def carry_out(
             kept = min(TEXT_SHARE * budget, sum(task.bound for task in planned.after))
             left = max(1.0, end - kept - time.monotonic())
         progress.sweeps = run_jobs(
-            planned.jobs, reporter, budget=left, fresh=fresh, retry_faults=retry_faults
+            planned.jobs,
+            reporter,
+            budget=left,
+            fresh=fresh,
+            retry_faults=retry_faults,
+            # Ratios are of pairs, which have to be made side by side.
+            whole_blocks=True,
         )
         if not progress.sweeps.interrupted:
             _make(planned.after, planned.parts, reporter, progress, end, end, fresh)

@@ -407,7 +407,7 @@ def _epochs(found: Found) -> Table:
         least = findings.bound(found.physics, epochs)
         cells = []
         for label in labels:
-            samples = findings.nanoseconds(epochs, label)
+            samples = list(findings.nanoseconds(epochs, label).values())
             cells.append(_samples_text(samples))
             if samples:
                 low, high, coverage = median_interval(samples)
@@ -426,7 +426,7 @@ def _epochs(found: Found) -> Table:
                         "core_bound_ns": least.core if least else math.nan,
                     }
                 )
-        ours = findings.nanoseconds(epochs, champion())
+        ours = list(findings.nanoseconds(epochs, champion()).values())
         bounds = ("–", "–", "–")
         if least is not None:
             bounds = (
@@ -440,8 +440,8 @@ def _epochs(found: Found) -> Table:
         "An epoch that leaves no row out, over the stored nonzeros; median with the interval of "
         "the repeats. Of ours the epochs after the first; of programs from outside a run of some "
         "passes less a shorter one, in which they may leave rows out from the second pass on.",
-        "Stream bound: bytes of a stored entry over the streaming speed of one core, measured in "
-        "the same run. Core bound: a gather and a gathered addition at the level of the memory "
+        "Stream bound: bytes of a stored entry over the streaming speed of one core, measured on "
+        "this machine, once. Core bound: a gather and a gathered addition at the level of the memory "
         "that w would fit in were its columns drawn evenly; columns that are not, and rows that "
         "need no addition, can go below it.",
     )
@@ -498,7 +498,7 @@ def _reading(found: Found) -> Table:
         rows = []
         for reader in dict.fromkeys(r["label"] for r in of_set if r["kind"] == "reading"):
             members = [r for r in of_set if r["label"] == reader]
-            speeds = findings.speeds(found, label, reader)
+            speeds = list(findings.speeds(found, label, reader).values())
             share = median([r["peak_bytes"] / r["array_bytes"] for r in members])
             megabytes = members[0]["array_bytes"] / 1e6
             rows.append((reader, _samples_text(speeds), f"{megabytes:.3g}", f"{share:.3g}"))
@@ -537,7 +537,7 @@ def _texts(found: Found) -> Table:
         rows = []
         for program in dict.fromkeys(result["label"] for result in of_set):
             members = [r for r in of_set if r["label"] == program]
-            totals = findings.totals(found, label, program)
+            totals = list(findings.totals(found, label, program).values())
             trained = [r["train_seconds"] for r in members if r["train_seconds"] is not None]
             rows.append(
                 (

@@ -1,7 +1,8 @@
 """Measurements beside the sweeps, each in processes of its own, kept and reused.
 
 A task is a list of jobs for `svmbench.bench.measure`, whose findings lie in one file
-``parts/NAME.json``. It is made again when anything has changed that it could depend on.
+``parts/NAME.json``. All of it is made again when anything has changed that it could depend on:
+what stands in one file was measured side by side.
 """
 
 from __future__ import annotations
@@ -164,7 +165,10 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 def _result(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
     """What tells this job's result from others, and how it ended."""
-    kept = ("kind", "set", "label", "stand_in", "scale", "threads", "lambda", "accuracy", "point")
+    kept = (
+        "kind", "set", "label", "stand_in", "scale", "threads", "repeat", "lambda", "accuracy",
+        "point",
+    )  # fmt: skip
     return {key: job[key] for key in kept if key in job} | {"state": state, "reason": reason}
 
 

@@ -26,6 +26,7 @@ from svmbench.config import Sweep, dump_sweep
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
+from svmbench.harness.blocks import block_of, forget, torn
 from svmbench.harness.environment import environment, pinned
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
@@ -183,6 +184,9 @@ class Options:
         Moment at which a run still under way is given up, as if it had not been begun.
     keep_weights : bool
         Keep the weights each run ends with beside its trace. Runs made without are made again.
+    whole_blocks : bool
+        Make all runs of a data set, a λ and a repeat again where one of them has to be that is
+        not merely missing since an interruption (`svmbench.harness.blocks`).
     """
 
     offline: bool = False
@@ -194,6 +198,7 @@ class Options:
     deadline: float | None = None
     end: float | None = None
     keep_weights: bool = False
+    whole_blocks: bool = False
 
     def scale_of(self, label: str) -> float | None:
         """Scale of the stand-in for the data set of that label; None for the set itself."""
@@ -239,6 +244,8 @@ def run_sweep(
         chosen = [run for run in runs if _matches(run, options.only)]
         if not chosen:
             raise ConfigError(f"--only {' '.join(options.only)}: matches no run; see --dry-run")
+        if options.whole_blocks:
+            _clear_torn_blocks(sweep, runs, folder, options)
         crew = Crew(chosen, store, reporter, options)
         store.write_environment(dump_sweep(sweep), environment())
         try:
@@ -247,6 +254,20 @@ def run_sweep(
             crew.outcome.interrupted = True
         store.export(runs, frozenset(crew.skipped))
     return crew.outcome
+
+
+def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options: Options) -> None:
+    """Remove what was made of the blocks that have to be made again as a whole."""
+    # Both look at the folder as it is now; the sweep's own are to see it as it is left.
+    store = Store(folder)
+    crew = Crew(runs, store, Reporter(), options)
+    void = {block_of(run) for run in runs} if options.fresh else None
+    if void is None:
+        same = store.config() == dump_sweep(sweep)
+        void = torn(crew.finished, crew.wanted(), store, changed=not same)
+    if void:
+        forget([run for run in runs if block_of(run) in void], store)
+        store.export(runs, frozenset(crew.skipped))
 
 
 def _matches(run: Run, patterns: tuple[str, ...]) -> bool:
@@ -271,6 +292,8 @@ class Crew:
     outcome : Outcome
     skipped : set of str
         Ids of runs not made, because their cell had met its time limit before.
+    finished : list of (Run, Trace)
+        What was there before.
 
     A run is spared, and leaves no trace at all, when a lower rung of its solver's ladder has
     ended the repeat: by the tightest accuracy, or by anything but its own horizon.
@@ -291,21 +314,29 @@ class Crew:
         self._stop = threading.Event()
         self._deadline = math.inf if options.deadline is None else options.deadline
         self._end = math.inf if options.end is None else options.end
-        self._keep_weights = options.keep_weights
-        finished = []
+        self.finished: list[tuple[Run, Trace]] = []
         for run in runs if not options.fresh else ():
             trace = store.finished(run, options.retry_faults, options.keep_weights)
             if trace is not None:
-                finished.append((run, trace))
-        done = {run.id for run, _ in finished}
+                self.finished.append((run, trace))
+        done = {run.id for run, _ in self.finished}
         if not options.fresh:
             lost = Counter(store.loss(run) for run in runs if run.id not in done)
             self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
-        self._todo = iter([run for run in runs if run.id not in done])
+        self._missing = [run for run in runs if run.id not in done]
+        self._todo = iter(self._missing)
         reporter.begin(len(runs), len(done))
-        for run, trace in finished:
+        for run, trace in self.finished:
             self._learn(run, trace)
         self.outcome.reused = len(done)
+
+    def wanted(self) -> list[Run]:
+        """The missing runs that there is reason to make, as far as the finished ones tell."""
+        return [
+            run
+            for run in self._missing
+            if self._not_to_be_made(run) is None and not find_solver(run.solver.name).missing()
+        ]
 
     def work(self) -> None:
         """Make the runs; an interruption ends the workers and is raised again."""

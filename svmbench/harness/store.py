@@ -119,6 +119,13 @@ class Store:
         ended = ~table["state"].isin(("skipped", *UNFINISHED))
         return frozenset(table["id"][ended])
 
+    def config(self) -> str | None:
+        """config.yaml as it lies there; None where there is none."""
+        try:
+            return (self.folder / "config.yaml").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
+
     def write_environment(self, config: str, environment: dict[str, Any]) -> None:
         """Write config.yaml and environment.json."""
         write_text(self.folder / "config.yaml", config)

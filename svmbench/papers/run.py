@@ -433,6 +433,7 @@ def run_jobs(
     budget: float | None = None,
     fresh: bool = False,
     retry_faults: bool = False,
+    whole_blocks: bool = False,
 ) -> Result:
     """Make the runs that are missing, one sweep after another.
 
@@ -442,8 +443,8 @@ def run_jobs(
     reporter : Reporter
     budget : float, optional
         Seconds for the runs.
-    fresh, retry_faults : bool
-        As for `svmbench.harness.run.run_sweep`.
+    fresh, retry_faults, whole_blocks : bool
+        As `svmbench.harness.run.Options`.
     """
     end = None if budget is None else time.monotonic() + budget
     result = Result()
@@ -461,6 +462,7 @@ def run_jobs(
                 stand_in=planned[at].stand_ins,
                 deadline=_deadline(end, [_weight(planned[k], result, k) for k in todo[turn:]]),
                 end=end,
+                whole_blocks=whole_blocks,
             )
             if not _run(planned[at], at, reporter, options, result):
                 return result
