@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -36,6 +36,9 @@ ENTRY_BYTES = {
 }
 
 
+Standing = Literal["champion ahead", "peer ahead", "no peer arrived", "nobody arrived"]
+
+
 @dataclass(frozen=True)
 class Versus:
     """The champion beside the fastest of some programs, on one problem and to one accuracy.
@@ -52,6 +55,8 @@ class Versus:
         Theirs over ours.
     at_least : bool
         Whether none arrived, and the ratio is that of what they had spent by then.
+    among : tuple of str
+        Labels of the programs that were run.
     """
 
     set: str
@@ -64,6 +69,23 @@ class Versus:
     program: str
     ratio: Ratio
     at_least: bool
+    among: tuple[str, ...] = ()
+
+    @property
+    def standing(self) -> Standing:
+        """Who is ahead, by the estimate of the ratio."""
+        if math.isinf(self.ours):
+            return "nobody arrived" if self.at_least else "peer ahead"
+        if self.at_least:
+            return "no peer arrived"
+        return "champion ahead" if self.ratio.estimate >= 1.0 else "peer ahead"
+
+    @property
+    def sure(self) -> bool:
+        """Whether the whole interval of the ratio says so."""
+        if self.standing == "peer ahead":
+            return math.isinf(self.ours) or self.ratio.high < 1.0
+        return self.ratio.low >= 1.0
 
 
 @dataclass(frozen=True)
@@ -253,17 +275,35 @@ def versus(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
                     for threshold in swept.results.thresholds
                     if (one := side_by_side(swept.spec, ours[0], theirs, threshold)) is not None
                 ]
-    return _tightest_sweeps(compared)
+    return _one_a_problem(compared, _best_of_the_others if than is None else _most_pairs)
 
 
-def _tightest_sweeps(compared: Sequence[Versus]) -> list[Versus]:
-    """Of sweeps that pose the same problem, for each accuracy the one of the most pairs."""
-    best: dict[tuple[str, float, float], Versus] = {}
+def _one_a_problem(
+    compared: Sequence[Versus], choose: Callable[[Sequence[Versus]], Versus]
+) -> list[Versus]:
+    """Of sweeps that pose the same problem, one for each accuracy."""
+    cells: dict[tuple[str, float, float], list[Versus]] = {}
     for one in compared:
-        key = one.set, one.lam, one.threshold
-        if key not in best or one.ratio.pairs > best[key].ratio.pairs:
-            best[key] = one
-    return list(best.values())
+        cells.setdefault((one.set, one.lam, one.threshold), []).append(one)
+    return [choose(members) for members in cells.values()]
+
+
+def _most_pairs(members: Sequence[Versus]) -> Versus:
+    return max(members, key=lambda one: one.ratio.pairs)
+
+
+def _best_of_the_others(members: Sequence[Versus]) -> Versus:
+    """The sweep in which a program does best: each has runs of the champion of its own beside it.
+
+    Where none arrived in any, the one in which they had spent most.
+    """
+    arrived = [one for one in members if not one.at_least]
+    if arrived:
+        chosen = min(arrived, key=lambda one: one.ratio.estimate)
+    else:
+        chosen = max(members, key=lambda one: (math.isinf(one.ours), one.ratio.estimate))
+    among = dict.fromkeys(label for one in members for label in one.among)
+    return replace(chosen, among=tuple(among))
 
 
 def side_by_side(
@@ -298,6 +338,7 @@ def side_by_side(
         program=program if math.isfinite(middles[program]) else "",
         ratio=ratio,
         at_least=not arrived,
+        among=tuple(others),
     )
 
 

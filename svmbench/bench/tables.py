@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -11,7 +13,7 @@ import pandas as pd
 from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept, Versus
-from svmbench.bench.targets import Finding
+from svmbench.bench.targets import Finding, Target
 from svmbench.report.groups import Group, heading, short
 from svmbench.report.papers.overall import Share
 from svmbench.report.tables import Cell, Row, Section, Table
@@ -28,9 +30,9 @@ LIBLINEAR = ("liblinear", "linear-svc")
 def build_tables(found: Found, judged: Sequence[Finding], shares: Sequence[Share]) -> list[Table]:
     """The bounds, and every other table of which there is something to show."""
     tables = [
+        _ahead(found),
         _bounds(judged),
         _ratios(found, "ratio-liblinear", "Seconds of LIBLINEAR over the champion's", LIBLINEAR),
-        _ratios(found, "ratio-peers", "Seconds of the fastest peer over the champion's", None),
         _seconds(found),
         _self_stopped(found),
         _ablation(found),
@@ -101,6 +103,7 @@ def _bounds(judged: Sequence[Finding]) -> Table:
             "short_by_factor": one.short_by,
             "held_out": one.held_out,
             "note": one.note,
+            "tried": one.tried,
         }
         for one in judged
     ]
@@ -116,12 +119,30 @@ def _bound_row(one: Finding) -> tuple[str, ...]:
     return (
         one.target.text,
         one.place or "–",
-        f"{one.target.aim}{_UNITS[one.target.kind]}",
+        aimed_text(one.target),
         "–" if math.isnan(one.measured) else format_value(one.measured, one.low, one.high),
         _interval(one.low, one.high),
         _verdict(one),
         one.note,
     )
+
+
+def aimed_text(target: Target) -> str:
+    """A bound with its unit."""
+    return f"{target.aim}{_UNITS[target.kind]}"
+
+
+def measured_text(one: Finding) -> str:
+    """What was measured with its unit, its interval and by how much it misses the bound."""
+    if not one.measured > 0:
+        return one.note or one.verdict
+    text = f"{format_value(one.measured, one.low, one.high)}{_UNITS[one.target.kind]}"
+    said = [" ".join(filter(None, [text, _interval(one.low, one.high).replace("–", "")]))]
+    if one.verdict == "not reached":
+        said.append(f"short of it by a factor of {one.short_by:.3g}")
+    if not one.sure:
+        said.append("in doubt")
+    return ", ".join(said) + (f" ({one.note})" if one.note else "")
 
 
 _UNITS = {
@@ -173,31 +194,94 @@ def _ratios(found: Found, kind: str, title: str, than: Sequence[str] | None) -> 
             title_of = heading(label, of_set[0].stand_in) + name
             columns = ("λ", *(f"ε = {short(t)}" for t in thresholds))
             sections.append(_section(title_of, _source(found, label), columns, rows))
-    records = [
-        {
-            "set": one.set,
-            "stand_in": one.stand_in,
-            "held_out": one.held_out,
-            "lambda": one.lam,
-            "accuracy": one.threshold,
-            "champion_seconds": one.ours,
-            "program_seconds": one.theirs,
-            "program": one.program,
-            "ratio": one.ratio.estimate,
-            "ratio_low": one.ratio.low,
-            "ratio_high": one.ratio.high,
-            "pairs": one.ratio.pairs,
-            "lower_bound_only": one.at_least,
-        }
-        for one in compared
-    ]
     notes = (
         "Geometric mean of the paired ratios with its 95 % interval; above 1 the champion is the "
         "faster. ≥: no program arrived, and what they had spent stands for their time.",
-        "Oracle stop: held against the certified optimum. In every repeat the fastest of the "
-        "programs' runs counts, whatever its tolerance, as if that had been known beforehand.",
+        _ORACLE,
     )
-    return _table(kind, title, sections, records, notes)
+    return _table(kind, title, sections, [_versus_record(one) for one in compared], notes)
+
+
+_ORACLE = (
+    "Oracle stop: held against the certified optimum. In every repeat the fastest of the "
+    "programs' runs counts, whatever its tolerance, as if that had been known beforehand."
+)
+
+
+def _versus_record(one: Versus) -> dict[str, Any]:
+    return {
+        "set": one.set,
+        "stand_in": one.stand_in,
+        "held_out": one.held_out,
+        "lambda": one.lam,
+        "accuracy": one.threshold,
+        "champion_seconds": one.ours,
+        "program_seconds": one.theirs,
+        "program": one.program,
+        "ratio": one.ratio.estimate,
+        "ratio_low": one.ratio.low,
+        "ratio_high": one.ratio.high,
+        "pairs": one.ratio.pairs,
+        "lower_bound_only": one.at_least,
+        "standing": one.standing,
+        "beyond_doubt": one.sure,
+        "programs_run": " ".join(one.among),
+    }
+
+
+def _ahead(found: Found) -> Table:
+    """The champion beside the fastest peer in every cell, and how many of them it is behind in."""
+    compared = findings.versus(found)
+    thresholds = sorted({one.threshold for one in compared}, reverse=True)
+    rows: list[tuple[str | Cell, ...]] = []
+    for label in dict.fromkeys(one.set for one in compared):
+        of_set = [one for one in compared if one.set == label]
+        name = heading(label, of_set[0].stand_in) + ("*" if of_set[0].held_out else "")
+        for lam in sorted({one.lam for one in of_set}, reverse=True):
+            among = dict.fromkeys(p for one in of_set if one.lam == lam for p in one.among)
+            cells = (_standing_cell(of_set, lam, threshold) for threshold in thresholds)
+            rows.append((name, short(lam), ", ".join(among), *cells))
+    columns = ("set", "λ", "programs run", *(f"ε = {short(t)}" for t in thresholds))
+    notes = (
+        "Seconds of the fastest program of every repeat over the champion's, geometric mean of "
+        "the pairs with its 95 % interval, and the program that is fastest in the median; "
+        "✗: a program is ahead, (✗): by the estimate, but not by its whole interval. Only runs of "
+        "one block, made side by side, are paired; where several sweeps have such pairs, those "
+        "count in which a program does best.",
+        "*: kept out of tuning.",
+        _ORACLE,
+    )
+    section = _section("Every set, λ and accuracy", standings(compared), columns, rows, texts=3)
+    records = [_versus_record(one) for one in compared]
+    return _table("ahead", "Is any peer ahead?", [section], records, notes)
+
+
+def standings(compared: Sequence[Versus]) -> str:
+    """In how many cells who is ahead, in words."""
+    if not compared:
+        return ""
+    counts = Counter(one.standing for one in compared)
+    sure = sum(one.sure for one in compared if one.standing == "peer ahead")
+    said = [
+        f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}"
+        + (f", in {sure} of them by the whole interval" if counts["peer ahead"] else ""),
+        f"the champion is ahead in {counts['champion ahead'] + counts['no peer arrived']}",
+    ]
+    if counts["no peer arrived"]:
+        said.append(f"in {counts['no peer arrived']} of these no peer arrived")
+    if counts["nobody arrived"]:
+        said.append(f"in {counts['nobody arrived']} nobody arrived")
+    return "; ".join(said)
+
+
+def _standing_cell(compared: Sequence[Versus], lam: float, threshold: float) -> Cell:
+    cell = _ratio_cell(compared, lam, threshold)
+    for one in compared:
+        if one.lam == lam and one.threshold == threshold:
+            mark = {True: "✗ ", False: "(✗) "}[one.sure] if one.standing == "peer ahead" else ""
+            name = f" {one.program}" if one.program else ""
+            return replace(cell, text=f"{mark}{cell.text}{name}")
+    return cell
 
 
 def _source(found: Found, label: str) -> str:
@@ -441,9 +525,9 @@ def _epochs(found: Found) -> Table:
         "the repeats. Of ours the epochs after the first; of programs from outside a run of some "
         "passes less a shorter one, in which they may leave rows out from the second pass on.",
         "Stream bound: bytes of a stored entry over the streaming speed of one core, measured on "
-        "this machine, once. Core bound: a gather and a gathered addition at the level of the memory "
-        "that w would fit in were its columns drawn evenly; columns that are not, and rows that "
-        "need no addition, can go below it.",
+        "this machine, once. Core bound: a gather and a gathered addition at the level of the "
+        "memory that w would fit in were its columns drawn evenly; columns that are not, and rows "
+        "that need no addition, can go below it.",
     )
     title = "Nanoseconds a stored nonzero of one epoch"
     section = _section("Epochs", "", columns, rows, texts=2)
@@ -647,9 +731,3 @@ def _best(shares: Sequence[Share]) -> Table:
     )
     section = _section("Virtual best", "", columns, rows)
     return _table("virtual-best", "Virtual best solver", [section], records, notes)
-
-
-def unreached(judged: Sequence[Finding]) -> Iterator[Finding]:
-    """The bounds that were missed, the farthest first."""
-    missed = [one for one in judged if one.verdict == "not reached"]
-    yield from sorted(missed, key=lambda one: -one.short_by)

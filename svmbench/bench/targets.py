@@ -6,9 +6,16 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from svmbench.bench import found as findings
 from svmbench.bench.champion import ROLE, champion
@@ -21,7 +28,7 @@ from svmbench.config.document import Loc, parse_document
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Accuracy, Positive, Text
 from svmbench.report.groups import heading, short
-from svmbench.statistics import Ratio, median, median_interval, paired_ratio
+from svmbench.statistics import Ratio, median, median_interval
 
 Verdict = Literal["reached", "not reached", "undecided", "not measured"]
 
@@ -32,6 +39,31 @@ BEYOND = 2.99
 Kind = Literal[
     "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory"
 ]  # fmt: skip
+
+
+def _spelt(value: object) -> object:
+    """The mapping with `lambda`, which is no name in Python, as `lambdas`."""
+    if isinstance(value, dict) and "lambda" in value:
+        value = dict(value)
+        given = value.pop("lambda")
+        value["lambdas"] = given if isinstance(given, list) else [given]
+    return value
+
+
+class Tried(BaseModel):
+    """Why a bound is missed: what was measured, and what was tried. Shown where it is missed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    text: Text
+    sets: Names = Field(default=(), description="Where it is so; everywhere unless given.")
+    lambdas: Weights | None = None
+
+    _lambda = model_validator(mode="before")(_spelt)
+
+
+def _as_tried(value: object) -> object:
+    return [{"text": value}] if isinstance(value, str) else value
 
 
 class Target(BaseModel):
@@ -45,20 +77,14 @@ class Target(BaseModel):
     than: Names = ()
     lambdas: Weights | None = None
     accuracy: Accuracy | None = None
-    solver: str = ROLE
+    solver: Names = (ROLE,)
     reader: str = "svmbench"
     program: str = "svmbench"
     at_least: Positive | None = None
     at_most: Positive | None = None
+    tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
-    @model_validator(mode="before")
-    @classmethod
-    def _lambda(cls, value: object) -> object:
-        if isinstance(value, dict) and "lambda" in value:
-            value = dict(value)
-            given = value.pop("lambda")
-            value["lambdas"] = given if isinstance(given, list) else [given]
-        return value
+    _lambda = model_validator(mode="before")(_spelt)
 
     @model_validator(mode="after")
     def _one_bound(self) -> Target:
@@ -102,6 +128,10 @@ class Finding:
     note : str
     held_out : bool
         Whether its set was kept out of tuning.
+    set : str
+        Label of the set, or name of the rows.
+    lam : float
+        nan where there is no λ to tell it from others by.
     """
 
     target: Target
@@ -113,6 +143,20 @@ class Finding:
     sure: bool = False
     note: str = ""
     held_out: bool = False
+    set: str = ""
+    lam: float = math.nan
+
+    @property
+    def tried(self) -> str:
+        """Why it is missed, as far as that is known; empty where it is not missed."""
+        if self.verdict != "not reached":
+            return ""
+        said = [
+            one.text
+            for one in self.target.tried
+            if (not one.sets or self.set in one.sets) and _is_one_of(self.lam, one.lambdas)
+        ]
+        return " ".join(said)
 
     @property
     def short_by(self) -> float:
@@ -142,7 +186,8 @@ def load_targets(path: Path | None = None) -> list[Target]:
 
 
 def _keys_at(loc: Loc) -> list[str]:
-    return list((Targets if not loc else Target).model_fields)
+    model = Targets if not loc else Tried if "tried" in loc else Target
+    return ["lambda" if name == "lambdas" else name for name in model.model_fields]
 
 
 def judge(found: Found, targets: Sequence[Target]) -> list[Finding]:
@@ -150,20 +195,19 @@ def judge(found: Found, targets: Sequence[Target]) -> list[Finding]:
     judged = []
     for target in targets:
         places = list(_JUDGES[target.kind](found, target))
-        missing = [label for label in target.sets if not any(_about(p, label) for p in places)]
+        missing = [label for label in target.sets if all(p.set != label for p in places)]
         judged += places
         if missing or not places:
             judged.append(Finding(target, ", ".join(missing), "not measured"))
     return judged
 
 
-def _about(finding: Finding, label: str) -> bool:
-    return finding.place == label or finding.place.startswith((f"{label},", f"{label} ("))
+def _is_one_of(lam: float, lambdas: Weights | None) -> bool:
+    return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
 
 
 def _verdict(
-    target: Target, place: str, measured: float, low: float, high: float, note: str = "",
-    held_out: bool = False,
+    target: Target, label: str, place: str, measured: float, low: float, high: float,
 ) -> Finding:  # fmt: skip
     if target.at_least is not None:
         reached, sure = measured >= target.at_least, low >= target.at_least
@@ -174,7 +218,7 @@ def _verdict(
         surely_not = low > target.at_most
     verdict: Verdict = "reached" if reached else "not reached"
     certain = sure if reached else surely_not
-    return Finding(target, place, verdict, measured, low, high, certain, note, held_out)
+    return Finding(target, place, verdict, measured, low, high, certain, set=label)
 
 
 # ---------------------------------------------------------------- seconds to an accuracy
@@ -186,11 +230,10 @@ def _ratios(found: Found, target: Target) -> Iterator[Finding]:
             continue
         if target.accuracy is not None and not math.isclose(one.threshold, target.accuracy):
             continue
-        if target.lambdas is not None and not any(
-            math.isclose(one.lam, lam) for lam in target.lambdas
-        ):
+        if not _is_one_of(one.lam, target.lambdas):
             continue
-        yield _of_ratio(target, one)
+        found_there = _of_ratio(target, one)
+        yield replace(found_there, held_out=one.held_out, set=one.set, lam=one.lam)
 
 
 def _of_ratio(target: Target, one: Versus) -> Finding:
@@ -199,12 +242,13 @@ def _of_ratio(target: Target, one: Versus) -> Finding:
         note = f"{champion()} did not arrive"
         if one.at_least:
             return Finding(target, place, "not measured", note=f"{note}, nor did any of the others")
-        return Finding(target, place, "not reached", 0.0, 0.0, 0.0, True, note, one.held_out)
+        return Finding(target, place, "not reached", 0.0, 0.0, 0.0, True, note)
     note = one.program and f"fastest: {one.program}"
     if one.at_least:
         note = "none of them arrived; what they had spent counts"
     ratio = one.ratio
-    found = _verdict(target, place, ratio.estimate, ratio.low, ratio.high, note, one.held_out)
+    found = _verdict(target, one.set, place, ratio.estimate, ratio.low, ratio.high)
+    found = replace(found, note=note)
     if one.at_least and found.verdict == "not reached":
         return replace(found, verdict="undecided", sure=False)
     return found
@@ -217,62 +261,66 @@ def _ahead(found: Found, target: Target) -> Iterator[Finding]:
     if behind:
         yield from sorted(behind, key=lambda one: one.measured)
     elif judged:
-        yield min(judged, key=lambda one: one.measured)
+        nearest = min(judged, key=lambda one: one.measured)
+        yield replace(nearest, note=f"{nearest.note}; the least of {len(judged)}")
 
 
 # ---------------------------------------------------------------- epochs
 
 
 def _epochs(found: Found, target: Target) -> Iterator[Finding]:
-    label = champion() if target.solver == ROLE else target.solver
-    for name, epochs in _of_sets(found, target):
-        samples = findings.nanoseconds(epochs, label)
+    for label, solver, epochs in _of_sets(found, target):
+        samples = list(findings.nanoseconds(epochs, solver).values())
         if samples:
             low, high, _ = median_interval(samples)
-            yield _verdict(target, f"{name}, {label}", median(samples), low, high)
+            place = f"{heading(label, epochs['stand_in'])}, {solver}"
+            yield _verdict(target, label, place, median(samples), low, high)
 
 
 def _epoch_ratios(found: Found, target: Target) -> Iterator[Finding]:
-    label = champion() if target.solver == ROLE else target.solver
-    for name, epochs in _of_sets(found, target):
+    for label, solver, epochs in _of_sets(found, target):
+        ours = findings.nanoseconds(epochs, solver)
         for than in target.than:
-            ratio = findings.epoch_ratio(epochs, label, than)
+            ratio = findings.paired(ours, findings.nanoseconds(epochs, than))
             if ratio is not None:
-                yield _plain(target, f"{name}, {label} and {than}", ratio)
+                place = f"{heading(label, epochs['stand_in'])}, {solver} and {than}"
+                yield _plain(target, label, place, ratio)
 
 
-def _of_sets(found: Found, target: Target) -> Iterator[tuple[str, dict[str, Any]]]:
+def _of_sets(found: Found, target: Target) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Label of a set, and label and epochs of each solver there."""
     for label, epochs in found.epochs.items():
         if not target.sets or label in target.sets:
-            yield heading(label, epochs["stand_in"]), epochs
+            for solver in target.solver:
+                yield label, champion() if solver == ROLE else solver, epochs
 
 
-def _plain(target: Target, place: str, ratio: Ratio) -> Finding:
-    return _verdict(target, place, ratio.estimate, ratio.low, ratio.high)
+def _plain(target: Target, label: str, place: str, ratio: Ratio) -> Finding:
+    return _verdict(target, label, place, ratio.estimate, ratio.low, ratio.high)
 
 
 # ---------------------------------------------------------------- texts
 
 
 def _reading(found: Found, target: Target) -> Iterator[Finding]:
-    labels = dict.fromkeys(result["set"] for result in found.reading)
-    for label in labels:
+    stand_in = {result["set"]: result["stand_in"] for result in found.reading}
+    for label in stand_in:
         for than in target.than:
             ours = findings.speeds(found, label, target.reader)
-            theirs = findings.speeds(found, label, than)
-            pairs = min(len(ours), len(theirs))
-            if pairs:
-                yield _plain(target, label, paired_ratio(theirs[:pairs], ours[:pairs]))
+            ratio = findings.paired(findings.speeds(found, label, than), ours)
+            if ratio is not None:
+                yield _plain(target, label, heading(label, stand_in[label]), ratio)
 
 
 def _texts(found: Found, target: Target) -> Iterator[Finding]:
-    for label in dict.fromkeys(result["set"] for result in found.texts):
+    stand_in = {result["set"]: result["stand_in"] for result in found.texts}
+    for label in stand_in:
         for than in target.than:
             ours = findings.totals(found, label, target.program)
             theirs = findings.totals(found, label, than)
-            pairs = min(len(ours), len(theirs))
-            if pairs and math.isfinite(min(*ours, *theirs)):
-                yield _plain(target, label, paired_ratio(ours[:pairs], theirs[:pairs]))
+            ratio = findings.paired(ours, theirs)
+            if ratio is not None and math.isfinite(min(*ours.values(), *theirs.values())):
+                yield _plain(target, label, heading(label, stand_in[label]), ratio)
 
 
 # ---------------------------------------------------------------- growth
@@ -283,7 +331,7 @@ def _growth(found: Found, target: Target) -> Iterator[Finding]:
         for step in findings.steps(points):
             if step.axis == "m" and step.bytes >= BEYOND * last_cache():
                 place = f"{step.rows}, {short(step.grown, 3)} times the rows{_size(step)}"
-                yield _verdict(target, place, step.deviation, step.deviation, step.deviation)
+                yield _verdict(target, step.rows, place, *[step.deviation] * 3)
 
 
 def _size(step: Step) -> str:
@@ -297,7 +345,7 @@ def _memory(found: Found, target: Target) -> Iterator[Finding]:
                 continue
             share = findings.memory_share(point)
             place = f"{point['label']}, {point['m']} x {point['d']}"
-            yield _verdict(target, place, share, share, share)
+            yield _verdict(target, point["label"], place, share, share, share)
 
 
 _JUDGES: dict[str, Callable[[Found, Target], Iterator[Finding]]] = {

@@ -27,7 +27,7 @@ from svmbench.harness.environment import fingerprint, pinned
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 #: Seconds that starting a process and importing what it takes are allowed beside its limit.
 STARTING = 10.0

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from svmbench.bench.champion import champion, notice
-from svmbench.bench.found import Found, read_found
+from svmbench.bench.found import Found, read_found, versus
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
-from svmbench.bench.tables import LIBLINEAR, build_tables, unreached
-from svmbench.bench.targets import Finding, judge, load_targets
+from svmbench.bench.tables import LIBLINEAR, aimed_text, build_tables, measured_text, standings
+from svmbench.bench.targets import Finding, Target, judge, load_targets
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
-from svmbench.report.html import environment_facts, inline_figure, render
+from svmbench.report.html import Figure, environment_facts, inline_figure, linked_figure, render
 from svmbench.report.markup import to_csv, to_markdown
 from svmbench.report.papers.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
@@ -37,13 +40,84 @@ CLASSES = {
 }
 
 
-def write_bench(plan: Plan) -> list[Finding]:
+#: Places at which one bound is missed that are listed above the tables at most.
+LISTED = 12
+
+
+@dataclass(frozen=True)
+class Aim:
+    """A bound at all its places.
+
+    Parameters
+    ----------
+    target : Target
+    findings : list of Finding
+    """
+
+    target: Target
+    findings: list[Finding]
+
+    @property
+    def judged(self) -> list[Finding]:
+        """Where it was measured well enough for a verdict."""
+        return [one for one in self.findings if one.verdict in ("reached", "not reached")]
+
+    @property
+    def missed(self) -> list[Finding]:
+        """Where it is missed, the farthest first."""
+        missed = [one for one in self.judged if one.verdict == "not reached"]
+        return sorted(missed, key=lambda one: -one.short_by if one.measured > 0 else -math.inf)
+
+    @property
+    def verdict(self) -> str:
+        """The least favourable one."""
+        there = {one.verdict for one in self.findings}
+        return next(name for name in VERDICTS if name in there)
+
+    @property
+    def counts(self) -> str:
+        """At how many places it is reached, in words."""
+        if not self.judged:
+            return "–"
+        said = f"{len(self.judged) - len(self.missed)} of {len(self.judged)}"
+        others = Counter(one.verdict for one in self.findings if one not in self.judged)
+        return "; ".join([said, *(f"{count} {verdict}" for verdict, count in others.items())])
+
+    @property
+    def nearest(self) -> Finding | None:
+        """The place with the least to spare, where it is missed at none."""
+        if self.missed or not self.judged:
+            return None
+        least = min if self.target.at_least is not None else max
+        return least(self.judged, key=lambda one: one.measured)
+
+    @property
+    def tried(self) -> dict[str, list[str]]:
+        """What is known of why it is missed, with the places that it is about."""
+        found: dict[str, list[str]] = {}
+        for one in self.missed:
+            found.setdefault(one.tried, []).append(one.place)
+        return found
+
+
+#: From the least favourable on.
+VERDICTS = ("not reached", "undecided", "not measured", "reached")
+
+
+def aims(judged: Sequence[Finding]) -> list[Aim]:
+    """The findings by bound."""
+    return [Aim(target, list(found)) for target, found in groupby(judged, lambda one: one.target)]
+
+
+def write_bench(plan: Plan, *, linked: bool = False) -> list[Finding]:
     """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of what was found.
 
     Parameters
     ----------
     plan : Plan
         Whose results lie in its root; what is missing there is missing on the page.
+    linked : bool
+        Whether the page links the PNGs of the plots, in place of holding the pictures itself.
 
     Returns
     -------
@@ -60,30 +134,35 @@ def write_bench(plan: Plan) -> list[Finding]:
         write_text(plan.root / "tables" / f"{table.kind}.md", to_markdown(table))
         write_text(plan.root / "tables" / f"{table.kind}.csv", to_csv(table))
     looks = _looks()
-    pictures = list(write_plots(found, LIBLINEAR, looks, plan.root / "plots"))
-    pictures += write_overall(
+    pictures = write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
     )
+    pictures += write_plots(found, LIBLINEAR, looks, plan.root / "plots")
     facts = environment()
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
+    page = plan.root / "index.html"
     write_text(
-        plan.root / "index.html",
+        page,
         render(
             "bench.html",
-            ["report.css", "papers.css"],
+            ["report.css", "papers.css", "bench.css"],
             title=f"Benchmark: {plan.profile.name}",
             about=plan.profile.title,
             champion=champion(),
             notices=_notices(found),
             sets=_sets(found),
-            judged=judged,
-            missed=list(unreached(judged)),
+            aims=aims(judged),
+            listed=LISTED,
+            measured=measured_text,
+            aimed=aimed_text,
+            standings=standings(versus(found)),
             counts=Counter(one.verdict for one in judged),
             signs=SIGNS,
             classes=CLASSES,
-            bounds=tables[0],
-            tables=tables[1:],
-            figures=[inline_figure(path, text) for path, text in _vectors(pictures)],
+            tables=tables,
+            figures=list(_figures(pictures, page, linked)),
+            linked=linked,
+            suffix="png" if linked else "svg",
             colours={name: look.colour for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),
@@ -91,8 +170,10 @@ def write_bench(plan: Plan) -> list[Finding]:
     return judged
 
 
-def _vectors(pictures: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
-    return [(path, text) for path, text in pictures if path.suffix == ".svg"]
+def _figures(pictures: Sequence[tuple[Path, str]], page: Path, linked: bool) -> Iterator[Figure]:
+    for path, text in pictures:
+        if path.suffix == (".png" if linked else ".svg"):
+            yield linked_figure(path, text, page) if linked else inline_figure(path, text)
 
 
 def _looks() -> dict[str, Look]:

@@ -35,6 +35,14 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="Results folder.  [default: results/bench/PROFILE]",
 )
+@click.option(
+    "--pictures",
+    type=click.Choice(["inline", "linked"]),
+    default="inline",
+    show_default=True,
+    help="inline: the page needs nothing but itself. linked: a small page, good with the PNGs "
+    "beside it.",
+)
 @click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 def command(
@@ -46,6 +54,7 @@ def command(
     fresh: bool,
     retry_failed: bool,
     out: Path | None,
+    pictures: str,
     report_only: bool,
     quiet: bool,
 ) -> int:
@@ -80,7 +89,7 @@ def command(
         if not report_only:
             progress = carry_out(planned, reporter, fresh=fresh, retry_faults=retry_failed)
         reporter.stage("tables, plots and the page")
-        findings = write_bench(planned)
+        findings = write_bench(planned, linked=pictures == "linked")
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, time.monotonic() - begun))

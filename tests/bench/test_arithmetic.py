@@ -14,16 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svmbench.bench import found as findings
-from svmbench.bench import rows, targets
+from svmbench.bench import rows, tables, targets
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found
 from svmbench.bench.measure import _ForeignPace
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.targets import Target, judge, load_targets
 from svmbench.bench.tasks import Task, read_task, run_task, solver_job
+from svmbench.bench.write import aims
 from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
+from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
 from svmbench.report.groups import Group
 from svmbench.report.read import Results
@@ -140,11 +142,16 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
 
 
 def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
-    assert findings.nanoseconds(EPOCHS, "dcd") == pytest.approx([2.0, 2.0, 1.0])
-    assert findings.nanoseconds(EPOCHS, "liblinear") == pytest.approx([4.0])
-    assert findings.nanoseconds(EPOCHS, "pegasos") == []
-    assert findings.epoch_ratio(EPOCHS, "dcd", "liblinear").estimate == pytest.approx(2.0)
-    assert findings.epoch_ratio(EPOCHS, "dcd", "pegasos") is None
+    ours = findings.nanoseconds(EPOCHS, "dcd")
+    assert ours == pytest.approx({0: 2.0, 1: 2.0, 2: 1.0})
+    assert findings.nanoseconds(EPOCHS, "liblinear") == pytest.approx({0: 4.0})
+    assert findings.nanoseconds(EPOCHS, "pegasos") == {}
+
+
+def test_only_repeats_of_one_number_are_pairs():
+    ratio = findings.paired({0: 1.0, 1: 2.0, 2: 4.0}, {1: 4.0, 2: 8.0, 3: 100.0})
+    assert (ratio.estimate, ratio.pairs) == (pytest.approx(2.0), 2)
+    assert findings.paired({0: 1.0}, {1: 1.0}) is None
 
 
 def test_the_bound_is_the_larger_of_memory_and_core():
@@ -208,12 +215,26 @@ def test_a_bound_is_reached_or_missed_by_a_factor():
 
 def test_readers_and_texts_are_compared_repeat_by_repeat():
     reading = [
-        {"kind": "reading", "set": "adult", "label": label, "text_bytes": 10**6, "seconds": s}
-        for label, s in [("svmbench", 1.0), ("scikit-learn", 8.0)] * 2
+        {
+            "kind": "reading",
+            "set": "adult",
+            "stand_in": False,
+            "label": label,
+            "repeat": repeat,
+            "text_bytes": 10**6,
+            "seconds": s,
+        }
+        # The first repeat of one, and the last of the other, were not made.
+        for repeat, label, s in [
+            (0, "svmbench", 1.0),
+            (1, "svmbench", 2.0),
+            (1, "scikit-learn", 16.0),
+            (2, "scikit-learn", 99.0),
+        ]
     ]
     texts = [
-        {"set": "adult", "label": label, "read_seconds": s, "convert_seconds": 1.0,
-         "train_seconds": train}
+        {"set": "adult", "stand_in": False, "label": label, "repeat": 0, "read_seconds": s,
+         "convert_seconds": 1.0, "train_seconds": train}
         for label, s, train in [("svmbench", 0.5, 0.5), ("liblinear", 3.0, 4.0), ("slow", 1, None)]
     ]  # fmt: skip
     result = found(reading=reading, texts=texts)
@@ -221,7 +242,7 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
     assert judged(faster, result) == [("adult", "not reached", pytest.approx(10 / 8))]
     sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
     assert judged(sooner, result) == [("adult", "reached", 1.0)]
-    assert findings.totals(result, "adult", "slow") == [math.inf]
+    assert findings.totals(result, "adult", "slow") == {0: math.inf}
 
 
 def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
@@ -252,6 +273,79 @@ def test_a_peer_that_is_ahead_is_named(monkeypatch):
     (one,) = judge(swept(rows_of, monkeypatch), [Target(text="t", kind="ahead", at_least=1)])
     assert (one.verdict, one.measured, one.note) == ("not reached", 0.5, "fastest: snapml")
     assert one.place == "adult, λ = 1e-5, ε = 0.01"
+
+
+def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best(monkeypatch):
+    result = swept([group("dcd", [1.0] * 3), group("linear-svc", [4.0] * 3, solver="linear-svc")],
+                   monkeypatch)  # fmt: skip
+    other = [group("dcd", [1.0]), group("rehline", [0.5], solver="rehline")]
+    never = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=0.1)
+    for groups in (other, [group("dcd", [1.0]), never]):
+        result.sweeps.extend(swept(groups, monkeypatch).sweeps)
+    (one,) = findings.versus(result)
+    assert (one.ratio.estimate, one.program, one.standing) == (0.5, "rehline", "peer ahead")
+    assert one.among == ("linear-svc", "rehline", "liblinear")
+    # A ratio to named programs is that of the most pairs.
+    (one,) = findings.versus(result, ["linear-svc", "liblinear"])
+    assert (one.ratio.estimate, one.ratio.pairs) == (4.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "standing", "mark"),
+    [
+        ([1.0, 1.0], [0.5, 0.5], "peer ahead", "✗ "),
+        ([1.0, 1.0], [0.1, 4.0], "peer ahead", "(✗) "),
+        ([1.0, 1.0], [2.0, 2.0], "champion ahead", ""),
+        ([1.0, 1.0], [math.nan] * 2, "no peer arrived", "≥ "),
+        ([math.nan] * 2, [math.nan] * 2, "nobody arrived", "nobody"),
+        ([math.nan] * 2, [1.0, 1.0], "peer ahead", "✗ did not"),
+    ],
+)
+def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkeypatch):
+    state = "max_steps" if math.isnan(theirs[0]) else "converged"
+    rows_of = [
+        group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged"),
+        group("rehline", theirs, solver="rehline", state=state, spent=3.0),
+    ]
+    (one,) = findings.versus(swept(rows_of, monkeypatch))
+    assert one.standing == standing
+    cell = tables._standing_cell([one], one.lam, one.threshold)
+    assert cell.text.startswith(mark)
+    assert ("✗" in cell.text) == (standing == "peer ahead")
+    ahead = "a peer is ahead in 1, in " if standing == "peer ahead" else "a peer is ahead in 0"
+    assert ahead in tables.standings([one])
+
+
+def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
+    target = Target.model_validate(
+        {
+            "text": "t", "kind": "epoch", "solver": "dcd", "at_most": 1.0,
+            "tried": [
+                {"sets": "adult", "text": "Rows wait."},
+                {"sets": "mnist", "text": "Not here."},
+                {"lambda": 1e-4, "text": "Nor at this λ."},
+            ],
+        }
+    )  # fmt: skip
+    result = found(epochs={"adult": EPOCHS})
+    (missed,) = judge(result, [target])
+    assert missed.tried == "Rows wait."
+    (aim,) = aims([missed])
+    assert (aim.counts, aim.verdict) == ("0 of 1", "not reached")
+    assert aim.tried == {"Rows wait.": ["adult, dcd"]}
+    (reached,) = judge(result, [target.model_copy(update={"at_most": 9.0})])
+    assert reached.tried == ""
+    assert aims([reached])[0].nearest is reached
+
+
+def test_a_misspelt_reason_is_one_line(tmp_path):
+    path = tmp_path / "targets.yaml"
+    path.write_text(
+        "version: 1\ntargets:\n  - text: t\n    kind: epoch\n    at_most: 1\n"
+        "    tried: [{set: adult, text: x}]\n"
+    )
+    with pytest.raises(ConfigError, match=r"targets.yaml:6:\d+: unknown key 'set'; .*'sets'"):
+        load_targets(path)
 
 
 def test_where_no_program_arrives_a_bound_may_stay_undecided(monkeypatch):
