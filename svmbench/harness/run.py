@@ -314,6 +314,7 @@ class Crew:
         self._stop = threading.Event()
         self._deadline = math.inf if options.deadline is None else options.deadline
         self._end = math.inf if options.end is None else options.end
+        self._keep_weights = options.keep_weights
         self.finished: list[tuple[Run, Trace]] = []
         for run in runs if not options.fresh else ():
             trace = store.finished(run, options.retry_faults, options.keep_weights)
