@@ -21,6 +21,12 @@ STOLEN_SHARE, STOLEN_FROM = 0.01, 0.02
 #: can be told. They share caches, the path to memory and the clock frequency with the run.
 OTHERS_SHARE, OTHERS_FROM = 0.25, 0.05
 
+#: Columns of runs.csv that the rule reads.
+COLUMNS = (
+    *("train_seconds", "train_cpu_seconds", "threads", "involuntary_switches"),
+    *("elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
+)
+
 #: What each cause is called in words.
 CAUSES = {
     "waited": "waited for the processor",
@@ -36,7 +42,7 @@ def disturbances(run: Mapping[str, float]) -> tuple[str, ...]:
     Parameters
     ----------
     run : mapping of str to float
-        Columns of runs.csv, nan where unknown: ``train_seconds`` and ``train_cpu_seconds`` of the
+        `COLUMNS`, nan where unknown: ``train_seconds`` and ``train_cpu_seconds`` of the
         clock, ``threads``, ``involuntary_switches`` on the clock; ``elapsed_seconds`` from the
         run's begin to its end, and in that time ``stolen_seconds`` of all processors and
         ``others_cpu_seconds`` of all other processes.

@@ -200,6 +200,16 @@ class Sluggish(Ladder):
         super().advance(10**6)  # until its rule holds
 
 
+class Stalled(Dcd):
+    """Waits for something else for most of its time."""
+
+    name = "stalled"
+
+    def advance(self, steps):
+        time.sleep(0.15)
+        super().advance(steps)
+
+
 class Limited(Ladder):
     """Has a limit of its own, which the third rung meets."""
 

@@ -145,7 +145,7 @@ def sweep(data: Path, equal: Sequence[str], repeats: int) -> Sweep:
             "datasets": [{"path": str(data)}],
             "lambda": [1e-5],
             "solvers": [*({"name": "dcd", "label": label} for label in equal), SLOWED],
-            "stop": {"accuracy": list(ACCURACIES), "max_epochs": 1000, "time_limit": 60.0},
+            "stop": {"accuracy": list(ACCURACIES), "max_epochs": 1000, "time_limit": 3600.0},
             "repeats": repeats,
             "reference": {"gap": 1e-6},
         }
@@ -190,7 +190,7 @@ class Condition:
             runs = results.runs.assign(**{c: pd.to_numeric(results.runs[c]) for c in columns})
             for _, block in runs.groupby("repeat"):
                 table = block.set_index("label")[columns].loc[[*self.equal, SLOWED]]
-                blocks.append(table.to_numpy(dtype=np.float64))
+                blocks.append(table.fillna(np.inf).to_numpy(dtype=np.float64))
         return np.array(blocks)
 
 
@@ -240,7 +240,9 @@ def drawn(
     labels = [rng.choice(samples.shape[1] - 1, 2, replace=False) for _ in range(repeats)]
     a = samples[blocks, [label[0] for label in labels]]
     b = samples[blocks, -1] if planted else samples[blocks, [label[1] for label in labels]]
-    cells = [paired_ratio(a[:, k], b[:, k], margin=margin) for k in range(a.shape[1])]
+    cells = [
+        paired_ratio(a[:, k].tolist(), b[:, k].tolist(), margin=margin) for k in range(a.shape[1])
+    ]
     p_values = holm([cell.p_value for cell in cells])
     return any(
         p <= LEVEL and (cell.estimate > 1 or not planted)

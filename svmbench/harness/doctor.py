@@ -48,6 +48,9 @@ WATCHED, CALM = 1.0, 0.1
 #: nothing is to be measured.
 STOLEN, ROBBED = 0.01, 0.1
 
+#: Load average that is no reason to complain where nothing else is told.
+CALM_LOAD = 0.5
+
 #: Nanoseconds that the clock may step by, and that reading it may take.
 STEP_NS, READING_NS = 1000.0, 2000.0
 
@@ -179,9 +182,10 @@ def _others() -> Finding:
     what = "other processes"
     begun = system.now()
     if begun is None:
-        load = os.getloadavg()[0]
-        verdict: Literal["ok", "warning"] = "ok" if load <= 0.5 else "warning"
-        return Finding(what, verdict, f"load {load:.2f}", "" if verdict == "ok" else CLOSE)
+        average = os.getloadavg()[0]
+        if average <= CALM_LOAD:
+            return Finding(what, "ok", f"load {average:.2f}")
+        return Finding(what, "warning", f"load {average:.2f}", CLOSE)
     names = [f"{name} {100 * share:.0f} %" for name, share in system.busiest(WATCHED)[:3]]
     told = system.since(begun)
     busy = told["others_cpu_seconds"] / told["elapsed_seconds"]

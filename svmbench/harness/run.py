@@ -44,6 +44,10 @@ from svmbench.solvers.registry import find_solver
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise rules.
 LEAST_LIMIT = 1.0
 
+#: How many times a run's processor time its wall time is from which on meeting the time limit says
+#: nothing about the solver, so that its repeats are made.
+STALLED = 2.0
+
 #: Share of the time to the deadline that the optima still to be certified may take.
 REFERENCE_SHARE = 0.4
 
@@ -393,7 +397,7 @@ class Crew:
 
     def _learn(self, run: Run, trace: Trace) -> None:
         self.outcome.states[trace.state] += 1
-        if trace.state == "time_limit":
+        if trace.state == "time_limit" and not _stalled(trace):
             self._out_of_time.add((*run.cell, run.horizon))
         tightest = min(run.stop.accuracy, default=0.0)
         arrived = (p for p in trace.points if p["accuracy"] is not None)
@@ -416,6 +420,13 @@ class Crew:
         if relative is None or best is None:
             return run.stop.time_limit
         return min(run.stop.time_limit, max(relative * best, LEAST_LIMIT))
+
+
+def _stalled(trace: Trace) -> bool:
+    """Whether it met its limit because the machine stood still or was at other work."""
+    last = trace.points[-1] if trace.points else {"wall": 0.0, "cpu": 0.0}
+    met = last["wall"] >= trace.header.get("time_limit", math.inf)  # it was not killed
+    return bool(met and last["wall"] > STALLED * last["cpu"])
 
 
 def _overran(trace: Trace) -> bool:

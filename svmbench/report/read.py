@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from svmbench.disturbance import disturbances
+from svmbench.disturbance import COLUMNS, disturbances
 from svmbench.errors import DataError
 
 #: Version of runs.csv this report reads; harness/store.py writes it.
@@ -223,7 +223,10 @@ def _read_runs(path: Path) -> pd.DataFrame:
     twice = runs["id"].duplicated()
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
-    runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
+    runs["disturbed"] = [
+        "; ".join(disturbances(dict(zip(COLUMNS, known, strict=True))))
+        for known in runs[list(COLUMNS)].itertuples(index=False)
+    ]
     return in_passes(runs, _threshold_texts(runs))
 
 

@@ -147,6 +147,17 @@ def test_a_hanging_solver_is_killed_and_its_cell_not_repeated(tmp_path, install)
     assert resumed.states["skipped"] == 2
 
 
+def test_a_limit_met_while_the_machine_stood_still_says_nothing_of_the_repeats(tmp_path, install):
+    install("plugins:Stalled")
+    stop = {"accuracy": [1e-6], "time_limit": 0.1}
+    outcome = run_sweep(sweep(solvers=["stalled"], repeats=2, stop=stop), tmp_path)
+    runs = runs_csv(outcome)
+    assert list(runs.loc["stalled", "state"]) == ["time_limit", "time_limit"]
+    assert runs["disturbed"].str.contains("waited").all()
+    assert (runs["elapsed_seconds"] >= runs["train_seconds"]).all()
+    assert (runs["pass_seconds"] > 0).all()
+
+
 def test_two_processes_do_not_write_to_one_folder(tmp_path):
     with Store(tmp_path).locked(), pytest.raises(ConfigError, match="another run is writing"):
         run_sweep(sweep(), tmp_path)
