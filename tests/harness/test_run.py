@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -154,7 +155,8 @@ def test_a_limit_met_while_the_machine_stood_still_says_nothing_of_the_repeats(t
     runs = runs_csv(outcome)
     assert list(runs.loc["stalled", "state"]) == ["time_limit", "time_limit"]
     assert runs["disturbed"].str.contains("waited").all()
-    assert (runs["elapsed_seconds"] >= runs["train_seconds"]).all()
+    if Path("/proc/stat").exists():
+        assert (runs["elapsed_seconds"] >= runs["train_seconds"]).all()
     assert (runs["pass_seconds"] > 0).all()
 
 
