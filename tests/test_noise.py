@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from svmbench.statistics import pairs_to_find
+
 PLACE = Path(__file__).resolve().parent.parent / "scripts" / "trust"
 
 
@@ -76,3 +78,14 @@ def test_pages_drawn_anew_find_what_is_there_and_nothing_else(noise):
     assert share(1.02, False) == 0.0
     samples[:, -1] /= 1.1  # a faster one is no find
     assert share(1.0, True) == 0.0
+
+
+def test_the_page_says_how_many_repeats_it_takes():
+    page = (PLACE.parent.parent / "docs" / "trust.md").read_text()
+    said = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
+        for line in page.splitlines()
+        if line.strip().startswith(("| scatter", "| repeats"))
+    }
+    needed = [pairs_to_find(float(s.removesuffix(" %")) / 100, 1.05) for s in said["scatter"]]
+    assert said["repeats"] == [str(n) for n in needed]
