@@ -36,6 +36,9 @@ def test_a_pass_reads_every_array_of_the_rows(monkeypatch, data, size):
 
 
 def test_the_fastest_pass_counts(monkeypatch):
-    taken = iter([5.0, 3.0, 4.0, 9.0, 3.5])
-    monkeypatch.setattr(streaming, "_seconds", lambda arrays, rounds: rounds * next(taken))
-    assert streaming.pass_seconds(rows(3, 5)) == 3.0
+    monkeypatch.setattr(streaming, "LEAST_BYTES", 1)
+    taken = iter([0.05, 0.04, 0.03, 0.02, 0.03, 0.01, 0.3, 0.2, 0.1])
+    monkeypatch.setattr(streaming, "_seconds", lambda arrays, rounds: next(taken))
+    assert streaming.pass_seconds(rows(3, 5)) == 0.02
+    next(taken)  # five were enough
+    assert streaming.pass_seconds(rows(3, 5)) == 0.2  # and two are where they take so long
