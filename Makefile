@@ -14,6 +14,7 @@ export SVMBENCH_NATIVE ?= 1
 
 VENV := .venv
 LOCK := .ci/requirements.txt
+DEVELOPING := $(VENV)/.developing$(if $(LOCKED),-locked)
 BIN := $(VENV)/bin
 SVMBENCH := $(BIN)/svmbench
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
@@ -46,20 +47,20 @@ run: $(VENV)/.installed ## Run the sweep CONFIG=... and write its tables and plo
 smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in about a minute
 	$(SVMBENCH) run configs/smoke.yaml
 
-test: $(VENV)/.developing ## Run the tests
+test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto
 
-lint: $(VENV)/.developing ## Check style and types
+lint: $(DEVELOPING) ## Check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(BIN):$$PATH" cython-lint kernels
 
-format: $(VENV)/.developing ## Format the Python sources
+format: $(DEVELOPING) ## Format the Python sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-dist: $(VENV)/.developing ## Build the source distribution and a portable wheel in dist/
+dist: $(DEVELOPING) ## Build the source distribution and a portable wheel in dist/
 	SVMBENCH_NATIVE=0 $(BIN)/python -m build
 
 lock: $(BIN)/python ## Lock the newest packages for development, with their hashes
@@ -85,13 +86,12 @@ $(VENV)/.benching: $(VENV)/.installed
 	-$(INSTALL) --editable '.[peers]'
 	@touch $@
 
+$(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python
+	$(INSTALL) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
 # Without isolation the build uses the locked Cython too, and installs nothing that is not locked.
-$(VENV)/.developing: $(BUILD_INPUTS) $(if $(LOCKED),$(LOCK)) | $(BIN)/python
-ifneq ($(LOCKED),)
+$(VENV)/.developing-locked: $(BUILD_INPUTS) $(LOCK) | $(BIN)/python
 	$(INSTALL) --require-hashes --requirement $(LOCK)
 	$(INSTALL) --no-deps --no-build-isolation --editable .
-	$(BIN)/python -m pip check
-else
-	$(INSTALL) --editable '.[dev]'
-endif
 	@touch $@ $(VENV)/.installed

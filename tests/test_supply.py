@@ -69,10 +69,11 @@ def test_every_locked_package_has_its_hashes_and_no_place():
     assert not re.search(r"^\s*-(?!-hash)", LOCK, re.MULTILINE)
 
 
+@pytest.mark.parametrize("target", ["test", "lint", "format", "dist"])
 @pytest.mark.parametrize(("locked", "expected"), [("1", True), ("", False)])
-def test_make_installs_what_is_locked_where_asked(locked, expected):
+def test_make_installs_what_is_locked_where_asked(target, locked, expected):
     done = subprocess.run(
-        ["make", "--dry-run", "--always-make", ".venv/.developing", f"LOCKED={locked}"],
+        ["make", "--dry-run", "--always-make", target, f"LOCKED={locked}"],
         cwd=ROOT,
         capture_output=True,
         text=True,
