@@ -85,10 +85,11 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable])
+    parser.add_argument("--sdist", type=Path, help="take this one; by default it is made")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        sdist = source_distribution(folder)
+        sdist = asked.sdist.resolve() if asked.sdist else source_distribution(folder)
         print("| wheel | from an empty folder | dcd from /proc, with --out |")
         print("|---|---|---|")
         for number, python in enumerate(asked.pythons):

@@ -10,13 +10,23 @@ import pytest
 
 from svmbench import reference
 from svmbench.config import Sweep
+from svmbench.config.sweep import DatasetSpec
 from svmbench.data import catalogue
 from svmbench.data.load import load
 from svmbench.errors import ConfigError
 from svmbench.harness.run import Options, Reporter, run_sweep
 from svmbench.papers import run
 from svmbench.papers.model import papers
-from svmbench.papers.run import SCALES, choose, is_here, jobs, reserve, run_jobs, scale_for
+from svmbench.papers.run import (
+    SCALES,
+    choose,
+    is_here,
+    jobs,
+    reserve,
+    run_jobs,
+    scale_for,
+    source_of,
+)
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
 
@@ -128,6 +138,12 @@ def test_sources_are_told_and_what_cannot_be_had_is_left_out(folder, tmp_path):
     assert job.stand_ins == {"heart": 1.0}
     assert [data.label for data in job.runnable.datasets] == ["tiny-dense", "heart"]
     assert job.cells == 4
+
+
+def test_why_a_set_was_not_fetched_is_told(caplog):
+    source = source_of(DatasetSpec(name="heart_scale"), 60.0, fetch=True)
+    assert source.scale == 1.0
+    assert "heart_scale is missing (the network is not to be used)" in caplog.text
 
 
 def test_stand_ins_may_be_of_some_of_the_sets_alone(tmp_path):
