@@ -80,7 +80,11 @@ def test_svmbench_knows_its_commands(command, monkeypatch):
     monkeypatch.chdir(ROOT)
     arguments = shlex.split(command)[1:]
     placeholder = any(re.search(r"\b[A-Z]{2,}\b", argument) for argument in arguments)
-    if placeholder or len(arguments) == 1 or arguments[0] in ("report", "compare", "data"):
+    if (
+        placeholder
+        or len(arguments) == 1
+        or arguments[0] in ("report", "compare", "data", "verify")
+    ):
         arguments = [arguments[0], "--help"]
     elif arguments[0] in ("run", "papers", "bench"):
         arguments.append("--dry-run")

@@ -25,11 +25,9 @@ from svmbench.data.dataset import Array, Dataset
 from svmbench.problem import Problem
 from svmbench.solvers.registry import solvers
 
-#: Features, so many that 2^31 entries are few rows; filler rows of a piece, and pieces.
+#: Features, so many that 2^31 entries are few rows; filler rows of a piece; and pieces, which
+#: hold 2^31 entries and some.
 FEATURES, PIECE_ROWS, PIECES = 1 << 16, 64, 513
-
-#: Filler rows; they hold 2^31 entries and some.
-FILLERS = PIECE_ROWS * PIECES
 
 #: What forms normal equations of all features asks for 2^32 numbers, whatever the rows are.
 TOO_WIDE = ("ipm", "newton")
@@ -102,7 +100,7 @@ def tail_rows(m: int = 2000, seed: int = 1) -> tuple[Array, Array, Array, Array]
     return indptr, columns, values, rng.choice([-1, 1], size=m).astype(np.int8)
 
 
-def beyond(storage: str, m: int = 2000) -> tuple[Dataset, Dataset]:
+def beyond(storage: str, m: int = 2000, pieces: int = PIECES) -> tuple[Dataset, Dataset]:
     """The rows behind 2^31 explicit zeros, and behind as many rows without entries.
 
     Parameters
@@ -112,15 +110,18 @@ def beyond(storage: str, m: int = 2000) -> tuple[Dataset, Dataset]:
         problem then. Of dense rows the second set is sparse.
     m : int
         Rows behind the fillers.
+    pieces : int
+        Of filler rows.
     """
+    fillers = PIECE_ROWS * pieces
     indptr, columns, values, tail_labels = tail_rows(m)
-    labels = np.concatenate([np.tile(np.array([1, -1], np.int8), FILLERS // 2), tail_labels])
+    labels = np.concatenate([np.tile(np.array([1, -1], np.int8), fillers // 2), tail_labels])
     index_type, value_type = _types(storage)
     ones = value_type is None
     small = Dataset(
         "small",
         FEATURES,
-        np.concatenate([np.zeros(FILLERS, np.int64), indptr]),
+        np.concatenate([np.zeros(fillers, np.int64), indptr]),
         columns.astype(index_type or np.int32),
         None if ones else values.astype(value_type),
         labels,
@@ -130,14 +131,14 @@ def beyond(storage: str, m: int = 2000) -> tuple[Dataset, Dataset]:
         rows = np.zeros((m, FEATURES), value_type)
         rows[np.repeat(np.arange(m), np.diff(indptr)), columns] = values
         piece = np.zeros(PIECE_ROWS * FEATURES, value_type)
-        stored = repeated(piece, PIECES, rows.reshape(-1))
+        stored = repeated(piece, pieces, rows.reshape(-1))
         return Dataset("large", FEATURES, None, None, stored.reshape(-1, FEATURES), labels), small
     piece = np.tile(np.arange(FEATURES).astype(index_type), PIECE_ROWS)
-    indices = repeated(piece, PIECES, columns.astype(index_type))
+    indices = repeated(piece, pieces, columns.astype(index_type))
     if not ones:
-        stored = repeated(np.zeros(len(piece), value_type), PIECES, values.astype(value_type))
-    starts = np.arange(FILLERS, dtype=np.int64) * FEATURES
-    pointers = np.concatenate([starts, FILLERS * FEATURES + indptr])
+        stored = repeated(np.zeros(len(piece), value_type), pieces, values.astype(value_type))
+    starts = np.arange(fillers, dtype=np.int64) * FEATURES
+    pointers = np.concatenate([starts, fillers * FEATURES + indptr])
     return Dataset("large", FEATURES, pointers, indices, stored, labels), small
 
 
@@ -151,9 +152,10 @@ def _types(storage: str) -> tuple[Any, Any]:
 @click.command()
 @click.option("--storage", default="uint16+float32", show_default=True, help="Form of the rows.")
 @click.option("--only", multiple=True, help="A solver. May be repeated.")
-def main(storage: str, only: tuple[str, ...]) -> None:
+@click.option("--smoke", is_flag=True, help="Few filler rows: do the commands work?")
+def main(storage: str, only: tuple[str, ...], smoke: bool) -> None:
     """Train every solver on rows beyond 2^31 entries, and on the same rows alone."""
-    large, small = beyond(storage)
+    large, small = beyond(storage, 50, 1) if smoke else beyond(storage)
     lam = 1e-3
     problems = Problem(large, lam), Problem(small, lam)
     click.echo(f"{large.nnz} entries, 2^31 = {1 << 31}; {storage}")

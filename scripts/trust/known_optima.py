@@ -9,9 +9,9 @@ w* has these margins and satisfies the condition of optimality,
 
 of which the part along w* gives lam, and the part across it is met by moving each r_i in
 proportion to alpha_i. With a free bias the alpha of the two classes are pairs, so that
-sum_i alpha_i y_i = 0. Rows are then stored, in double or single precision, and the optimum of what is
-stored is enclosed by P(w*) and D(alpha*), both in extended precision: that interval is
-proved whatever rounding has done to the construction.
+sum_i alpha_i y_i = 0. Rows are then stored, in double or single precision, and the optimum of what
+is stored is enclosed by P(w*) and D(alpha*), both in extended precision: that interval is proved
+whatever rounding has done to the construction.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ SHAPES = (
 
 SCALES = (1e-8, 1e-4, 1.0, 1.0, 1.0, 1e4, 1e8)
 
+#: How much larger rows are across w* than along it.
+CONDITIONS = (0.1, 1.0, 10.0, 100.0, 1e4)
+
 STORAGES = ("int32+float64", "uint16+float32", "dense float64", "dense float32")
 
 
@@ -58,7 +61,7 @@ class Known:
     scale : float
         By which the features were multiplied.
     condition : float
-        How much larger the rows are across w* than along it.
+        One of `CONDITIONS`; 0 for one feature.
     """
 
     problem: Problem
@@ -118,14 +121,14 @@ def known_problem(
     if constraint == "l1":
         d = max(d, 2)
     kind = Loss(loss, float(rng.choice([0.01, 0.5, 1.0])))
-    condition = float(rng.choice([0.1, 1.0, 10.0])) if d > 1 else 0.0
+    condition = float(rng.choice(CONDITIONS)) if d > 1 else 0.0
     scale, storage = float(rng.choice(SCALES)), str(rng.choice(STORAGES))
-    if d >= 1 << 16:
-        storage = storage.replace("uint16", "int32")
+    if condition > 10.0 or shape == "separable":
+        # Rows rounded to single precision would be of another optimum.
+        storage = storage.replace("float32", "float64")
     X, y, w, lam, b, alpha, radius = _made(rng, kind, bias, constraint, shape, m, d, condition)
     X, w, lam, radius = X * scale, w / scale, lam * scale**2, radius / scale
     data = stored(X, y, storage, f"{shape} {seed}")
-    # The ball is a little larger than w* where rounding wants it so: w* must be inside.
     problem = Problem(data, lam, kind, bias, radius)
     facts = Facts.of(problem.facts())
     alpha = problem.repaired(alpha)
@@ -134,14 +137,24 @@ def known_problem(
     return Known(problem, lower.value, found.value, rounding, shape, scale, condition)
 
 
-def _made(rng, kind, bias, constraint, shape, m, d, condition):
+def _made(
+    rng: np.random.Generator,
+    kind: Loss,
+    bias: str,
+    constraint: str,
+    shape: str,
+    m: int,
+    d: int,
+    condition: float,
+) -> tuple[FloatArray, FloatArray, FloatArray, float, float, FloatArray, float]:
     """Rows, labels, w*, lam, b, alpha* and the radius, at scale 1."""
     y, margins, alpha = _margins(rng, kind, bias, shape, m)
     m = len(y)
     if shape == "only contradictions":
         X = np.repeat(rng.normal(size=(m // 2, d)), 2, axis=0)
         return X, y, np.zeros(d), _log_uniform(rng, 1e-8, 1e2), 0.0, alpha, math.inf
-    b = float(rng.normal()) if bias == "free" else 0.0
+    # Rows without entries have the margin y b: with b = 0 their alpha balance.
+    b = float(rng.normal()) if bias == "free" and shape != "zero rows" else 0.0
     pull = float(alpha @ margins) / m  # lam u.w* must be this
     if constraint == "l1":
         w = rng.normal(size=d) * (rng.random(d) < 0.5)
@@ -163,14 +176,16 @@ def _made(rng, kind, bias, constraint, shape, m, d, condition):
     signed = alpha * y
     across += np.outer(signed, target - across.T @ signed) / float(signed @ signed)
     X = np.outer((y * margins - b) / square, w) + across
-    return _with_shape(rng, shape, kind, bias, X, y, w, lam, b, alpha, radius)
+    return _with_shape(rng, shape, kind, condition, X, y, w, lam, b, alpha, radius)
 
 
-def _margins(rng, kind, bias, shape, m):
+def _margins(
+    rng: np.random.Generator, kind: Loss, bias: str, shape: str, m: int
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Labels, margins and the alpha that belong to them, of a positive sum alpha s."""
     if shape == "only contradictions":
-        at_zero = {"hinge": 1.0, "squared-hinge": 1.0}.get(kind.name, min(1.0, 1.0 / kind.gamma))
-        return np.tile([1.0, -1.0], max(1, m // 2)), np.zeros(m), np.full(m, at_zero)
+        alpha = np.repeat(_alpha(rng, kind, np.zeros(1)), m)
+        return np.tile([1.0, -1.0], max(1, m // 2)), np.zeros(m), alpha
     halves = 2 if bias == "free" else 1  # both classes have the same margins
     count = max(1, m // halves)
     if shape == "separable":
@@ -180,11 +195,16 @@ def _margins(rng, kind, bias, shape, m):
         margins[rng.random(count) < 0.2] = 1.0
     margins[0] = 1.0 if kind.name == "hinge" else 0.5
     alpha = _alpha(rng, kind, margins)
-    if shape == "separable" and kind.name != "hinge":
-        margins = np.maximum(margins, 1.0 - 1e-3)
-        alpha = _alpha(rng, kind, margins)
-        margins[0] = 1.0 - 1e-3
-        alpha[0] = _alpha(rng, kind, margins[:1])[0]
+    if shape == "separable":
+        # The smaller the multipliers, the smaller the optimum.
+        small = 10.0 ** rng.uniform(-8.0, -0.3)
+        if kind.name == "hinge":
+            alpha *= small
+        else:
+            margins = np.maximum(margins, 1.0)
+            margins[rng.random(count) < 0.5] = 1.0 - small
+            margins[0] = 1.0 - small
+            alpha = _alpha(rng, kind, margins)
     while float(alpha @ margins) <= 0.005 * float(alpha.sum()):
         # Rows of negative margin outweigh the others: move them up.
         margins = np.where(margins < 0.5, margins + 0.5, margins)
@@ -192,11 +212,11 @@ def _margins(rng, kind, bias, shape, m):
     if halves == 2:
         margins, alpha = np.tile(margins, 2), np.tile(alpha, 2)
         return np.repeat([1.0, -1.0], count), margins, alpha
-    y = np.ones(count) if shape in ("one class",) else rng.choice([-1.0, 1.0], size=count)
+    y = np.ones(count) if shape == "one class" else rng.choice([-1.0, 1.0], size=count)
     return y, margins, alpha
 
 
-def _alpha(rng, kind, margins):
+def _alpha(rng: np.random.Generator, kind: Loss, margins: FloatArray) -> FloatArray:
     """Minus the slope of the loss at each margin; drawn from the box on the hinge's kink."""
     short = np.maximum(1.0 - margins, 0.0)
     if kind.name == "hinge":
@@ -207,7 +227,7 @@ def _alpha(rng, kind, margins):
     return np.minimum(short / kind.nu, kind.upper)
 
 
-def _across(rng, w, m, condition):
+def _across(rng: np.random.Generator, w: FloatArray, m: int, condition: float) -> FloatArray:
     """Random rows orthogonal to w, of columns of unlike sizes."""
     d = len(w)
     length = float(np.sqrt(w @ w))
@@ -217,35 +237,43 @@ def _across(rng, w, m, condition):
     return rows - np.outer(rows @ direction, direction)
 
 
-def _with_shape(rng, shape, kind, bias, X, y, w, lam, b, alpha, radius):
+def _with_shape(
+    rng: np.random.Generator,
+    shape: str,
+    kind: Loss,
+    condition: float,
+    X: FloatArray,
+    y: FloatArray,
+    w: FloatArray,
+    lam: float,
+    b: float,
+    alpha: FloatArray,
+    radius: float,
+) -> tuple[FloatArray, FloatArray, FloatArray, float, float, FloatArray, float]:
+    """The rows with those that the shape adds, in random order."""
     m = len(y)
+    at_zero = float(_alpha(rng, kind, np.zeros(1))[0])
     if shape == "duplicates":
         times = int(rng.integers(2, 6))
         X, y, alpha = np.repeat(X, times, axis=0), np.repeat(y, times), np.repeat(alpha, times)
-    elif shape == "zero rows" and bias == "none":
-        more = max(1, m // 3)
-        at_zero = _alpha(rng, kind, np.zeros(more))
-        X, alpha = np.vstack([X, np.zeros((more, X.shape[1]))]), np.concatenate([alpha, at_zero])
-        y = np.concatenate([y, rng.choice([-1.0, 1.0], size=more)])
-        lam *= m / (m + more)
-    elif shape == "contradictory" and bias == "none" and kind.name != "squared-hinge":
-        # Pairs (x, +1), (x, -1) of equal alpha cancel: both on the loss's straight part.
-        more = max(1, m // 4)
-        room = max(0.0, 1.0 - (0.0 if kind.name == "hinge" else kind.gamma))
-        square = max(float(w @ w), 1e-300)
-        pairs = _across(rng, w, more, 1.0)
-        pairs += np.outer(rng.uniform(-room, room, size=more) * 0.99 / square, w)
-        at_pairs = np.full(2 * more, 1.0)
-        if room == 0.0:
-            at_pairs[:] = min(1.0, 1.0 / kind.gamma)
-        X = np.vstack([X, np.repeat(pairs, 2, axis=0)])
-        y, alpha = np.concatenate([y, np.tile([1.0, -1.0], more)]), np.concatenate([alpha, at_pairs])
-        lam *= m / (m + 2 * more)
+    elif shape in ("zero rows", "contradictory"):
+        # Pairs of both labels: rows without entries, or (x, +1) and (x, -1) of margins t and -t so
+        # near to 0 that alpha is the same for both. Either way they cancel in w(alpha).
+        pairs = max(1, m // 4)
+        more = np.zeros((pairs, X.shape[1]))
+        if shape == "contradictory":
+            room = {"hinge": 1.0, "squared-hinge": 0.0}.get(kind.name, max(0.0, 1.0 - kind.gamma))
+            t = 0.99 * rng.uniform(-room, room, size=pairs)
+            more = _across(rng, w, pairs, condition) + np.outer((t - b) / float(w @ w), w)
+        X = np.vstack([X, np.repeat(more, 2, axis=0)])
+        y = np.concatenate([y, np.tile([1.0, -1.0], pairs)])
+        alpha = np.concatenate([alpha, np.full(2 * pairs, at_zero)])
+        lam *= m / (m + 2 * pairs)
     order = rng.permutation(len(y))
     return X[order], y[order], w, lam, b, alpha[order], radius
 
 
-def _log_uniform(rng, low, high):
+def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
     return float(math.exp(rng.uniform(math.log(low), math.log(high))))
 
 

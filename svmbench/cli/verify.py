@@ -87,7 +87,9 @@ def _summary(findings: list[Finding]) -> str:
             lines[-1] += f"; largest relative deviation of {figure} {largest:.1e}"
     bare = sum(finding.kind == "run" and not finding.with_weights for finding in findings)
     if bare:
-        lines.append(f"{bare} runs keep no weights; 'svmbench run CONFIG --keep-weights' makes them")
+        lines.append(
+            f"{bare} runs keep no weights; 'svmbench run CONFIG --keep-weights' makes them"
+        )
     return "\n".join(lines)
 
 

@@ -370,9 +370,7 @@ class Crew:
                 if unmade is None:
                     self._reporter.run_begins(run)
             if unmade is None:
-                trace = make_run(
-                    run, self._store, limit, self._stop, self._end, self._keep_weights
-                )
+                trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights)
             with self._lock:
                 if unmade is not None:
                     self._leave(run, unmade)

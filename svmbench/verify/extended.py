@@ -172,7 +172,9 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
     """
     with np.errstate(all="ignore"):
         weights, moved = _inside(facts, w.astype(LONG))
-        total, rounding, least, most = LONG(0.0), LONG(0.0), 0, 0
+        total: Any = LONG(0.0)
+        rounding: Any = LONG(0.0)
+        least = most = 0
         for rows, X in blocks(data):
             labels = data.labels[rows].astype(LONG)
             margins = labels * (X @ weights + LONG(bias))

@@ -71,7 +71,9 @@ def folders(root: Path) -> list[Path]:
     DataError
         When there is none.
     """
-    found = sorted(path.parent for path in root.rglob("runs.csv") if (path.parent / "runs").is_dir())
+    found = sorted(
+        path.parent for path in root.rglob("runs.csv") if (path.parent / "runs").is_dir()
+    )
     if not found:
         raise DataError(
             f"{root}: no results in it (runs.csv beside runs/); name a folder that "
@@ -252,9 +254,7 @@ def _check_table(row: dict[str, str], trace: Trace) -> None:
         raise ContradictionError(f"its accuracy is {accuracy!r}, recorded as {last['accuracy']!r}")
 
 
-def _check_errors(
-    which: str, recorded: float | None, data: Dataset, least: int, most: int
-) -> None:
+def _check_errors(which: str, recorded: float | None, data: Dataset, least: int, most: int) -> None:
     if recorded is None or not least <= round(recorded * data.n_samples) <= most:
         counts = f"{least}" if least == most else f"{least} to {most}"
         raise ContradictionError(

@@ -39,7 +39,9 @@ def exact_dual(problem, alpha):
     rows, labels = dense(problem.data), problem.data.labels.tolist()
     variables, m = exact(alpha), len(rows)
     if problem.bias == "free":
-        sums = {s: sum(a for a, y in zip(variables, labels, strict=True) if y == s) for s in (1, -1)}
+        sums = {
+            s: sum(a for a, y in zip(variables, labels, strict=True) if y == s) for s in (1, -1)
+        }
         factor = {s: min(sums.values()) / sums[s] for s in sums}
         variables = [a * factor[y] for a, y in zip(variables, labels, strict=True)]
     u = [Fraction(0)] * rows.shape[1]
