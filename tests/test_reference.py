@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -92,6 +94,18 @@ def test_a_search_in_vain_is_not_made_twice(monkeypatch):
         with pytest.raises(AssertionError, match="sought again"):
             certified_optimum(made(), -1.0, 0.4)
     assert certified_optimum(made(), -1.0, 0.4).gap <= first.gap
+
+
+def test_a_later_search_makes_neither_bound_worse(monkeypatch):
+    problem = made()
+    first = certified_optimum(problem, 1e-3, 30.0)
+    tight = reference._search(problem, 1e-9, 30.0, lambda gap: None)
+    alpha = 0.9 * first.alpha
+    lopsided = replace(tight, alpha=alpha, dual=problem.dual(alpha))
+    monkeypatch.setattr(reference, "_search", lambda *_: lopsided)
+    found = certified_optimum(problem, 1e-9, 30.0)
+    assert (found.primal, found.dual) == (tight.primal, first.dual)
+    assert found.primal < first.primal
 
 
 def test_a_damaged_file_is_made_again(tmp_path):

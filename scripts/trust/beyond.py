@@ -32,6 +32,9 @@ FEATURES, PIECE_ROWS, PIECES = 1 << 16, 64, 513
 #: What forms normal equations of all features asks for 2^32 numbers, whatever the rows are.
 TOO_WIDE = ("ipm", "newton")
 
+#: What a solver would choose by the number of entries or of bytes, which are not the same here.
+PARAMETERS: dict[str, dict[str, Any]] = {"auto": {"method": "dual", "block_rows": 1}}
+
 _MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED = 0x01, 0x02, 0x10
 _MAP_ANONYMOUS, _MAP_NORESERVE = 0x20, 0x4000
 
@@ -176,7 +179,7 @@ def main(storage: str, only: tuple[str, ...], smoke: bool) -> None:
             continue
         ends, begun = [], time.perf_counter()
         for problem in problems:
-            run = solver()
+            run = solver(solver.schema(**PARAMETERS.get(name, {})))
             run.start(problem, seed=1)
             run.advance(problem.data.n_samples if solver.step == "presentation" else 1)
             ends.append((run.w.tobytes(), run.dual(), run.counters.nonzeros, bool(run.w.any())))

@@ -22,6 +22,7 @@ import faulthandler
 import math
 import os
 import signal
+import sys
 import tempfile
 import time
 import warnings
@@ -225,7 +226,7 @@ def main(
     """Hold every solver against random problems with known optima."""
     if smoke:
         problems, largest, seconds = 3, 40, 0.05
-    faulthandler.register(signal.SIGPROF, chain=True)
+    faulthandler.register(signal.SIGPROF, file=sys.__stderr__, chain=True)
     outcomes, broken = [], 0
     with tempfile.TemporaryDirectory() as cache:
         os.environ["SVMBENCH_CACHE"] = cache

@@ -80,7 +80,7 @@ class Wrong(Dcd):
     fault = ""
 
     def dual(self):
-        return 2.0 * super().dual() + 1.0 if self.fault == "bound" else super().dual()
+        return super().dual() + 10.0 * (self.fault == "bound")
 
     def advance(self, steps):
         if self.fault == "crash":
@@ -92,7 +92,7 @@ class Wrong(Dcd):
     ("fault", "said"), [("bound", "above P*"), ("crash", "ZeroDivisionError"), ("", "")]
 )
 def test_what_is_wrong_is_told(fault, said):
-    known = known_problem(5, largest=40)
+    known = known_problem(5, shape="ordinary", largest=40)
     solver = type("Faulty", (Wrong,), {"fault": fault, "__module__": Dcd.__module__})
     outcome = train(known, solver, "float64", 1.0)
     assert bool(outcome.violations) == bool(said)
