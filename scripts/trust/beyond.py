@@ -87,7 +87,8 @@ def repeated(piece: Array, times: int, tail: Array) -> Array:
     ctypes.memmove(end, tail.tobytes(), tail.nbytes)
     buffer = (ctypes.c_ubyte * nbytes).from_address(start)
     weakref.finalize(buffer, libc.munmap, start, nbytes + size)
-    return np.frombuffer(buffer, dtype=piece.dtype)
+    array: Array = np.frombuffer(memoryview(buffer), dtype=piece.dtype)
+    return array
 
 
 def tail_rows(m: int = 2000, seed: int = 1) -> tuple[Array, Array, Array, Array]:

@@ -96,6 +96,7 @@ def known_problem(
     constraint: str = "none",
     shape: str | None = None,
     largest: int = 2000,
+    condition: float | None = None,
 ) -> Known:
     """A random problem of that class; the seed decides everything else.
 
@@ -108,6 +109,8 @@ def known_problem(
         One of `SHAPES`; drawn unless given.
     largest : int
         Most rows and most features.
+    condition : float, optional
+        One of `CONDITIONS`; drawn unless given.
     """
     rng = np.random.default_rng(seed)
     shapes = [s for s in SHAPES if bias == "none" or s not in ("one class", "one row")]
@@ -121,7 +124,8 @@ def known_problem(
     if constraint == "l1":
         d = max(d, 2)
     kind = Loss(loss, float(rng.choice([0.01, 0.5, 1.0])))
-    condition = float(rng.choice(CONDITIONS)) if d > 1 else 0.0
+    drawn = float(rng.choice(CONDITIONS))
+    condition = 0.0 if d == 1 else drawn if condition is None else condition
     scale, storage = float(rng.choice(SCALES)), str(rng.choice(STORAGES))
     if condition > 10.0 or shape == "separable":
         # Rows rounded to single precision would be of another optimum.

@@ -22,7 +22,6 @@ import faulthandler
 import math
 import os
 import signal
-import sys
 import tempfile
 import time
 import warnings
@@ -38,7 +37,7 @@ from svmbench.errors import SvmbenchError
 from svmbench.harness.worker import BOUND_SLACK
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, relative_gap
 from svmbench.reference import certified_optimum
-from svmbench.solvers.base import Solver
+from svmbench.solvers.base import Precision, Solver
 from svmbench.solvers.registry import solvers
 from svmbench.verify.extended import Facts, dual, evaluate
 
@@ -72,7 +71,7 @@ class Outcome(NamedTuple):
     violations: tuple[str, ...]
 
 
-def trainings(known: Known) -> Iterator[tuple[type[Solver], str]]:
+def trainings(known: Known) -> Iterator[tuple[type[Solver], Precision]]:
     """Every solver of the registry that can train the problem, in each of its precisions."""
     problem = known.problem
     for solver in solvers().values():
@@ -91,7 +90,7 @@ def family(solver: type[Solver]) -> str:
     return solver.__module__.split(".")[2].replace("_", " ")
 
 
-def train(known: Known, solver: type[Solver], precision: str, seconds: float) -> Outcome:
+def train(known: Known, solver: type[Solver], precision: Precision, seconds: float) -> Outcome:
     """One training, watched."""
     name = f"{solver.name} {precision}"
     given, promised = PROMISES.get(solver.name, ({}, math.inf))
@@ -226,7 +225,7 @@ def main(
     """Hold every solver against random problems with known optima."""
     if smoke:
         problems, largest, seconds = 3, 40, 0.05
-    faulthandler.register(signal.SIGPROF, file=sys.__stderr__, chain=True)
+    faulthandler.register(signal.SIGPROF, file=2, chain=True)
     outcomes, broken = [], 0
     with tempfile.TemporaryDirectory() as cache:
         os.environ["SVMBENCH_CACHE"] = cache
