@@ -168,7 +168,7 @@ def _verdict(one: Finding) -> str:
 
 
 def _interval(low: float, high: float) -> str:
-    if math.isnan(low) or low == high:
+    if math.isnan(low) or low == high or (low, high) == (0.0, math.inf):
         return "–"
     return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
 

@@ -72,6 +72,7 @@ class Aim:
     def verdict(self) -> str:
         """The least favourable one."""
         there = {one.verdict for one in self.findings}
+        # Sets that are not in a profile say nothing of those that are.
         return next(name for name in VERDICTS if name in there)
 
     @property
@@ -101,12 +102,13 @@ class Aim:
 
 
 #: From the least favourable on.
-VERDICTS = ("not reached", "undecided", "not measured", "reached")
+VERDICTS = ("not reached", "undecided", "reached", "not measured")
 
 
 def aims(judged: Sequence[Finding]) -> list[Aim]:
-    """The findings by bound."""
-    return [Aim(target, list(found)) for target, found in groupby(judged, lambda one: one.target)]
+    """The findings by bound, those that are missed first."""
+    found = [Aim(target, list(those)) for target, those in groupby(judged, lambda one: one.target)]
+    return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
 
 
 def write_bench(plan: Plan, *, linked: bool = False) -> list[Finding]:

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from svmbench.bench import champion, run
 from svmbench.bench.profile import load_profile, profiles
 from svmbench.cli import main
+from svmbench.papers.run import Result
 
 PROFILE = """\
 version: 1
@@ -87,9 +88,11 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     assert not list((tmp_path / "cache" / "datasets").glob("bench-*"))
     second = bench("tiny.yaml")
     assert "0 runs and 0 measurements made, 11 and 6 reused" in second.stdout
-    before = (root / "index.html").stat().st_mtime_ns
-    assert bench("tiny.yaml", "--report-only", "--quiet").output == ""
-    assert (root / "index.html").stat().st_mtime_ns > before
+    assert bench("tiny.yaml", "--report-only", "--quiet", "--pictures", "linked").output == ""
+    page = (root / "index.html").read_text()
+    links = re.findall(r'src="([^"]+)"', page)
+    assert links and "img-src" in page
+    assert all((root / link).suffix == ".png" and (root / link).exists() for link in links)
 
 
 def test_a_dry_run_leaves_nothing(bench, tmp_path):
@@ -100,6 +103,18 @@ def test_a_dry_run_leaves_nothing(bench, tmp_path):
     assert re.search(r"in all at most \d+ min if every limit is hit", plan.stdout)
     assert "the budget ends it after 90 s" in plan.stdout
     assert not (tmp_path / "results").exists()
+
+
+def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
+    told = {}
+
+    def pretend(jobs, reporter, **options):
+        told.update(options)
+        return Result()
+
+    monkeypatch.setattr(run, "run_jobs", pretend)
+    assert bench("tiny.yaml", "--budget", "1ms", "--quiet").exit_code == 0
+    assert told["whole_blocks"]
 
 
 def test_what_no_time_is_left_for_is_said(bench):
