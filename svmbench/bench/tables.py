@@ -139,7 +139,7 @@ def measured_text(one: Finding) -> str:
     text = f"{format_value(one.measured, one.low, one.high)}{_UNITS[one.target.kind]}"
     said = [" ".join(filter(None, [text, _interval(one.low, one.high).replace("–", "")]))]
     if one.verdict == "not reached":
-        said.append(f"short of it by a factor of {one.short_by:.3g}")
+        said.append(f"missed by a factor of {one.short_by:.3g}")
     if not one.sure:
         said.append("in doubt")
     return ", ".join(said) + (f" ({one.note})" if one.note else "")
@@ -245,8 +245,9 @@ def _ahead(found: Found) -> Table:
     notes = (
         "Seconds of the fastest program of every repeat over the champion's, geometric mean of "
         "the pairs with its 95 % interval, and the program that is fastest in the median; "
-        "✗: a program is ahead, (✗): by the estimate, but not by its whole interval. Only runs of "
-        "one block, made side by side, are paired; where several sweeps have such pairs, those "
+        "✗: a program is ahead, (✗): by the estimate, but not by its whole interval; ≥: none "
+        "arrived, and what they had spent stands for their time; ∞: none arrived in some of the "
+        "repeats. Only runs of one block, made side by side, are paired; where several sweeps have such pairs, those "
         "count in which a program does best.",
         "*: kept out of tuning.",
         _ORACLE,
@@ -265,12 +266,11 @@ def standings(compared: Sequence[Versus]) -> str:
     said = [
         f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}"
         + (f", in {sure} of them by the whole interval" if counts["peer ahead"] else ""),
-        f"the champion is ahead in {counts['champion ahead'] + counts['no peer arrived']}",
+        f"the champion is ahead in {counts['champion ahead']}",
+        f"no peer arrived in {counts['no peer arrived']}",
     ]
-    if counts["no peer arrived"]:
-        said.append(f"in {counts['no peer arrived']} of these no peer arrived")
     if counts["nobody arrived"]:
-        said.append(f"in {counts['nobody arrived']} nobody arrived")
+        said.append(f"nobody arrived in {counts['nobody arrived']}")
     return "; ".join(said)
 
 

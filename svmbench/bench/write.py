@@ -6,7 +6,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,8 @@ class Aim:
     @property
     def counts(self) -> str:
         """At how many places it is reached, in words."""
+        if self.target.kind == "ahead" and self.judged:
+            return f"all but {len(self.missed)}" if self.missed else "everywhere"
         if not self.judged:
             return "–"
         said = f"{len(self.judged) - len(self.missed)} of {len(self.judged)}"
@@ -225,6 +227,13 @@ def _notices(found: Found) -> list[str]:
         said.append(
             f"{cut_short} repeats are left out: the budget ended between their runs; the same "
             "command goes on with them."
+        )
+    # The plan was made before the runs: what lies there now is looked at anew.
+    old = [f"{job.name} on {job.item}" for job in map(replace, found.plan.jobs) if job.outdated]
+    if old:
+        said.append(
+            f"Made by other versions, on another machine or for another profile: {', '.join(old)}; "
+            "the same command makes them again."
         )
     there = {(swept.part, swept.spec.label) for swept in found.sweeps}
     lacking = [

@@ -34,12 +34,13 @@ from svmbench.data.fetch import find
 from svmbench.data.load import cached_paths, load
 from svmbench.data.transforms import Derived
 from svmbench.errors import ConfigError, DataError, nearest
-from svmbench.harness.environment import available_memory
+from svmbench.harness.environment import available_memory, fingerprint
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.run import Options, Outcome, Reporter, run_sweep
 from svmbench.harness.trace import UNFINISHED
 from svmbench.papers.measured import sweep_folder
 from svmbench.papers.model import Paper, SweepSource
+from svmbench.solvers.registry import find_solver
 
 _log = logging.getLogger(__name__)
 
@@ -159,19 +160,9 @@ class Job:
     @cached_property
     def found(self) -> int:
         """Runs that lie finished in its folder, as far as its files tell without the data."""
-        if self.runnable is None:
+        counted = self._listed()
+        if counted is None:
             return 0
-        try:
-            same = (self.folder / "config.yaml").read_text() == dump_sweep(self.runnable)
-            table = pd.read_csv(
-                self.folder / "runs.csv",
-                usecols=["id", "dataset", "data_source", "stand_in", "state"],
-            )
-        except (OSError, ValueError):
-            return 0
-        if not same:
-            return 0
-        counted = table[~table["state"].isin(UNFINISHED)]
         of_scale = {
             source: _scale_in(source) if stand_in else None
             for source, stand_in in set(
@@ -180,7 +171,7 @@ class Job:
         }
         return sum(
             of_scale[source] == self.stand_ins.get(dataset)
-            and (state == "skipped" or (self.folder / "runs" / f"{run}.jsonl").exists())
+            and (state == "skipped" or _is_current(self.folder / "runs" / f"{run}.jsonl"))
             for run, dataset, source, state in zip(
                 counted["id"],
                 counted["dataset"],
@@ -191,11 +182,47 @@ class Job:
         )
 
     @property
+    def outdated(self) -> bool:
+        """Whether runs lie in its folder that it would not find.
+
+        They were made for another sweep, at another scale, by solvers of other versions or on
+        another machine; or have gone.
+        """
+        counted = self._listed()
+        if counted is None:
+            return (self.folder / "runs.csv").exists()
+        return len(counted) != self.found
+
+    def _listed(self) -> pd.DataFrame | None:
+        if self.runnable is None:
+            return None
+        try:
+            same = (self.folder / "config.yaml").read_text() == dump_sweep(self.runnable)
+            table = pd.read_csv(
+                self.folder / "runs.csv",
+                usecols=["id", "dataset", "data_source", "stand_in", "state"],
+            )
+        except (OSError, ValueError):
+            return None
+        return table[~table["state"].isin(UNFINISHED)] if same else None
+
+    @property
     def bound(self) -> float:
         """Seconds its missing runs and references take if every limit is hit."""
         missing = max(0, self.runs - self.found)
         references = self.problems * self.sweep.reference.time_limit if missing else 0.0
         return missing * self.sweep.stop.time_limit + references
+
+
+def _is_current(path: Path) -> bool:
+    """Whether a run is there, and of its solver as it is built now, on this machine."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            header = json.loads(file.readline())
+        built = find_solver(header["solver"]).build()
+        return bool(header["build"] == built and header["machine"] == fingerprint())
+    except (OSError, ValueError, TypeError, KeyError, ConfigError):
+        return False
 
 
 def _scale_in(source: str) -> float:

@@ -86,13 +86,21 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     growth = json.loads((root / "parts" / "growth-dense.json").read_text())["results"]
     assert [(point["d"], point["state"]) for point in growth] == [(4, "ok"), (4, "ok"), (8, "ok")]
     assert not list((tmp_path / "cache" / "datasets").glob("bench-*"))
-    second = bench("tiny.yaml")
+    second = bench("tiny.yaml", "--pictures", "linked")
     assert "0 runs and 0 measurements made, 11 and 6 reused" in second.stdout
-    assert bench("tiny.yaml", "--report-only", "--quiet", "--pictures", "linked").output == ""
     page = (root / "index.html").read_text()
     links = re.findall(r'src="([^"]+)"', page)
-    assert links and "img-src" in page
+    assert links
+    assert "img-src" in page
     assert all((root / link).suffix == ".png" and (root / link).exists() for link in links)
+
+
+def test_report_only_makes_no_runs(bench, tmp_path):
+    assert bench("tiny.yaml", "--report-only", "--quiet").output == ""
+    root = tmp_path / "results" / "bench" / "tiny"
+    assert "Not run yet: oracle on tiny-sparse" in (root / "index.html").read_text()
+    assert not (root / "sweeps").exists()
+    assert not (root / "parts").exists()
 
 
 def test_a_dry_run_leaves_nothing(bench, tmp_path):

@@ -29,6 +29,7 @@ from svmbench.papers.run import (
 )
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
+from svmbench.solvers.registry import find_solver
 
 WEBSPAM = catalogue.entry("webspam.trigram").stand_in
 ALPHA = catalogue.entry("alpha").stand_in
@@ -184,6 +185,19 @@ def test_a_second_call_makes_nothing_and_a_lost_run_alone_is_made_again(folder, 
     assert (kept.stat().st_mtime_ns, other.stat().st_mtime_ns) == before
     assert changed.exists()
     assert gone.exists()
+
+
+def test_runs_of_another_version_are_not_counted_as_found(folder, tmp_path, monkeypatch):
+    root = tmp_path / "results"
+    assert not any(job.outdated for job in planned(folder, root))
+    run_jobs(planned(folder, root), Reporter())
+    assert not any(job.outdated for job in planned(folder, root))
+    (job,) = planned(folder, root)[1:]
+    solver = find_solver(job.sweep.solvers[0].name)
+    other = solver.build() | {"source_sha256": "another"}
+    monkeypatch.setattr(solver, "build", lambda: other)
+    (job,) = planned(folder, root)[1:]
+    assert (job.found, job.outdated) == (0, True)
 
 
 def test_damage_of_any_kind_is_found(folder, tmp_path):
