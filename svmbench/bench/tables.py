@@ -247,8 +247,8 @@ def _ahead(found: Found) -> Table:
         "the pairs with its 95 % interval, and the program that is fastest in the median; "
         "✗: a program is ahead, (✗): by the estimate, but not by its whole interval; ≥: none "
         "arrived, and what they had spent stands for their time; ∞: none arrived in some of the "
-        "repeats. Only runs of one block, made side by side, are paired; where several sweeps have such pairs, those "
-        "count in which a program does best.",
+        "repeats. Only runs of one block, made side by side, are paired; where several sweeps "
+        "have such pairs, those count in which a program does best.",
         "*: kept out of tuning.",
         _ORACLE,
     )
