@@ -75,7 +75,8 @@ cdef struct Fault:
     Kind kind
     const char *line        # first byte of the line
     const char *at          # first byte of what is wrong
-    int64_t previous        # index before the faulty one, 0 in front of the first
+    int64_t index           # the faulty one, where it is an index
+    int64_t previous        # the one before it, 0 in front of the first
 
 cdef struct Store:
     double *labels
@@ -258,7 +259,7 @@ cdef inline bint read_number(const char **position, double *number,
     cdef bint down, negative = p[0] == 45
     p += negative or p[0] == 43
     n = read_digits(&p, &m)
-    leading = 0 if m else n
+    leading = 0 if m or n > 19 else n  # of more digits m may be zero for having wrapped around
     if p[0] == 46:
         p += 1
         fraction = read_digits(&p, &m)
@@ -408,7 +409,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
     cdef double *values = s.values
     cdef Py_ssize_t nnz = s.nnz
     fault.kind = NO_FAULT
-    fault.previous = 0
+    fault.index = fault.previous = 0
     while p < end:
         s.lines += 1
         fault.line = p
@@ -447,6 +448,7 @@ cdef Fault parse_lines(Store *s, const char *p, const char *end) noexcept nogil:
                         INDEX_LARGE if index > previous else INDEX_ORDER if index else INDEX_ZERO
                     )
                     fault.at = token
+                    fault.index = index
                     fault.previous = previous
                     return fault
                 previous = index
@@ -833,7 +835,10 @@ cdef list _rooms(list wanted):
     for n, dtype in wanted:
         starts.append(size)
         size += -(-n * np.dtype(dtype).itemsize // 64) * 64
-    room = mmap.mmap(-1, max(size, 1), **_PRIVATE)
+    try:
+        room = mmap.mmap(-1, max(size, 1), **_PRIVATE)
+    except OSError:
+        raise MemoryError(f"no room for {size} bytes of rows") from None
     return [
         np.frombuffer(room, dtype, n, start) if n else np.empty(0, dtype)
         for (n, dtype), start in zip(wanted, starts)
@@ -891,7 +896,7 @@ cdef str _explain(Fault fault, int64_t limit):
         return "index 0; indices start at 1: add 1 to all of them"
     index = token.strip("'").partition(":")[0]
     if kind == INDEX_ORDER:
-        if int(index) == fault.previous:
+        if fault.index == fault.previous:
             return f"index {index} stands twice in its row; keep one of them"
         return f"index {index} after {fault.previous}; sort each row by index"
     if kind == INDEX_LARGE:

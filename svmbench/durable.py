@@ -9,6 +9,8 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
+from svmbench.errors import ConfigError
+
 
 @contextmanager
 def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
@@ -43,6 +45,21 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def require_own(folder: Path) -> None:
+    """Refuse a link in the place of a folder of results: what it points at may be anybody's.
+
+    Raises
+    ------
+    ConfigError
+        When the folder is a symbolic link.
+    """
+    if folder.is_symlink():
+        raise ConfigError(
+            f"{folder}: a symbolic link, which is not followed; remove it, or have"
+            f" {folder.parent} as a whole lie elsewhere"
+        )
 
 
 def write_text(path: Path, text: str) -> None:

@@ -41,6 +41,9 @@ FEW_FEATURES = 2000
 #: Share of the time limit that the suite's fastest solver has, on the problems it can solve.
 CHAMPION_SHARE = 0.6
 
+#: Bytes that an archive's arrays may take besides their entries.
+_ROOM = 1 << 16
+
 #: Seconds that coordinate descent has before the interior-point method is tried.
 HEAD_START = 1.0
 
@@ -180,40 +183,53 @@ def reference_path(facts: dict[str, Any]) -> Path:
     return cache_dir() / "references" / f"{name}.npz"
 
 
-def stored_pair(path: Path) -> Pair | None:
-    """Weights, bias and alpha of a stored reference; None where it is absent or damaged."""
-    stored = _load(path)
-    return None if stored is None else (stored.w, stored.bias, stored.alpha)
+def stored_pair(path: Path, n_features: int, n_samples: int) -> Pair | None:
+    """Weights, bias and alpha of a stored reference; None where it is absent or damaged.
+
+    Parameters
+    ----------
+    path : Path
+    n_features, n_samples : int
+        Sizes of the problem it is of.
+    """
+    stored = _load(path, n_features, n_samples)
+    return None if stored is None else (stored["w"], float(stored["bias"]), stored["alpha"])
 
 
 def _read(path: Path, problem: Problem) -> Reference | None:
-    stored = _load(path)
+    stored = _load(path, problem.data.n_features, problem.data.n_samples)
     if stored is None:
         return None
-    try:
-        primal, dual = problem.primal(stored.w, stored.bias), problem.dual(stored.alpha)
-    except ValueError:
-        return None  # of other sizes than the problem's: damaged
-    return replace(stored, primal=primal, dual=dual)
+    w, alpha = stored["w"], stored["alpha"]
+    bias, seconds, sought = (float(stored[name]) for name in ("bias", "seconds", "sought"))
+    return Reference(w, alpha, problem.primal(w, bias), problem.dual(alpha), seconds, bias, sought)
 
 
-def _load(path: Path) -> Reference | None:
-    """What is stored, with bounds that say nothing yet."""
+def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] | None:
+    """What is stored, checked; None where it is absent or damaged."""
+    shapes = {"w": (n_features,), "alpha": (n_samples,)}
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            if int(stored["schema_version"]) != SCHEMA_VERSION:
-                return None
-            return Reference(
-                stored["w"],
-                stored["alpha"],
-                math.inf,
-                -math.inf,
-                float(stored["seconds"]),
-                float(stored["bias"]),
-                float(stored["sought"]) if "sought" in stored else 0.0,
-            )
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile):
-        return None  # absent or damaged: the certificate is simply made again
+        stored = _unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
+    except Exception:
+        # At a damaged file zip and NumPy raise whatever they like: it is made again.
+        return None
+    stored.setdefault("sought", np.zeros(()))
+    for name in ("schema_version", "w", "alpha", "bias", "seconds", "sought"):
+        array = stored.get(name)
+        if array is None or array.shape != shapes.get(name, ()) or array.dtype.kind not in "fi":
+            return None
+        if not np.isfinite(array).all() or (name in shapes and array.dtype != np.float64):
+            return None
+    return stored if int(stored["schema_version"]) == SCHEMA_VERSION else None
+
+
+def _unpacked(path: Path, room: int) -> dict[str, FloatArray]:
+    """The arrays of an archive that unpacks to no more than ``room`` bytes."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > room:
+            raise ValueError("more than a reference takes")
+    with np.load(path, allow_pickle=False) as stored:
+        return dict(stored)
 
 
 def _write(path: Path, found: Reference) -> None:

@@ -22,7 +22,6 @@ from pydantic import (
 from svmbench.bench.champion import ablations, champion, named
 from svmbench.bundled import bundled
 from svmbench.config.complaint import complaint
-from svmbench.config.document import Loc, parse_document
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import (
     Accuracy,
@@ -36,6 +35,7 @@ from svmbench.config.sweep import (
     Weight,
     Whole,
 )
+from svmbench.document import Loc, parse_document
 from svmbench.errors import ConfigError, nearest
 
 

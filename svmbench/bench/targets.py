@@ -24,9 +24,9 @@ from svmbench.bench.profile import Names, Weights
 from svmbench.bench.rows import last_cache
 from svmbench.bundled import bundled
 from svmbench.config.complaint import complaint
-from svmbench.config.document import Loc, parse_document
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Accuracy, Positive, Text
+from svmbench.document import Loc, parse_document
 from svmbench.report.groups import heading, short
 from svmbench.statistics import Ratio, median, median_interval
 

@@ -123,7 +123,7 @@ class _Lines(logging.Handler):
     """Each message is one line on what standard error is at that moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"svmbench: {' '.join(record.getMessage().split())}", err=True)
+        click.echo(f"svmbench: {one_line(record.getMessage())}", err=True)
 
 
 def _log_to_stderr(level: int) -> None:
@@ -155,8 +155,17 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
 def _fail(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    click.echo(f"svmbench: {' '.join(message.split())}", err=True)
+    click.echo(f"svmbench: {one_line(message)}", err=True)
     return code
+
+
+def one_line(message: str) -> str:
+    """A message without line ends, and without what would make a terminal do things.
+
+    It may quote a file, or a file's name, in which there can be anything.
+    """
+    line = " ".join(message.split())
+    return "".join(c if c.isprintable() else repr(c).strip("'") for c in line)
 
 
 def _abandon_output() -> int:

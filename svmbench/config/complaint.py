@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from pydantic_core import ErrorDetails
 
-from svmbench.config.document import Document, Loc, colon, is_number, short
 from svmbench.config.sweep import keys_at
+from svmbench.document import Document, Loc, colon, is_number, short
 from svmbench.errors import ConfigError, nearest
 
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from svmbench.bundled import bundled
 from svmbench.config.complaint import complaint
-from svmbench.config.document import Dumper, parse_document
 from svmbench.config.sweep import Sweep, keys_at
+from svmbench.document import Dumper, parse_document
 from svmbench.errors import ConfigError
 from svmbench.solvers.registry import solvers
 

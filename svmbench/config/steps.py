@@ -18,9 +18,9 @@ from pydantic import (
     create_model,
 )
 
-from svmbench.config.document import short
 from svmbench.config.refusal import refuse
 from svmbench.data.transforms import TRANSFORMS, Row, Rows, Transform
+from svmbench.document import short
 from svmbench.errors import nearest
 
 

@@ -21,13 +21,13 @@ from pydantic import (
     model_validator,
 )
 
-from svmbench.config.document import Loc, short
 from svmbench.config.refusal import refuse as _refuse
 from svmbench.config.steps import STEP_MODELS, Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import plain_name
 from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
+from svmbench.document import Loc, short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters

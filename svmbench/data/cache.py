@@ -2,7 +2,7 @@
 
 An entry is a folder of .npy files with a header.json that says what they must be. It is
 written under a temporary name, synced and renamed, so that an entry is whole or absent;
-opening checks the header and the files' sizes, `verify` all bytes. Two processes that
+opening checks the header, the files' sizes and that every row lies within them, `verify` all bytes. Two processes that
 write the same entry both end well, for either's is as good.
 """
 
@@ -40,7 +40,10 @@ _ATTEMPTS = 5
 
 # What json and NumPy raise at files with other bytes in them; NumPy reads the head of an
 # array as Python source.
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, AttributeError, SyntaxError, TokenError)
+_DAMAGE = (
+    *(OSError, ValueError, KeyError, TypeError, AttributeError, SyntaxError, TokenError, EOFError),
+    *(RecursionError, OverflowError, MemoryError),
+)
 
 _log = logging.getLogger(__name__)
 
@@ -184,13 +187,15 @@ def _open_entry(path: Path) -> Dataset:
     labels = arrays.pop("labels")
     assert labels is not None  # every entry is written with them
     provenance = header["provenance"]
-    return Dataset(
+    opened = Dataset(
         name=header["name"],
         n_features=header["n_features"],
         labels=labels,
         provenance=Provenance(**{**provenance, "transforms": tuple(provenance["transforms"])}),
         **arrays,
     )
+    opened.rows  # noqa: B018 (looks at every place that kernels will go to)
+    return opened
 
 
 def _read_header(path: Path) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
+from svmbench.document import parse_document
 from svmbench.errors import ConfigError, DataError
 
 
@@ -329,19 +329,9 @@ def entry(name: str) -> Entry:
 def read_entry(path: Path) -> Entry:
     """Read one description file; errors as `entry`."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(f"{path}: {error.strerror}; make it a readable file") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: not UTF-8 text; save it as such") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise DataError(f"{where}: {error.problem}; correct the YAML") from None
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())}; correct the YAML") from None
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: not a description; see datasets/README.md")
+        content = parse_document(path).value
+    except ConfigError as error:
+        raise DataError(str(error)) from None
     try:
         found = Entry.model_validate(content)
     except ValidationError as error:
@@ -371,7 +361,7 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     if isinstance(spec, Entry):
         return spec
     if isinstance(spec, str):
-        if spec not in names() and ("/" in spec or "\\" in spec or Path(spec).is_file()):
+        if spec not in names() and ("/" in spec or "\\" in spec or _is_file(Path(spec))):
             return _own_entry(OwnFiles(path=Path(spec)))
         return entry(spec)
     if isinstance(spec, Mapping):
@@ -411,9 +401,16 @@ def _own_entry(own: OwnFiles) -> Entry:
 
 
 def _own_file(path: Path) -> DataFile:
-    if not path.is_file():
+    if not _is_file(path):
         raise DataError(f"{path}: no such file; check the path")
     return DataFile(file=path.name, path=str(path.resolve()))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # a name too long, say
+        return False
 
 
 def _first_problem(error: ValidationError) -> str:

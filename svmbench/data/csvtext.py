@@ -23,6 +23,7 @@ from svmbench.kernels.libsvm import ParseError, Parser
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": ""}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NO_DIGITS = "0"
+_LONGEST_LINE = 1 << 26  # bytes; it is taken apart by Python, a text a cell
 
 
 def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> ParsedText:
@@ -85,6 +86,10 @@ class _Lines:
         self._carry = rest
         if newline:
             self._read(whole)
+        if len(rest) > _LONGEST_LINE:
+            size = f"longer than {_LONGEST_LINE >> 20} MiB"
+            what = f"the line is {size}; is this delimited text, a row a line?"
+            raise self._fault(self._line + 1, _LONGEST_LINE + 1, what)
 
     def finish(self, sha256: str) -> ParsedText:
         """Read the last line if no newline ended it, and hand out the rows."""
@@ -117,7 +122,7 @@ class _Lines:
                 line = line.removeprefix("\ufeff")  # the mark that some programs put first
             if not line or line.isspace():
                 continue
-            cells = self._quoted_cells(line) if '"' in line else self._split(line)
+            cells = self._cells(self._line, line)
             if self._names is None:
                 self._begin(cells)
                 if self._layout.header:
@@ -129,6 +134,13 @@ class _Lines:
                 f" {place}:{cells[column]}" for place, column in enumerate(self._kept, start=1)
             ]
             yield self._line, line, f"{label}{''.join(pairs)}\n"
+
+    def _cells(self, number: int, line: str) -> list[str]:
+        try:
+            return self._quoted_cells(line) if '"' in line else self._split(line)
+        except csv.Error as error:
+            what = "a carriage return inside a line" if "\r" in line else str(error)
+            raise self._fault(number, 1, f"{what}; correct the line") from None
 
     def _plain_cells(self, line: str) -> list[str]:
         if not self._separator:
@@ -166,7 +178,7 @@ class _Lines:
 
     def _explain(self, number: int, line: str) -> DataError:
         """What is wrong with a line that was refused, and where."""
-        cells = self._quoted_cells(line) if '"' in line else self._split(line)
+        cells = self._cells(number, line)
         names: Sequence[str] = self._names or ()
         if len(cells) != len(names):
             extra = min(len(cells), len(names))

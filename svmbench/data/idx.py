@@ -21,6 +21,8 @@ from svmbench.errors import DataError
 
 UNSIGNED_BYTE = 0x08
 
+_MOST_DIMENSIONS = 32  # what NumPy can take
+
 DIGITS = 3
 """Decimal digits of an unsigned byte: float32 holds them, scaled or not, to all their worth."""
 
@@ -88,9 +90,21 @@ def _read(path: Path) -> tuple[Array, str]:
     """Entries of an IDX file and the hash of its bytes."""
     digest = hashlib.sha256()
     content = bytearray()
-    feed_text(path, digest.update, content.extend)
+
+    def keep(chunk: bytes) -> None:
+        # What is more than announced is wrong already, and may be more than memory holds.
+        content.extend(chunk)
+        if len(content) > 4 * 256:
+            announced = _announced(content)
+            if len(content) > announced:
+                raise DataError(
+                    f"{path}: more than the {announced} bytes that its head announces;"
+                    " fetch it again"
+                )
+
+    feed_text(path, digest.update, keep)
     start = 4 + 4 * content[3] if len(content) >= 4 else 4
-    if len(content) < start or content[:2] != b"\0\0" or start == 4:
+    if len(content) < start or content[:2] != b"\0\0" or not 1 <= content[3] <= _MOST_DIMENSIONS:
         raise DataError(f"{path}: byte 0: not the head of an IDX file; fetch it again")
     if content[2] != UNSIGNED_BYTE:
         raise DataError(
@@ -98,10 +112,16 @@ def _read(path: Path) -> tuple[Array, str]:
             f" ({UNSIGNED_BYTE:#04x}) are read: convert it to LIBSVM text"
         )
     shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
-    expected = start + math.prod(shape)
+    expected = _announced(content)
     if len(content) != expected:
         raise DataError(
             f"{path}: {len(content)} bytes, not the {expected} that its head announces;"
             " fetch it again"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape), digest.hexdigest()
+
+
+def _announced(content: bytearray) -> int:
+    """Bytes of a file whose head, which is whole, is this."""
+    shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
+    return 4 + 4 * len(shape) + math.prod(shape)

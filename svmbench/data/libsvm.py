@@ -5,8 +5,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import io
 import lzma
 import os
+import stat
 import zlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,15 +25,23 @@ from svmbench.data.storage import FLOAT32_DIGITS, Part, Precision, join
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 
-COMPRESSED: dict[str, Callable[..., Any]] = {
-    ".xz": lzma.open,
-    ".bz2": bz2.open,
+COMPRESSED: dict[str, Callable[[Path], Any]] = {
+    ".xz": lambda path: _opened_streams(path, _xz),
+    ".bz2": lambda path: _opened_streams(path, bz2.BZ2Decompressor),
     ".gz": gzip.open,
 }
 
 READER_VERSION = 1
 """Raised whenever the same text would give other stored rows, so that caches are rebuilt."""
 
+LONGEST_LINE = 1 << 29
+"""Bytes of the longest line that is read: ten million features of 50 characters each.
+
+A line is parsed once it is whole, so that this bounds the memory that any text can take beyond
+its rows in compact form, however little of it is there in compressed form.
+"""
+
+_DICTIONARY = 1 << 30  # bytes that decompressing may take; xz itself makes files of 64 MiB
 _CHUNK = 4 << 20
 _PIECE = 1 << 20  # parsed, it fits the caches of a processor
 _LABELS_SHOWN = 10
@@ -118,8 +128,61 @@ def plain_name(path: Path) -> str:
 
 def open_text(path: Path) -> IO[bytes]:
     """Open a file as a stream of uncompressed bytes; the suffix tells the compression."""
-    stream: IO[bytes] = COMPRESSED.get(path.suffix, open)(path, "rb")
+    opened = COMPRESSED.get(path.suffix)
+    stream: IO[bytes] = path.open("rb") if opened is None else opened(path)
     return stream
+
+
+class _Streams(io.RawIOBase):
+    """Content of compressed streams that follow one another in a file.
+
+    The standard library's own readers of these take anything behind a whole stream that is not
+    another one for padding: of a file of several streams they would leave out those behind
+    a damaged one, without a word.
+    """
+
+    def __init__(self, path: Path, decompressor: Callable[[], Any]) -> None:
+        self._file = path.open("rb")
+        self._decompressor = decompressor
+        self._stream = decompressor()
+        self._begun = False  # whether any byte of the stream at hand was met
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while True:
+            piece = b""
+            if self._stream.eof:
+                piece = self._stream.unused_data
+                self._stream, self._begun = self._decompressor(), False
+            if not piece and (self._stream.needs_input or not self._begun):
+                piece = self._file.read(_CHUNK)
+                if not piece and self._begun:
+                    raise EOFError("it ends within a stream")
+                if not piece:
+                    return 0
+            if not self._begun:
+                piece = piece.lstrip(b"\0")  # what xz pads with; no stream begins so
+                if not piece:
+                    continue
+                self._begun = True
+            out = self._stream.decompress(piece, len(buffer))
+            if out:
+                buffer[: len(out)] = out
+                return len(out)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _opened_streams(path: Path, decompressor: Callable[[], Any]) -> io.BufferedReader:
+    return io.BufferedReader(_Streams(path, decompressor), _PIECE)
+
+
+def _xz() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(memlimit=_DICTIONARY)
 
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
@@ -139,6 +202,7 @@ def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
     """Open a file's text; what goes wrong with it is said in one line."""
+    _require_plain(path)
     try:
         with open_text(path) as stream:
             yield stream
@@ -150,6 +214,18 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
         if error.errno is None:  # the bz2 module's word for data that is not bzip2
             raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
         raise DataError(f"{path}: {error.strerror}; make it a readable file") from None
+
+
+def _require_plain(path: Path) -> None:
+    """Refuse pipes and devices: they may never end, and cannot be read a second time."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # opening it will say why
+    except ValueError as error:  # a NUL in its name
+        raise DataError(f"{path}: no such file ({error}); check the path") from None
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise DataError(f"{path}: a pipe or a device; copy what it gives into a file")
 
 
 def text_sha256(path: Path) -> str:
@@ -189,14 +265,18 @@ def parse_libsvm(
     Raises
     ------
     DataError
-        When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``) or
-        has no rows.
+        When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``), has a
+        line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory.
     """
     threads = threads or available_processors()
-    if dtype is None:
-        with suppress(_DoubleNeededError):
-            return _parse(path, n_features, multilabel, threads, FLOAT32_DIGITS)
-    return _parse(path, n_features, multilabel, threads, 0)
+    try:
+        if dtype is None:
+            with suppress(_DoubleNeededError):
+                return _parse(path, n_features, multilabel, threads, FLOAT32_DIGITS)
+        return _parse(path, n_features, multilabel, threads, 0)
+    except MemoryError as error:
+        what = str(error) or "no memory left"
+        raise DataError(f"{path}: too large for the memory ({what}); take fewer rows") from None
 
 
 def available_processors() -> int:
@@ -216,8 +296,8 @@ def _parse(
     digest = hashlib.sha256()
     parsers = SimpleQueue[Parser]()
 
-    def parse(piece: list[memoryview] | DataError) -> tuple[Part, int]:
-        if isinstance(piece, DataError):
+    def parse(piece: list[memoryview] | Exception) -> tuple[Part, int]:
+        if isinstance(piece, Exception):
             raise piece
         try:
             parser = parsers.get_nowait()
@@ -245,20 +325,28 @@ def _parse(
     return ParsedText.of_parts(path, digest.hexdigest(), parts)
 
 
-def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | DataError]:
+def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Exception]:
     """Whole lines of a text, each time about as many bytes, in chunks; the last as it stands.
 
     What goes wrong in reading comes last, in the place of a piece, since what is wrong with
     the text before it is to be said first. The text is hashed while others parse it.
     """
     piece: list[memoryview] = []
+    begun = 0  # bytes of the line that is not whole yet
     try:
         with _reading(path) as stream:
             while chunk := stream.read(_PIECE):
+                first = chunk.find(b"\n")
+                begun += len(chunk) if first < 0 else first
+                if begun > LONGEST_LINE:
+                    size = f"longer than {LONGEST_LINE >> 20} MiB"
+                    what = f"the line is {size}; is this LIBSVM text, a row a line?"
+                    yield ParseError(1, LONGEST_LINE + 1, what)
+                    return
                 cut = chunk.rfind(b"\n") + 1
                 if cut:
                     yield [*piece, memoryview(chunk)[:cut]]
-                    piece = []
+                    piece, begun = [], len(chunk) - cut
                 piece.append(memoryview(chunk)[cut:])
                 digest.update(chunk)
     except DataError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import math
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -18,10 +19,10 @@ from typing import Any, Literal
 import pandas as pd
 
 from svmbench.disturbance import disturbances
-from svmbench.durable import replacing, write_text
+from svmbench.durable import replacing, require_own, write_text
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, read_trace
+from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, is_complete, read_trace
 from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.solvers.registry import find_solver
 
@@ -40,7 +41,13 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runs = folder / "runs"
-        self.runs.mkdir(parents=True, exist_ok=True)
+        try:
+            self.runs.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"{self.runs}: cannot be made ({error.strerror}); choose another folder with --out"
+            ) from None
+        require_own(self.runs)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
@@ -51,7 +58,14 @@ class Store:
         ConfigError
             When another process holds it.
         """
-        with (self.folder / ".lock").open("w") as file:
+        path = self.folder / ".lock"
+        try:
+            # Not what a link points at, nor a pipe that nobody reads.
+            flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+            descriptor = os.open(path, flags, 0o666)
+        except OSError as error:
+            raise ConfigError(f"{path}: cannot be opened ({error.strerror}); remove it") from None
+        with os.fdopen(descriptor, "r+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -84,7 +98,7 @@ class Store:
         with_weights : bool
             Make runs again that were made without keeping weights, or whose weights are gone.
         """
-        trace = read_trace(self.path(run))
+        trace = self._read(run)
         if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
             return None
         if with_weights and not self._keeps_weights(run, trace):
@@ -100,7 +114,7 @@ class Store:
     def loss(self, run: Run) -> Literal["damaged", "missing"] | None:
         """What has become of a run that runs.csv lists as ended and that is not finished now."""
         path = self.path(run)
-        trace = read_trace(path)
+        trace = self._read(run)
         if trace is None and path.exists():
             return "damaged"
         if run.id not in self._listed:
@@ -108,6 +122,11 @@ class Store:
         if trace is None:
             return "missing"
         return None if trace.end else "damaged"
+
+    def _read(self, run: Run) -> Trace | None:
+        """The run's trace; None if there is none or it is damaged."""
+        trace = read_trace(self.path(run))
+        return trace if trace is not None and is_complete(trace) else None
 
     @cached_property
     def _listed(self) -> frozenset[str]:
@@ -146,7 +165,7 @@ class Store:
         points: list[dict[str, Any]] = []
         regrets: list[dict[str, Any]] = []
         for run in runs:
-            trace = read_trace(self.path(run))
+            trace = self._read(run)
             if run.id in skipped:
                 rows.append(run_row(run, Trace({}, [], {"state": "skipped"})))
             elif trace is not None:

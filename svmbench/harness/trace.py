@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,7 +68,8 @@ class TraceWriter:
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._digest = hashlib.sha256()
-        self._file = path.open("w", encoding="utf-8")
+        path.unlink(missing_ok=True)
+        self._file = path.open("x", encoding="utf-8")  # never into what a link points at
         self.append({"kind": "run", "schema_version": SCHEMA_VERSION, **header})
 
     def __enter__(self) -> TraceWriter:
@@ -90,8 +92,9 @@ class TraceWriter:
 
     def end(self, state: str, **facts: Any) -> None:
         """Write the last line and wait until the disk has the file."""
-        digest = self._digest.hexdigest()
-        self.append({"kind": "end", "state": state, **facts, "sha256": digest})
+        record = {"kind": "end", "state": state, **facts}
+        self._digest.update(_line(record).encode())
+        self.append({**record, "sha256": self._digest.hexdigest()})
         os.fsync(self._file.fileno())
 
 
@@ -130,10 +133,9 @@ def read_trace(path: Path) -> Trace | None:
     A torn last line, which a kill can leave, is not damage; the run is then one
     that has not ended.
     """
-    try:
-        lines = path.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
+    if not path.is_file():
         return None
+    lines = path.read_bytes().splitlines(keepends=True)
     digest = hashlib.sha256()
     records: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
@@ -141,13 +143,13 @@ def read_trace(path: Path) -> Trace | None:
             return None  # nothing comes after the end
         try:
             record = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             if number == len(lines) and records:
                 break
             return None
         if not isinstance(record, dict):
             return None
-        if record.get("kind") == "end" and record.get("sha256") != digest.hexdigest():
+        if record.get("kind") == "end" and not _is_sound_end(record, digest):
             return None
         digest.update(line)
         records.append(record)
@@ -159,6 +161,55 @@ def read_trace(path: Path) -> Trace | None:
         of_kind.get(str(record.get("kind")), of_kind["point"]).append(record)
     weights = of_kind["weights"][-1] if of_kind["weights"] else {}
     return Trace(records[0], of_kind["point"], end, of_kind["regret"], weights)
+
+
+def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
+    """Whether a last line belongs to the lines before it, and is itself as it was written.
+
+    In older traces its hash is that of the lines before it alone.
+    """
+    found = record.get("sha256")
+    whole = before.copy()
+    try:
+        rest = _line({key: value for key, value in record.items() if key != "sha256"})
+    except ValueError:  # a number of more digits than are ever written out
+        return False
+    whole.update(rest.encode())
+    return record.get("state") in STATES and found in (whole.hexdigest(), before.hexdigest())
+
+
+_COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
+_MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
+_REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
+
+
+def is_complete(trace: Trace) -> bool:
+    """Whether every record has what tables are made of: no hash guards a run without an end."""
+    return (
+        all(
+            all(_is_number(point.get(name)) for name in _COUNTS)
+            and all(name in point for name in _MEASURES)
+            and all(point[name] is None or _is_number(point[name]) for name in _MEASURES)
+            for point in trace.points
+        )
+        and all(
+            all(record.get(name) is None or _is_number(record[name]) for name in _REGRETS)
+            and all(name in record for name in _REGRETS)
+            for record in trace.regrets
+        )
+        and all(
+            trace.header.get(name) is None or _is_number(trace.header[name])
+            for name in ("time_limit", "load_average")
+        )
+    )
+
+
+def _is_number(value: Any) -> bool:
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < sys.float_info.max
+    )
 
 
 def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:

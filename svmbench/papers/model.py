@@ -24,10 +24,10 @@ from pydantic import (
 
 from svmbench.bundled import bundled
 from svmbench.config.complaint import complaint
-from svmbench.config.document import Loader, Loc, parse_document
 from svmbench.config.files import dump_sweep
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep, keys_at
+from svmbench.document import Loader, Loc, parse_document
 from svmbench.errors import ConfigError, nearest
 
 Kind = TypeVar("Kind", bound=BaseModel)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import yaml
 
 from svmbench.disturbance import COLUMNS, disturbances
-from svmbench.errors import DataError
+from svmbench.document import parse_document
+from svmbench.errors import ConfigError, DataError
 
 #: Version of runs.csv this report reads; harness/store.py writes it.
 SCHEMA_VERSION = 1
@@ -42,6 +42,7 @@ _NEVER_EMPTY = ("lambda", "C", "repeat", "m", "d", "nnz", "reference_dual")
 _OF_THRESHOLD = ("seconds_to_", "epochs_to_", "last_above_seconds_")
 _TRACE_TEXT = ("id", "dataset", "solver", "label")
 _TRACE_NUMBERS = ("lambda", "repeat", "point", "epochs", "wall_seconds", "primal", "accuracy")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _REGRET_NUMBERS = (
     "lambda", "repeat", "presentations", "online_cost", "regret_low", "regret_high", "regret_bound",
 )  # fmt: skip
@@ -109,7 +110,7 @@ def read_results(folder: Path) -> Results:
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
     config_text = _read_text(folder / "config.yaml")
-    config = _parse_config(config_text, folder / "config.yaml")
+    config = _parse_config(folder / "config.yaml")
     runs = _read_runs(folder / "runs.csv")
     traces = _read_table(folder / "traces.csv", empty=(*_TRACE_TEXT, *_TRACE_NUMBERS))
     _convert(traces, folder / "traces.csv", _TRACE_TEXT, (), _TRACE_NUMBERS)
@@ -158,13 +159,11 @@ def read_regret(folder: Path) -> pd.DataFrame:
     return table
 
 
-def _parse_config(text: str, path: Path) -> dict[str, Any]:
+def _parse_config(path: Path) -> dict[str, Any]:
     try:
-        config = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise DataError(f"{path}: not YAML ({_one_line(error)}); run the sweep again") from error
-    if not isinstance(config, dict):
-        raise DataError(f"{path}: not a sweep's configuration; run the sweep again")
+        config: dict[str, Any] = parse_document(path).value
+    except ConfigError as error:
+        raise DataError(f"{error}; run the sweep again to rewrite it") from None
     return config
 
 
@@ -173,18 +172,21 @@ def _read_environment(path: Path) -> dict[str, Any]:
         return {}
     try:
         environment = json.loads(_read_text(path))
-    except json.JSONDecodeError as error:
-        raise DataError(f"{path}: not JSON ({error}); restore or remove it") from error
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON ({_one_line(error)}); restore or remove it") from error
     return environment if isinstance(environment, dict) else {}
 
 
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        what = "not a file" if path.exists() else "missing"
+        raise DataError(f"{path}: {what}; 'svmbench run' writes it at the end of a sweep")
+
+
 def _read_text(path: Path) -> str:
+    _require_file(path)
     try:
         return path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise DataError(
-            f"{path}: missing; 'svmbench run' writes it at the end of a sweep"
-        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
 
@@ -194,8 +196,7 @@ def _read_table(path: Path, empty: tuple[str, ...] = ()) -> pd.DataFrame:
 
     A file without even a header has the columns ``empty``.
     """
-    if not path.exists():
-        raise DataError(f"{path}: missing; 'svmbench run' writes it at the end of a sweep")
+    _require_file(path)
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
     except pd.errors.EmptyDataError:
@@ -292,7 +293,10 @@ def _flag(text: str) -> bool:
 
 
 def _number(text: str) -> float:
-    value = float(text) if text else math.nan
+    if not text:
+        return math.nan
+    # float() alone takes more for a number than is ever written: 1_0, nan, blanks around it.
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
     if math.isinf(value):
         raise ValueError(text)
     return value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from svmbench.durable import write_text
+from svmbench.durable import require_own, write_text
 from svmbench.report.html import to_html
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.plots import write_plots
@@ -32,6 +32,8 @@ def write_report(folder: Path) -> list[Path]:
         When a file is missing or cannot be read, or has another schema version.
     """
     results = read_results(folder)
+    for own in ("tables", "plots"):
+        require_own(folder / own)
     tables = build_tables(results)
     written = []
     for table in tables:

@@ -196,13 +196,13 @@ class Verifier:
     def _bounds_of(self, path: Path, facts: dict[str, Any]) -> tuple[Bounded, Bounded]:
         """D of the stored reference's alpha and P of its w."""
         if path not in self._bounds:
-            pair = stored_pair(path)
-            if pair is None:
+            if not path.exists():
                 raise NotHereError("its reference is not in the cache any more; run it again")
             data = self._rows(facts["data"])
+            pair = stored_pair(path, data.n_features, data.n_samples)
+            if pair is None:
+                raise NotHereError("its reference in the cache is damaged; run it again")
             w, bias, alpha = pair
-            if (len(w), len(alpha)) != (data.n_features, data.n_samples):
-                raise NotHereError("its reference in the cache is of another size; run it again")
             problem = Facts.of(facts)
             least, most = dual(data, problem, alpha), evaluate(data, problem, w, bias).primal
             self._bounds[path] = least, most

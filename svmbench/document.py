@@ -18,6 +18,9 @@ from svmbench.errors import ConfigError
 
 Loc = tuple[str | int, ...]
 
+LARGEST = 1 << 20
+"""Bytes of the largest file that is read: the parser takes a second or two for so many."""
+
 
 @dataclass(frozen=True)
 class Document:
@@ -82,12 +85,23 @@ def parse_document(path: Path) -> Document:
         what = "empty" if root is None else "not a mapping"
         raise ConfigError(f"{path}:{where}: {what}; a configuration holds 'key: value' lines")
     marks: dict[Loc, yaml.Mark] = {(): root.start_mark}
-    return Document(path, _Reader(path, marks).value(root, ()), marks)
+    try:
+        return Document(path, _Reader(path, marks).value(root, ()), marks)
+    except RecursionError:
+        raise _too_deep(path) from None
+
+
+def _too_deep(path: Path) -> ConfigError:
+    return ConfigError(f"{path}:1:1: nested too deeply; flatten it")
 
 
 def _text(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+        if len(content) > LARGEST:
+            raise ConfigError(f"{path}:1:1: larger than {LARGEST >> 20} MiB; name a configuration")
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
     except UnicodeDecodeError as error:
@@ -108,7 +122,7 @@ def _compose(path: Path, text: str) -> yaml.Node | None:
         do = "use spaces" if "\\t" in what else "check indentation, brackets and quotes"
         raise ConfigError(f"{path}:{where}: not valid YAML ({what}); {do}") from None
     except RecursionError:
-        raise ConfigError(f"{path}:1:1: nested too deeply; flatten it") from None
+        raise _too_deep(path) from None
 
 
 def _unreadable(path: Path, before: str, message: str) -> ConfigError:

@@ -1,0 +1,897 @@
+"""Hostile input of every kind: how it is made, who reads it, and what must come of it.
+
+A `Kind` makes a case from a random generator alone, so that kind, seed and number say all of
+it. Its attempt hands the case to the project, and tells whether it was accepted; a
+`svmbench.errors.SvmbenchError` is a refusal. Whatever else comes out is a find.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import math
+import os
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import strict
+import yaml
+
+from svmbench.data import cache, csvtext, idx
+from svmbench.data import libsvm as reader
+from svmbench.data.catalogue import Csv
+from svmbench.data.dataset import Array, Dataset
+from svmbench.data.libsvm import ParsedText
+from svmbench.errors import DataError
+from svmbench.kernels.libsvm import ParseError, Parser
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class FindError(Exception):
+    """What should not have happened."""
+
+
+@dataclass
+class Case:
+    """One input.
+
+    Parameters
+    ----------
+    files : dict of str to bytes
+        Contents by name.
+    how : dict
+        With which options they are read.
+    """
+
+    files: dict[str, bytes]
+    how: dict[str, Any] = field(default_factory=dict)
+
+
+class Kind:
+    """A kind of input; `prepare` is called once, in an empty folder of the kind's own."""
+
+    share = 1.0
+    """Part of all inputs, relative to the other kinds."""
+
+    kernels: tuple[str, ...] | None = None
+    """The compiled modules that its reader needs; None where that is all of them."""
+
+    def prepare(self, folder: Path) -> None:
+        """Make what all cases begin from."""
+
+    def make(self, rng: Random) -> Case:
+        """Make one case."""
+        raise AssertionError
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it, and look at what was read; False where it was refused without a word."""
+        raise AssertionError
+
+
+# --- mutation ------------------------------------------------------------------------
+
+NUMBERS = [
+    *("0", "-0", "1", "+1", "-1", "1.", ".5", ".", "", "+", "--1", "1e5", "1e", "1e400", "-1e400"),
+    *("1e-400", "nan", "inf", "-Infinity", "0x10", "1_0", "2147483647", "2147483648", "4294967297"),
+    *("18446744073709551616", "9007199254740993", "5e-324", "2.2250738585072011e-308", "1e22"),
+    *(
+        "179769313486231580793e289",
+        "3.4028236e38",
+        "0.1",
+        "123456.7",
+        "1e-45",
+        "٣",
+        "1e999999999999",
+    ),
+    *("0" * 60 + "1", "1" * 400, "0." + "3" * 900, "1" * 30 + "e-30", "1,5", "true", "1:1", "#"),
+]
+TOKENS = [
+    *(b"\0", b"\r", b"\r\n", b"\n", b"\n\n", b" ", b"\t", b":", b"#", b",", b";", b'"', b"'", b"-"),
+    *(b"\xff", b"\xfe\xff", b"\xef\xbb\xbf", b"\xc3\xa9", b"\x1b[31m", b"\x80" * 9, b"9" * 70),
+    *(b"{", b"}", b"[", b"]", b"*a", b"&a ", b"!!x ", b"<<: ", b"- ", b": ", b"null", b"~", b"|"),
+    *(b"../", b"/dev/zero", b"%n%s", b"__proto__", b"NaN", b"[" * 400, b'{"a":' * 300),
+    *(text.encode() for text in NUMBERS),
+]
+
+
+def _flip(rng: Random, data: bytearray) -> None:
+    data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+
+
+def _set(rng: Random, data: bytearray) -> None:
+    data[rng.randrange(len(data))] = rng.randrange(256)
+
+
+def _cut(rng: Random, data: bytearray) -> None:
+    del data[rng.randrange(len(data)) :]
+
+
+def _drop(rng: Random, data: bytearray) -> None:
+    start = rng.randrange(len(data))
+    del data[start : start + rng.choice((1, 1, 2, 8, 64))]
+
+
+def _double(rng: Random, data: bytearray) -> None:
+    start = rng.randrange(len(data))
+    piece = data[start : start + rng.choice((1, 4, 30, 200))]
+    data[start:start] = piece * rng.choice((1, 1, 2, 30))
+
+
+def _insert(rng: Random, data: bytearray) -> None:
+    start = rng.randrange(len(data) + 1)
+    data[start:start] = rng.choice(TOKENS)
+
+
+def _replace(rng: Random, data: bytearray) -> None:
+    """Put something else in the place of a word or number."""
+    words = list(re.finditer(rb"[A-Za-z0-9_.+-]+", bytes(data)))
+    if words:
+        word = rng.choice(words)
+        data[word.start() : word.end()] = rng.choice(TOKENS)
+
+
+def _recode(rng: Random, data: bytearray) -> None:
+    text = bytes(data).decode("latin-1")
+    data[:] = rng.choice(
+        (
+            lambda: text.encode("utf-16"),
+            lambda: text.encode("utf-16-be"),
+            lambda: text.encode("utf-8"),
+            lambda: b"\xef\xbb\xbf" + bytes(data),
+            lambda: bytes(data).replace(b"\n", b"\r\n"),
+            lambda: bytes(data).replace(b"\n", b"\r"),
+            lambda: bytes(data).replace(b"\n", b""),
+        )
+    )()
+
+
+_CHANGES = (_flip, _flip, _flip, _set, _drop, _double, _insert, _insert, _replace, _replace, _cut)
+
+
+def mutate(rng: Random, data: bytes) -> bytes:
+    """A copy with some of its bytes changed; one in eight stays as it is."""
+    out = bytearray(data)
+    if rng.random() < 0.02:
+        _recode(rng, out)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 3, 5, 8))):
+        if out:
+            rng.choice(_CHANGES)(rng, out)
+    return bytes(out[: 1 << 16])
+
+
+def mutate_bits(rng: Random, data: bytes) -> bytes:
+    """A copy of binary content with bits flipped, cut or grown."""
+    out = bytearray(data)
+    for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
+        if out:
+            rng.choice((_flip, _flip, _flip, _set, _cut, _drop, _double))(rng, out)
+    return bytes(out)
+
+
+# --- rows ----------------------------------------------------------------------------
+
+
+def a_number(rng: Random) -> str:
+    """A decimal number as files have them, seldom one of those that are hard to read."""
+    kind = rng.random()
+    if kind < 0.3:
+        return "1"
+    if kind < 0.7:
+        return f"{rng.gauss(0, 1):.{rng.randrange(1, 8)}g}"
+    if kind < 0.9:
+        return repr(rng.gauss(0, 1) * 10.0 ** rng.randrange(-30, 30))
+    if kind < 0.99:
+        return f"{rng.randrange(10 ** rng.randrange(1, 25))}e{rng.randrange(-340, 300)}"
+    return rng.choice(NUMBERS)
+
+
+def libsvm_text(rng: Random, multilabel: bool = False) -> bytes:
+    """LIBSVM text that is most likely legal."""
+    lines = []
+    for _ in range(rng.randrange(1, 8)):
+        index, pairs = 0, []
+        for _ in range(rng.randrange(7)):
+            index += rng.choice((1, 1, 2, 10, 1000, 100_000, 2**28))
+            pairs.append(f"{index}:{a_number(rng)}")
+        labels = ",".join(str(rng.randrange(30)) for _ in range(rng.randrange(4)))
+        label = labels if multilabel else rng.choice(("1", "-1", "+1", "0", "2", a_number(rng)))
+        end = rng.choice(("", "", "", " ", "\r", " # note", "\t"))
+        lines.append(" ".join([label, *pairs]) + end)
+    return ("\n".join(lines) + rng.choice(("\n", "\n", ""))).encode()
+
+
+def _rows(m: int, indptr: Array | None, indices: Array | None, values: Array | None) -> list[Any]:
+    if indices is None:
+        assert values is not None
+        return [[(j, float(x)) for j, x in enumerate(row) if x] for row in values.tolist()]
+    assert indptr is not None
+    ends = indptr.tolist()
+    numbers = [1.0] * len(indices) if values is None else values.tolist()
+    pairs = list(zip(indices.tolist(), numbers, strict=True))
+    return [pairs[ends[i] : ends[i + 1]] for i in range(m)]
+
+
+def compare(
+    labels: Array, label_indptr: Array | None, rows: list[Any], rounded: bool, meant: strict.Meaning
+) -> None:
+    """Raise `FindError` where rows that were read are not the ones that were meant."""
+    flat = [label for row in meant.labels for label in row]
+    if labels.astype(np.float64).tolist() != flat:
+        raise FindError("other labels than the text has")
+    if label_indptr is not None and np.diff(label_indptr).tolist() != [*map(len, meant.labels)]:
+        raise FindError("labels of other rows than the text has")
+    wanted: list[Any] = meant.rows
+    if rounded and meant.digits > 6:
+        raise FindError(f"rounded to single precision, but there are {meant.digits} digits")
+    if rounded:
+        wanted = [[(j, strict.single(x)) for j, x in row] for row in wanted]
+    if rows != wanted:
+        raise FindError("other rows than the text has")
+
+
+def judge(read: Callable[[], ParsedText], meant: strict.Meaning | None, scale: float = 1) -> bool:
+    """Whether a text was accepted; it must be where it is legal, and only there."""
+    legal = meant is not None and bool(meant.rows)
+    try:
+        text = read()
+    except DataError as error:
+        if legal:
+            raise FindError(f"refused although legal: {error}") from None
+        raise
+    if not legal or meant is None:
+        raise FindError("accepted although not legal")
+    if text.max_index != meant.width:
+        raise FindError(f"width {text.max_index}, not {meant.width}")
+    parts = list(text.parts)
+    rounded = not all(part.exact for part in parts)
+    if rounded and any(part.values is not None and part.values.dtype == "f8" for part in parts):
+        raise FindError("some parts rounded and some in double precision")
+    rows = [
+        [(j, x / scale) for j, x in row] if scale != 1 else row
+        for part in parts
+        for row in _rows(part.n_samples, part.indptr, part.indices, part.values)
+    ]
+    compare(text.labels, text.label_indptr, rows, rounded, meant)
+    return True
+
+
+class LibsvmParser(Kind):
+    """LIBSVM text handed to the compiled parser in chunks of any size."""
+
+    share = 60.0
+    kernels = ("libsvm", "rows")
+
+    def make(self, rng: Random) -> Case:
+        """Make a text, and where it is cut."""
+        multilabel = rng.random() < 0.2
+        text = mutate(rng, libsvm_text(rng, multilabel))
+        cuts = sorted(rng.randrange(len(text) + 1) for _ in range(rng.choice((0, 0, 1, 3))))
+        limit = rng.choice((0, 0, 0, 5, 1003))
+        return Case({"text": text}, {"cuts": cuts, "limit": limit, "multilabel": multilabel})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Feed the chunks and compare the rows."""
+        text, how = case.files["text"], case.how
+        meant = strict.libsvm(text, how["limit"], how["multilabel"])
+        parser = Parser(how["limit"], how["multilabel"])
+        places = [0, *how["cuts"], len(text)]
+        try:
+            for start, end in zip(places, places[1:], strict=False):
+                # A copy of its own, so that a sanitizer sees every byte that is read beyond.
+                parser.feed(bytearray(text[start:end]))
+            taken = parser.take()
+        except ParseError as error:
+            if meant is not None:
+                raise FindError(f"refused although legal: {error}") from None
+            if not 1 <= error.line <= text.count(b"\n") + 1 or error.column < 1:
+                raise FindError(f"no such place: {error.line}:{error.column}") from None
+            raise DataError(str(error)) from None
+        if meant is None:
+            raise FindError("accepted although not legal")
+        labels, label_indptr, indptr, indices, values, exact, width, _ = taken
+        if width != meant.width or not exact:
+            raise FindError(f"width {width}, not {meant.width}, or rounded without need")
+        compare(labels, label_indptr, _rows(len(indptr) - 1, indptr, indices, values), False, meant)
+        return True
+
+
+class LibsvmFile(Kind):
+    """LIBSVM files, read by as many threads, and made into data sets."""
+
+    share = 12.0
+    kernels = ("libsvm", "rows")
+
+    def make(self, rng: Random) -> Case:
+        """Make a file."""
+        multilabel = rng.random() < 0.2
+        text = mutate(rng, libsvm_text(rng, multilabel))
+        how = {"multilabel": multilabel, "threads": rng.choice((1, 1, 1, 2))}
+        return Case({"rows.libsvm": text}, how)
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it, compare the rows, join them and hand them to the kernels."""
+        path = folder / "rows.libsvm"
+        meant = strict.libsvm(case.files["rows.libsvm"], 0, case.how["multilabel"])
+        kept: list[ParsedText] = []
+
+        def read() -> ParsedText:
+            kept.append(reader.parse_libsvm(path, **case.how))
+            return kept[0]
+
+        judge(read, meant)
+        assert meant is not None
+        width = max(1, kept[0].max_index)
+        found = reader.to_dataset(kept[0], name="x", n_features=width, positive=(1.0,))
+        rows = _rows(found.n_samples, found.indptr, found.indices, found.values)
+        single = found.values is not None and found.values.dtype == np.float32
+        signs = np.array([1.0 if 1.0 in labels else -1.0 for labels in meant.labels])
+        signed = strict.Meaning([[x] for x in signs.tolist()], meant.rows, 0, meant.digits)
+        compare(found.labels, None, rows, single, signed)
+        found.rows.norms2()
+        return True
+
+
+class Archive(Kind):
+    """Compressed LIBSVM text with damage to the compressed bytes."""
+
+    share = 8.0
+    kernels = ("libsvm", "rows")
+
+    def make(self, rng: Random) -> Case:
+        """Compress a text, in one stream or two, and damage it."""
+        suffix = rng.choice((".gz", ".bz2", ".xz"))
+        compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
+        text = libsvm_text(rng)
+        cut = rng.randrange(len(text)) if rng.random() < 0.5 else len(text)
+        streams = [compress(part) for part in (text[:cut], text[cut:]) if part]
+        packed = mutate_bits(rng, b"".join(streams))
+        return Case({f"rows.libsvm{suffix}": packed}, {"text": text.hex()})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it: all of the text, or a refusal."""
+        name = next(iter(case.files))
+        text = bytes.fromhex(case.how["text"])
+        try:
+            found = reader.parse_libsvm(folder / name, threads=1)
+        except DataError as error:
+            if "truncated or corrupt" not in str(error) and strict.libsvm(text) is not None:
+                # What is left of a damaged archive may be wrong in itself.
+                reader.feed_text(folder / name)
+            raise
+        whole = found.sha256 == hashlib.sha256(text).hexdigest()
+        judge(lambda: found, strict.libsvm(text if whole else _unpacked(folder / name)))
+        if not whole and not _is_whole(folder / name):
+            raise FindError("only a part of the archive was read")
+        return True
+
+
+def _unpacked(path: Path) -> bytes:
+    """What all streams of an archive hold, by the decompressors themselves."""
+    return b"".join(_streams(path))
+
+
+def _is_whole(path: Path) -> bool:
+    try:
+        _streams(path)
+    except (OSError, EOFError, ValueError, lzma.LZMAError):
+        return False
+    return True
+
+
+def _streams(path: Path) -> list[bytes]:
+    left, out = path.read_bytes(), []
+    if path.suffix == ".gz":
+        return [gzip.decompress(left)]
+    while left:
+        unpack: Any = bz2.BZ2Decompressor() if path.suffix == ".bz2" else lzma.LZMADecompressor()
+        out.append(unpack.decompress(left))
+        if not unpack.eof:
+            raise EOFError("ends within a stream")
+        left = unpack.unused_data
+        if path.suffix == ".xz":
+            left = left.lstrip(b"\0") if len(left) % 4 == 0 else left
+    return out
+
+
+class CsvFile(Kind):
+    """Delimited text."""
+
+    share = 10.0
+    kernels = ("libsvm", "rows")
+
+    def make(self, rng: Random) -> Case:
+        """Make a table of numbers, and a layout that most likely is its own."""
+        separator = rng.choice(tuple(strict.SEPARATORS))
+        comma = strict.SEPARATORS[separator] or "  "
+        header, width = rng.random() < 0.5, rng.randrange(2, 6)
+        lines = [comma.join(f'"c{i}"' if i % 2 else f"c{i}" for i in range(width))] * header
+        for _ in range(rng.randrange(1, 7)):
+            cells = [a_number(rng) for _ in range(width)]
+            quoted = rng.random() < 0.1
+            lines.append(comma.join(f'"{cell}"' if quoted else cell for cell in cells))
+        text = mutate(rng, ("\n".join(lines) + rng.choice(("\n", "", "\r\n"))).encode())
+        how = {"separator": separator, "header": header, "label": rng.randrange(1, width + 1)}
+        return Case({"table.csv": text}, how)
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it and compare the rows."""
+        meant = strict.delimited(case.files["table.csv"], **case.how)
+        return judge(lambda: csvtext.parse_csv(folder / "table.csv", Csv(**case.how)), meant)
+
+
+class IdxFiles(Kind):
+    """IDX files of images and labels."""
+
+    share = 5.0
+    kernels = ("libsvm", "rows")
+
+    def make(self, rng: Random) -> Case:
+        """Make both files."""
+        m, height, width = rng.randrange(1, 4), rng.randrange(1, 4), rng.randrange(1, 4)
+        sizes = np.array([m, height, width], ">u4").tobytes()
+        entries = bytes(rng.choice((0, 0, 1, 255)) for _ in range(m * height * width))
+        images = b"\0\0\x08\x03" + sizes + entries
+        labels = b"\0\0\x08\x01" + sizes[:4] + bytes(rng.randrange(10) for _ in range(m))
+        if rng.random() < 0.7:
+            images = mutate_bits(rng, images)
+        else:
+            labels = mutate_bits(rng, labels)
+        return Case({"images": images, "labels": labels}, {"scale": rng.choice((None, 0.5))})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read both and compare the rows."""
+        meant = strict.idx(case.files["images"], case.files["labels"])
+        scale = case.how["scale"]
+
+        def read() -> ParsedText:
+            return idx.parse_idx(folder / "images", folder / "labels", scale=scale)
+
+        return judge(read, meant, scale or 1)
+
+
+# --- caches --------------------------------------------------------------------------
+
+
+def a_dataset() -> Dataset:
+    """A data set of a few rows."""
+    indptr, indices = np.array([0, 2, 3, 6, 7]), np.array([0, 2, 1, 0, 1, 3, 3], np.int32)
+    values = np.array([0.5, 1e-3, 1.25, 7, 8, 9, 1])
+    return Dataset("few", 4, indptr, indices, values, np.array([1, -1, 1, -1], np.int8))
+
+
+class CacheEntry(Kind):
+    """Entries of the cache of data sets."""
+
+    share = 1.0
+    kernels = ("libsvm", "rows")
+
+    def prepare(self, folder: Path) -> None:
+        """Store an entry."""
+        os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
+        self.original = a_dataset()
+        self.entry = cache.store(self.original, "entry")
+        self.files = {path.name: path.read_bytes() for path in sorted(self.entry.iterdir())}
+
+    def make(self, rng: Random) -> Case:
+        """Damage one of its files."""
+        name = rng.choice(list(self.files))
+        change = mutate if name == cache.HEADER and rng.random() < 0.5 else mutate_bits
+        return Case({**self.files, name: change(rng, self.files[name])})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Open it; what opens is safe for the kernels, and `verify` finds all damage."""
+        opened = cache.open_cached(folder)
+        if opened is not None:
+            opened.rows.dot(np.ones(opened.n_features))
+        whole = case.files == self.files
+        if whole and opened is None:
+            raise FindError("a sound entry is not opened")
+        try:
+            cache.verify(folder)
+        except DataError:
+            if whole:
+                raise FindError("a sound entry is called damaged") from None
+            return opened is not None
+        if not whole and not _same_rows(opened, self.original):
+            raise FindError("damage that is not found")
+        return True
+
+
+def _same_rows(found: Dataset | None, wanted: Dataset) -> bool:
+    names = ("indptr", "indices", "values", "labels")
+    return found is not None and all(
+        np.array_equal(getattr(found, name), getattr(wanted, name)) for name in names
+    )
+
+
+class ReferenceEntry(Kind):
+    """Cached certified optima."""
+
+    share = 1.0
+
+    def prepare(self, folder: Path) -> None:
+        """Certify an optimum."""
+        from svmbench import reference
+        from svmbench.problem import Problem
+
+        os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
+        self.problem = Problem(a_dataset(), 0.1)
+        self.best = reference.certified_optimum(self.problem, 1e-8, 5.0)
+        path = next((folder / "cache" / "references").iterdir())
+        self.content = path.read_bytes()
+        self.read = reference._read
+        # What an archive holds may be anything, also where its own sums agree.
+        with np.load(path) as stored:
+            self.stored = dict(stored)
+
+    def make(self, rng: Random) -> Case:
+        """Damage the file, or put other arrays in."""
+        if rng.random() < 0.7:
+            return Case({"reference.npz": mutate_bits(rng, self.content)})
+        arrays = dict(self.stored)
+        name = rng.choice(list(arrays))
+        strange: list[Any] = [
+            *(
+                np.nan,
+                np.inf,
+                -1.0,
+                1e308,
+                1j,
+                "text",
+                True,
+                [],
+                [[1.0]],
+                [np.nan] * 4,
+                [1e300] * 4,
+            ),
+            *(np.zeros(4, "f4"), np.zeros(4, ">f8"), np.ones(4), np.full(4, 2.0), np.zeros((4, 1))),
+            *(np.zeros(10**6), np.zeros(4, "c16"), np.zeros(4, "M8[s]"), np.zeros(4, "i1")),
+        ]
+        arrays[name] = np.asarray(rng.choice(strange))
+        if rng.random() < 0.2:
+            del arrays[name]
+        buffer = io.BytesIO()
+        write = np.savez_compressed if rng.random() < 0.5 else np.savez
+        write(buffer, **arrays)
+        return Case({"reference.npz": buffer.getvalue()})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it; its bounds hold, whatever was in it."""
+        found = self.read(folder / "reference.npz", self.problem)
+        if found is None:
+            if case.files["reference.npz"] == self.content:
+                raise FindError("a sound reference is not read")
+            return False
+        slack = 1e-12 * self.best.primal
+        if found.dual > self.best.primal + slack or found.primal < self.best.dual - slack:
+            raise FindError(f"no bounds: {found.primal!r}, {found.dual!r}")
+        found.gap  # noqa: B018 (it must be there)
+        if found.w.dtype != np.float64 or found.alpha.dtype != np.float64:
+            raise FindError(f"kept as {found.w.dtype} and {found.alpha.dtype}")
+        if found.w.shape != (4,) or found.alpha.shape != (4,):
+            raise FindError(f"of shapes {found.w.shape} and {found.alpha.shape}")
+        return True
+
+
+# --- YAML ----------------------------------------------------------------------------
+
+SCALARS = [
+    *NUMBERS,
+    *("~", "yes", "2020-99-99", "12:30:45", "0o17", "!!binary =", "&a [*a]", "[]", "{}", "'", '"'),
+    *("../../x", "/dev/zero", "/", "..", "a\\0b", '"a\\0b"', "x" * 300, "[[[[[]]]]]", "é", "CON"),
+    *("{a: 1, a: 2}", "|\n  x", "- 1", "? x", "*a", "!!python/object:os.system x", "@", "`"),
+    *("[" * 60 + "]" * 60, '"\\ud800"', "1" * 5000, "!!float x", "!!int 1.5", "!!set {a}", "<<"),
+]
+
+
+def change_scalars(rng: Random, text: str) -> str:
+    """Put other values behind some keys, and lines elsewhere or twice."""
+    lines = text.splitlines()
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        if not lines:
+            break
+        place = rng.randrange(len(lines))
+        act = rng.random()
+        if act < 0.6:
+            key, colon, _ = lines[place].partition(": ")
+            lines[place] = f"{key}{colon or ': '}{rng.choice(SCALARS)}"
+        elif act < 0.75:
+            lines.insert(rng.randrange(len(lines) + 1), lines[place])
+        elif act < 0.9:
+            del lines[place]
+        else:
+            lines[place] = rng.choice(("  ", "\t", "- ", "x: ")) + lines[place]
+    return "\n".join(lines) + "\n"
+
+
+class Yaml(Kind):
+    """YAML files that begin from those of a folder."""
+
+    def sources(self) -> list[Path]:
+        """Files to begin from."""
+        raise AssertionError
+
+    def prepare(self, folder: Path) -> None:
+        """Read what all begin from; comments only dilute it."""
+        self.seeds = []
+        for path in self.sources():
+            lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+            self.seeds.append((path.name, "".join(x for x in lines if not x.startswith("#"))))
+
+    def make(self, rng: Random) -> Case:
+        """Change one of them."""
+        name, text = rng.choice(self.seeds)
+        if rng.random() < 0.6:
+            text = change_scalars(rng, text)
+        content = text.encode()
+        return Case({name: mutate(rng, content) if rng.random() < 0.6 else content})
+
+    def read(self, path: Path) -> None:
+        """Have the project read it."""
+        raise AssertionError
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it; what is accepted has no alias, and no key twice."""
+        name, content = next(iter(case.files.items()))
+        self.read(folder / name)
+        loader = yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader
+        _look_at(yaml.compose(content.decode("utf-8-sig"), Loader=loader), set())
+        return True
+
+
+def _look_at(node: Any, seen: set[int]) -> None:
+    if id(node) in seen:
+        raise FindError("accepted with an alias")
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        keys = [key.value for key, _ in node.value]
+        if len(set(map(str, keys))) != len(keys):
+            raise FindError("accepted with a key twice")
+        for pair in node.value:
+            _look_at(pair[0], seen)
+            _look_at(pair[1], seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for item in node.value:
+            _look_at(item, seen)
+
+
+class Config(Yaml):
+    """Configurations of sweeps."""
+
+    share = 1.6
+
+    def sources(self) -> list[Path]:
+        """Those that come with svmbench."""
+        return sorted((ROOT / "configs").glob("*.yaml"))
+
+    def read(self, path: Path) -> None:
+        """Read it; written out and read again it is the same."""
+        from svmbench.config import dump_sweep, load_sweep
+
+        sweep = load_sweep(path)
+        again = path.with_suffix(".again.yaml")
+        again.write_text(dump_sweep(sweep), encoding="utf-8")
+        if load_sweep(again) != sweep:
+            raise FindError("not the same once written and read again")
+        for text in (sweep.name, *(spec.label for spec in sweep.datasets)):
+            if "/" in text or text in (".", ".."):
+                raise FindError(f"a name that leads elsewhere: {text!r}")
+
+
+class Catalogue(Yaml):
+    """Descriptions of data sets."""
+
+    share = 1.6
+
+    def sources(self) -> list[Path]:
+        """Those of the catalogue."""
+        return sorted((ROOT / "datasets").glob("*.yaml"))
+
+    def read(self, path: Path) -> None:
+        """Read it."""
+        from svmbench.data.catalogue import read_entry
+
+        entry = read_entry(path)
+        for file in (part for both in entry.files.values() for part in both.parts):
+            if "/" in file.file or file.file in (".", ".."):
+                raise FindError(f"a name that leads elsewhere: {file.file!r}")
+
+
+class Profile(Yaml):
+    """Profiles of the benchmark of speed."""
+
+    share = 0.3
+
+    def sources(self) -> list[Path]:
+        """Those that come with svmbench."""
+        folder = ROOT / "configs" / "bench"
+        return [path for path in sorted(folder.glob("*.yaml")) if path.stem != "targets"]
+
+    def read(self, path: Path) -> None:
+        """Read it."""
+        from svmbench.bench.profile import load_profile
+
+        load_profile(str(path))
+
+
+# --- results -------------------------------------------------------------------------
+
+
+class Sweep:
+    """A small sweep, run once, whose files others damage."""
+
+    def __init__(self, folder: Path) -> None:
+        from svmbench.config import Sweep as Model
+        from svmbench.harness.plan import plan_runs
+        from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+
+        os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
+        sweep = Model.model_validate(
+            {
+                "version": 1,
+                "name": "few",
+                "datasets": ["tiny-dense"],
+                "lambda": [1e-2],
+                "solvers": ["dcd", "pegasos"],
+                "stop": {"accuracy": [0.1, 0.01], "max_epochs": 5, "time_limit": 10.0},
+                "repeats": 2,
+                "regret": True,
+            }
+        )
+        self.folder = folder / "few"
+        run_sweep(sweep, self.folder)
+        instances = prepare(sweep, Reporter(), Options())
+        self.runs = plan_runs(sweep, instances, contended=False)
+
+
+class RunFile(Kind):
+    """Traces of runs."""
+
+    share = 3.0
+
+    def prepare(self, folder: Path) -> None:
+        """Make some runs."""
+        from svmbench.harness.store import Store
+
+        self.sweep = Sweep(folder)
+        self.store = Store(folder / "read")
+        self.run = self.sweep.runs[0]
+        self.content = Store(self.sweep.folder).path(self.run).read_bytes()
+        self.whole = {self.content}
+
+    def make(self, rng: Random) -> Case:
+        """Damage one, or write other values into one that has not ended."""
+        if rng.random() < 0.5:
+            return Case({"run.jsonl": mutate(rng, self.content)})
+        lines = self.content.splitlines(keepends=True)
+        if rng.random() < 0.7:
+            lines = lines[: rng.randrange(1, len(lines))]
+        place = rng.randrange(len(lines))
+        record = json.loads(lines[place])
+        record[rng.choice(list(record))] = rng.choice(
+            (None, "x", -1, 1e999, [], {}, True, 10**400, float("nan"), "run", "point", "end")
+        )
+        lines[place] = json.dumps(record).encode() + b"\n"
+        return Case({"run.jsonl": b"".join(lines)})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read it as the harness does when it looks for finished runs, and export it."""
+        from svmbench.harness import store
+        from svmbench.harness.trace import STATES, read_trace
+
+        place = self.store.path(self.run)
+        place.write_bytes(case.files["run.jsonl"])
+        trace = read_trace(place)
+        finished = self.store.finished(self.run)
+        self.store.loss(self.run)
+        if trace is None:
+            if case.files["run.jsonl"] in self.whole:
+                raise FindError("a sound trace is called damaged")
+            return False
+        if trace.state not in STATES:
+            raise FindError(f"state {trace.state!r}")
+        row = store.run_row(self.run, trace)
+        store.trace_rows(self.run, trace)
+        store.regret_rows(self.run, trace)
+        if finished is not None and case.files["run.jsonl"] not in self.whole:
+            honest = store.run_row(self.run, read_trace_of(self.content, folder))
+            if {k: str(v) for k, v in row.items()} != {k: str(v) for k, v in honest.items()}:
+                raise FindError("a finished run that is not the one that was made")
+        return True
+
+
+def read_trace_of(content: bytes, folder: Path) -> Any:
+    """The trace of a sound file."""
+    from svmbench.harness.trace import read_trace
+
+    (folder / "sound.jsonl").write_bytes(content)
+    return read_trace(folder / "sound.jsonl")
+
+
+class Results(Kind):
+    """The files that a report is made from."""
+
+    share = 0.6
+
+    def prepare(self, folder: Path) -> None:
+        """Run a sweep."""
+        source = Sweep(folder).folder
+        names = ("config.yaml", "environment.json", "runs.csv", "traces.csv", "regret.csv")
+        self.files = {name: (source / name).read_bytes() for name in names}
+
+    def make(self, rng: Random) -> Case:
+        """Damage one of them."""
+        name = rng.choice(list(self.files))
+        content = self.files[name]
+        if name.endswith(".csv") and rng.random() < 0.5:
+            table = list(csv.reader(content.decode().splitlines()))
+            row = rng.choice(table)
+            row[rng.randrange(len(row))] = rng.choice(NUMBERS)
+            if rng.random() < 0.2:
+                table.remove(row)
+            out = io.StringIO()
+            csv.writer(out).writerows(table)
+            return Case({**self.files, name: out.getvalue().encode()})
+        if name == "config.yaml" and rng.random() < 0.5:
+            return Case({**self.files, name: change_scalars(rng, content.decode()).encode()})
+        return Case({**self.files, name: mutate(rng, content)})
+
+    def attempt(self, case: Case, folder: Path) -> bool:
+        """Read the folder and make the tables; numbers are those that the file has."""
+        from svmbench.report.markup import to_csv, to_markdown
+        from svmbench.report.read import read_regret, read_results
+        from svmbench.report.tables import build_tables
+
+        results = read_results(folder)
+        read_regret(folder)
+        written = list(csv.DictReader(io.StringIO(case.files["runs.csv"].decode(), newline="")))
+        if len(written) != len(results.runs):
+            raise FindError(f"{len(results.runs)} runs, not {len(written)}")
+        for name in ("lambda", "primal", "reference_dual", "train_seconds"):
+            for row, value in zip(written, results.runs[name], strict=True):
+                text = row[name].strip()
+                if text and (strict.number(text.encode()) != value) and not math.isnan(value):
+                    raise FindError(f"{name} {value!r}, not {text!r}")
+        for table in build_tables(results):
+            to_markdown(table)
+            to_csv(table)
+        return True
+
+
+KINDS: dict[str, type[Kind]] = {
+    "libsvm": LibsvmParser,
+    "libsvm-file": LibsvmFile,
+    "archive": Archive,
+    "csv": CsvFile,
+    "idx": IdxFiles,
+    "cache": CacheEntry,
+    "reference": ReferenceEntry,
+    "config": Config,
+    "catalogue": Catalogue,
+    "profile": Profile,
+    "run": RunFile,
+    "results": Results,
+}
+
+
+def place(case: Case, folder: Path) -> None:
+    """Write a case's files into its folder, and nothing else there."""
+    if folder.exists():
+        for other in folder.iterdir():
+            if other.name not in case.files:
+                shutil.rmtree(other) if other.is_dir() else other.unlink()
+    folder.mkdir(exist_ok=True)
+    for name, content in case.files.items():
+        (folder / name).write_bytes(content)
