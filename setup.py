@@ -2,6 +2,9 @@
 
 ``SVMBENCH_NATIVE=1`` tunes the kernels to the machine that builds them
 (``-march=native``); without it they run on any machine of the architecture.
+``SVMBENCH_SANITIZE=1`` builds them for AddressSanitizer and UndefinedBehaviorSanitizer, to be
+loaded beside those two alone (scripts/trust/sanitize.py does all of it), and
+``SVMBENCH_KERNELS="libsvm rows"`` builds no others than these.
 Flags, compiler and a hash of the sources are compiled into every kernel, so that
 each result can name exactly what produced it.
 """
@@ -27,6 +30,11 @@ STAGE = HERE / "build" / "pxd"
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
 if os.environ.get("SVMBENCH_NATIVE", "0") == "1":
     FLAGS.append("-march=native")
+SANITIZERS = []
+if os.environ.get("SVMBENCH_SANITIZE", "0") == "1":
+    FLAGS += ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+    SANITIZERS = ["-fsanitize=address,undefined"]
+CHOSEN = os.environ.get("SVMBENCH_KERNELS", "").split()
 
 
 def stage_declarations() -> None:
@@ -80,6 +88,7 @@ def extension(kernel: Path, compiler: str) -> Extension:
         f"svmbench.kernels.{kernel.stem}",
         [str(kernel.relative_to(HERE))],
         extra_compile_args=FLAGS,
+        extra_link_args=SANITIZERS,
         define_macros=[(name, f'"{text}"') for name, text in provenance.items()],
     )
 
@@ -124,7 +133,11 @@ setup(
         "svmbench.datasets.tiny": ["*.libsvm"],
     },
     ext_modules=cythonize(
-        [extension(kernel, COMPILER) for kernel in sorted(KERNELS.glob("*.pyx"))],
+        [
+            extension(kernel, COMPILER)
+            for kernel in sorted(KERNELS.glob("*.pyx"))
+            if not CHOSEN or kernel.stem in CHOSEN
+        ],
         include_path=[str(STAGE)],
         compiler_directives={
             "language_level": 3,

@@ -20,6 +20,7 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -87,7 +88,7 @@ NUMBERS = [
     *("1e-400", "nan", "inf", "-Infinity", "0x10", "1_0", "2147483647", "2147483648", "4294967297"),
     *("18446744073709551616", "9007199254740993", "5e-324", "2.2250738585072011e-308", "1e22"),
     *(
-        "179769313486231580793e289",
+        *("179769313486231580793e289", "36893488147419103232", "0x1p3", "1" + "0" * 30),
         "3.4028236e38",
         "0.1",
         "123456.7",
@@ -288,7 +289,7 @@ class LibsvmParser(Kind):
         parser = Parser(how["limit"], how["multilabel"])
         places = [0, *how["cuts"], len(text)]
         try:
-            for start, end in zip(places, places[1:], strict=False):
+            for start, end in pairwise(places):
                 # A copy of its own, so that a sanitizer sees every byte that is read beyond.
                 parser.feed(bytearray(text[start:end]))
             taken = parser.take()
@@ -789,11 +790,11 @@ class RunFile(Kind):
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read it as the harness does when it looks for finished runs, and export it."""
         from svmbench.harness import store
-        from svmbench.harness.trace import STATES, read_trace
+        from svmbench.harness.trace import STATES
 
         place = self.store.path(self.run)
         place.write_bytes(case.files["run.jsonl"])
-        trace = read_trace(place)
+        trace = self.store.read(self.run)
         finished = self.store.finished(self.run)
         self.store.loss(self.run)
         if trace is None:

@@ -2,8 +2,8 @@
 
 An entry is a folder of .npy files with a header.json that says what they must be. It is
 written under a temporary name, synced and renamed, so that an entry is whole or absent;
-opening checks the header, the files' sizes and that every row lies within them, `verify` all bytes. Two processes that
-write the same entry both end well, for either's is as good.
+opening checks the header, the files' sizes and that no row leads out of them, `verify` all
+bytes. Two processes that write the same entry both end well, for either's is as good.
 """
 
 from __future__ import annotations

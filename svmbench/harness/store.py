@@ -98,7 +98,7 @@ class Store:
         with_weights : bool
             Make runs again that were made without keeping weights, or whose weights are gone.
         """
-        trace = self._read(run)
+        trace = self.read(run)
         if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
             return None
         if with_weights and not self._keeps_weights(run, trace):
@@ -114,7 +114,7 @@ class Store:
     def loss(self, run: Run) -> Literal["damaged", "missing"] | None:
         """What has become of a run that runs.csv lists as ended and that is not finished now."""
         path = self.path(run)
-        trace = self._read(run)
+        trace = self.read(run)
         if trace is None and path.exists():
             return "damaged"
         if run.id not in self._listed:
@@ -123,7 +123,7 @@ class Store:
             return "missing"
         return None if trace.end else "damaged"
 
-    def _read(self, run: Run) -> Trace | None:
+    def read(self, run: Run) -> Trace | None:
         """The run's trace; None if there is none or it is damaged."""
         trace = read_trace(self.path(run))
         return trace if trace is not None and is_complete(trace) else None
@@ -165,7 +165,7 @@ class Store:
         points: list[dict[str, Any]] = []
         regrets: list[dict[str, Any]] = []
         for run in runs:
-            trace = self._read(run)
+            trace = self.read(run)
             if run.id in skipped:
                 rows.append(run_row(run, Trace({}, [], {"state": "skipped"})))
             elif trace is not None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import svmbench
 from svmbench import cli
-from svmbench.cli import Frame, main
+from svmbench.cli import Frame, main, one_line
 from svmbench.errors import ConfigError, DataError, SvmbenchError
 
 
@@ -228,3 +228,7 @@ def test_a_terminal_without_greek_letters_gets_the_rest():
     done = svmbench_process("solvers", stdout=subprocess.PIPE, env=environment, encoding="latin-1")
     assert (done.returncode, done.stderr) == (0, "")
     assert "steps 1/(?t)" in done.stdout
+
+
+def test_what_a_file_says_does_nothing_to_a_terminal():
+    assert one_line("a\x1b[31m\x00b\n c\u202ed") == "a\\x1b[31m\\x00b c\\u202ed"

@@ -1,0 +1,97 @@
+"""Runs hostile input and the reader's tests on kernels built for the sanitizers.
+
+The kernels are built in a folder of their own (build/sanitized unless told), never over those
+that measure. AddressSanitizer ends a process that reads or writes where it should not, and
+UndefinedBehaviorSanitizer one that does what C leaves undefined; both count as finds.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parents[2]
+HERE = Path(__file__).resolve().parent
+READER = ("libsvm", "rows")
+TESTS = ("tests/data/test_libsvm_kernel.py",)
+
+
+def runtimes() -> list[str]:
+    """Libraries that must be loaded before all others; none where the compiler has none."""
+    compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()
+    found = []
+    for library in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
+        words = [*compiler, f"-print-file-name={library}"]
+        try:
+            said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            return []
+        if not Path(said).is_absolute():  # a compiler repeats the name of what it does not have
+            return []
+        found.append(said)
+    return found
+
+
+def build(folder: Path) -> None:
+    """Build the package with the reader's kernels into a folder."""
+    environment = os.environ | {
+        "SVMBENCH_SANITIZE": "1",
+        "SVMBENCH_NATIVE": "0",
+        "SVMBENCH_KERNELS": " ".join(READER),
+    }
+    words = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(folder)]
+    words += ["--build-temp", str(folder / "temporary")]
+    subprocess.run(words, cwd=ROOT, env=environment, check=True)
+    package = folder / "svmbench"
+    for source in sorted((ROOT / "svmbench").rglob("*.py")):
+        target = package / source.relative_to(ROOT / "svmbench")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    shutil.copyfile(ROOT / "kernels" / "__init__.py", package / "kernels" / "__init__.py")
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What a process needs in order to load the sanitized kernels."""
+    return os.environ | {
+        "LD_PRELOAD": " ".join(runtimes()),
+        # Python itself frees little at its end; that is no leak of ours.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
+        "UBSAN_OPTIONS": "print_stacktrace=1",
+        "PYTHONPATH": str(folder),
+        "PYTHONMALLOC": "malloc",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+@click.command(help=(__doc__ or "").split("\n\n")[0])
+@click.option("--inputs", default=1000, show_default=True, type=click.IntRange(1))
+@click.option("--seed", default=1, show_default=True)
+@click.option("--tests/--no-tests", default=True, help="Whether the reader's tests are run too.")
+@click.option(
+    "--folder", type=click.Path(path_type=Path), default=ROOT / "build" / "sanitized", help="Where."
+)
+def main(inputs: int, seed: int, tests: bool, folder: Path) -> None:
+    """Build, run, and leave with 1 where anything was found."""
+    if not runtimes():
+        raise click.ClickException("the compiler has no libasan or libubsan; install them")
+    build(folder)
+    place = environment(folder)
+    tried = [str(HERE / "hostile.py"), "--reader", "--inputs", str(inputs), "--seed", str(seed)]
+    runs = [[sys.executable, *tried]]
+    if tests:
+        pytest = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
+        runs.append(pytest)
+    for words in runs:
+        done = subprocess.run(words, cwd=ROOT, env=place, check=False)
+        if done.returncode:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,141 @@
+"""What hostile files in a results folder found out, each as small as it will go."""
+
+import io
+import json
+import os
+
+import numpy as np
+import pytest
+
+from svmbench import reference
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.store import Store
+from svmbench.harness.trace import Trace, TraceWriter, is_complete, read_trace
+from svmbench.problem import Problem
+from svmbench.report.read import _number, _read_environment
+from svmbench.report.write import write_report
+
+POINT = {
+    **dict.fromkeys(("presentations", "updates", "nonzeros", "wall", "cpu"), 1),
+    **dict.fromkeys(("primal", "accuracy", "dual", "gap", "train_error", "test_error")),
+}
+
+
+def finished(path):
+    with TraceWriter(path, {"id": "x"}) as writer:
+        writer.append({"kind": "point", **POINT})
+        writer.end("converged", reason=None, peak_memory_bytes=500)
+
+
+def test_a_changed_last_line_is_damage(tmp_path):
+    path = tmp_path / "x.jsonl"
+    finished(path)
+    content = path.read_bytes()
+    assert read_trace(path).end["peak_memory_bytes"] == 500
+    for old, new in ((b": 500", b": 900"), (b"converged", b"max_steps")):
+        path.write_bytes(content.replace(old, new))
+        assert read_trace(path) is None
+
+
+def test_a_line_nested_without_end_is_damage(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text("[" * 100_000 + "\n{}\n")
+    assert read_trace(path) is None
+
+
+@pytest.mark.parametrize("value", ["1", None, [], True, 10**400, float("nan"), float("inf")])
+def test_a_point_without_its_numbers_is_incomplete(value):
+    assert is_complete(Trace({}, [POINT]))
+    assert not is_complete(Trace({}, [{**POINT, "wall": value}]))
+    assert is_complete(Trace({}, [{**POINT, "primal": value}])) == (value is None)
+    assert not is_complete(Trace({"time_limit": "x"}, [POINT]))
+
+
+def test_links_are_replaced_or_refused_and_never_followed(tmp_path):
+    other, results = tmp_path / "other", tmp_path / "results"
+    other.mkdir()
+    precious = other / "precious"
+    precious.write_text("kept")
+    store = Store(results)
+    (results / ".lock").symlink_to(precious)
+    with pytest.raises(ConfigError, match=r"\.lock: cannot be opened"), store.locked():
+        pass
+    (results / "runs" / "x.jsonl").symlink_to(precious)
+    finished(results / "runs" / "x.jsonl")
+    assert precious.read_text() == "kept"
+    (tmp_path / "linked").mkdir()
+    (tmp_path / "linked" / "runs").symlink_to(other)
+    with pytest.raises(ConfigError, match="a symbolic link, which is not followed"):
+        Store(tmp_path / "linked")
+    assert list(other.iterdir()) == [precious]
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "x.jsonl")
+    assert read_trace(tmp_path / "x.jsonl") is None
+    os.mkfifo(tmp_path / "config.yaml")
+    with pytest.raises(DataError, match="not a file"):
+        write_report(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["1_0", "nan", " 1", "٣", "0x1", "inf", "1e999"])
+def test_numbers_are_what_is_ever_written(text):
+    assert _number("-1.5e-3") == -0.0015
+    with pytest.raises(ValueError, match=""):
+        _number(text)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"a": ' + "1" * 5000 + "}"])
+def test_an_environment_that_json_cannot_take_is_one_complaint(tmp_path, text):
+    (tmp_path / "environment.json").write_text(text)
+    with pytest.raises(DataError, match="not JSON"):
+        _read_environment(tmp_path / "environment.json")
+
+
+STRANGE = {
+    "w": [np.zeros((2, 1)), np.zeros(3), np.zeros(2, ">f8"), np.full(2, np.nan), np.zeros(2, "c16")],
+    "alpha": [np.zeros(1), np.zeros(4, "f4"), np.array("text")],
+    "bias": [np.nan, np.zeros(2), 1j],
+    "sought": [np.inf],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(k, v) for k in STRANGE for v in STRANGE[k]], ids=repr)
+def test_a_reference_of_other_arrays_is_made_again(tmp_path, name, value):
+    problem = small_problem()
+    path = tmp_path / "x.npz"
+    arrays = {"w": np.zeros(2), "alpha": np.zeros(4), "bias": 0.0, "seconds": 1.0, "sought": 0.0}
+    np.savez(path, schema_version=reference.SCHEMA_VERSION, **arrays)
+    assert reference._read(path, problem) is not None
+    np.savez(path, schema_version=reference.SCHEMA_VERSION, **{**arrays, name: value})
+    assert reference._read(path, problem) is None
+
+
+def test_a_reference_that_unpacks_to_too_much_is_made_again(tmp_path):
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, w=np.zeros(10**6))
+    (tmp_path / "x.npz").write_bytes(buffer.getvalue())
+    with pytest.raises(ValueError, match="more than a reference takes"):
+        reference._load(tmp_path / "x.npz", 1 << 16)
+    assert reference._read(tmp_path / "x.npz", small_problem()) is None
+
+
+def small_problem():
+    from svmbench.data.dataset import Dataset
+
+    X = np.array([[1.0, 0.5], [-1.0, 0.25], [2.0, 1.0], [-0.5, 3.0]])
+    data = Dataset("x", 2, None, None, X, np.array([1, -1, 1, -1], np.int8))
+    return Problem(data, 0.1)
+
+
+def test_json_stays_what_it_was(tmp_path):
+    """Traces of older versions, whose hash leaves the last line out, are read."""
+    path = tmp_path / "x.jsonl"
+    finished(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    import hashlib
+
+    end = json.loads(lines[-1])
+    end["sha256"] = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
+    path.write_bytes(b"".join(lines[:-1]) + json.dumps(end).encode() + b"\n")
+    assert read_trace(path).state == "converged"
