@@ -21,7 +21,8 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
 .DEFAULT_GOAL := help
-.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint format dist lock clean
+.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint sanitize format dist \
+    lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +56,9 @@ lint: $(DEVELOPING) ## Check style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	PATH="$(BIN):$$PATH" cython-lint kernels
+
+sanitize: $(DEVELOPING) ## Hostile input and the reader's tests under the compiler's sanitizers
+	$(BIN)/python scripts/trust/sanitize.py --inputs 20000
 
 format: $(DEVELOPING) ## Format the Python sources
 	$(BIN)/ruff check --fix .

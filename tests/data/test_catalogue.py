@@ -110,8 +110,8 @@ def test_positive_label_alone_or_in_a_list(tmp_path):
     ("text", "words"),
     [
         ("name: [", "mine.yaml:1:8: "),
-        ("- a", "not a description"),
-        ("", "not a description"),
+        ("- a", "not a mapping"),
+        ("", "empty"),
         (GOOD.replace("title", "titel"), "title: Field required"),
         (GOOD + "licenze: MIT", "licenze: Extra inputs"),
         (GOOD + "n_features: 0", "n_features: "),

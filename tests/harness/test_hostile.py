@@ -1,13 +1,16 @@
 """What hostile files in a results folder found out, each as small as it will go."""
 
+import hashlib
 import io
 import json
 import os
+import re
 
 import numpy as np
 import pytest
 
 from svmbench import reference
+from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, TraceWriter, is_complete, read_trace
@@ -81,7 +84,7 @@ def test_a_pipe_in_the_place_of_a_file_does_not_hang(tmp_path):
 @pytest.mark.parametrize("text", ["1_0", "nan", " 1", "٣", "0x1", "inf", "1e999"])
 def test_numbers_are_what_is_ever_written(text):
     assert _number("-1.5e-3") == -0.0015
-    with pytest.raises(ValueError, match=""):
+    with pytest.raises(ValueError, match=re.escape(text)):
         _number(text)
 
 
@@ -93,7 +96,13 @@ def test_an_environment_that_json_cannot_take_is_one_complaint(tmp_path, text):
 
 
 STRANGE = {
-    "w": [np.zeros((2, 1)), np.zeros(3), np.zeros(2, ">f8"), np.full(2, np.nan), np.zeros(2, "c16")],
+    "w": [
+        np.zeros((2, 1)),
+        np.zeros(3),
+        np.zeros(2, ">f8"),
+        np.full(2, np.nan),
+        np.zeros(2, "c16"),
+    ],
     "alpha": [np.zeros(1), np.zeros(4, "f4"), np.array("text")],
     "bias": [np.nan, np.zeros(2), 1j],
     "sought": [np.inf],
@@ -121,20 +130,15 @@ def test_a_reference_that_unpacks_to_too_much_is_made_again(tmp_path):
 
 
 def small_problem():
-    from svmbench.data.dataset import Dataset
-
     X = np.array([[1.0, 0.5], [-1.0, 0.25], [2.0, 1.0], [-0.5, 3.0]])
     data = Dataset("x", 2, None, None, X, np.array([1, -1, 1, -1], np.int8))
     return Problem(data, 0.1)
 
 
-def test_json_stays_what_it_was(tmp_path):
-    """Traces of older versions, whose hash leaves the last line out, are read."""
+def test_older_traces_whose_hash_leaves_the_last_line_out_are_read(tmp_path):
     path = tmp_path / "x.jsonl"
     finished(path)
     lines = path.read_bytes().splitlines(keepends=True)
-    import hashlib
-
     end = json.loads(lines[-1])
     end["sha256"] = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
     path.write_bytes(b"".join(lines[:-1]) + json.dumps(end).encode() + b"\n")

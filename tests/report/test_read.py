@@ -136,7 +136,7 @@ def test_no_runs(copied, text):
 @pytest.mark.parametrize("text", ["[1, 2]", "a: [", "name: x\ntables: [pie]\n"])
 def test_configuration_that_is_none(copied, text):
     (copied / "config.yaml").write_text(text)
-    with pytest.raises(DataError, match=r"config\.yaml: .*run the sweep again"):
+    with pytest.raises(DataError, match=r"config\.yaml.*run the sweep again"):
         read_results(copied)
 
 

@@ -1,0 +1,70 @@
+"""The scripts that hand svmbench hostile input: small runs of each, and that they find."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+TRUST = ROOT / "scripts" / "trust"
+
+
+def script(name, *arguments, **environment):
+    return subprocess.run(
+        [sys.executable, str(TRUST / name), *arguments],
+        cwd=ROOT,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.fixture(scope="module")
+def kinds():
+    sys.path.insert(0, str(TRUST))
+    try:
+        import hostile_kinds
+    finally:
+        sys.path.remove(str(TRUST))
+    return hostile_kinds
+
+
+def test_hostile_input_is_read_rightly_or_refused():
+    chosen = ["--kinds", "config", "--kinds", "catalogue", "--kinds", "reference"]
+    for arguments in (["--reader", "--inputs", "1500"], ["--inputs", "90", *chosen]):
+        done = script("hostile.py", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        total = next(line for line in done.stdout.splitlines() if line.startswith("all"))
+        assert int(total.split()[1]) == int(arguments[arguments.index("--inputs") + 1])
+
+
+def test_a_misreading_is_found(kinds, tmp_path, monkeypatch):
+    case = kinds.Case({"text": b"1 2:3\n"}, {"cuts": [], "limit": 0, "multilabel": False})
+    kind = kinds.LibsvmParser()
+    assert kind.attempt(case, tmp_path)
+    wrong = kinds.strict.Meaning([[1.0]], [[(1, 4.0)]], 2)
+    monkeypatch.setattr(kinds.strict, "libsvm", lambda *_: wrong)
+    with pytest.raises(kinds.FindError, match="other rows"):
+        kind.attempt(case, tmp_path)
+    monkeypatch.setattr(kinds.strict, "libsvm", lambda *_: None)
+    with pytest.raises(kinds.FindError, match="although not legal"):
+        kind.attempt(case, tmp_path)
+
+
+def test_large_inputs_end_under_their_limits_of_memory():
+    done = script("bombs.py", "--scale", "0.001")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2147483647 is the largest allowed" in done.stdout
+
+
+def test_the_reader_passes_the_sanitizers(tmp_path):
+    spec = importlib.util.spec_from_file_location("sanitize", TRUST / "sanitize.py")
+    sanitize = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sanitize)
+    if not sanitize.runtimes():
+        pytest.skip("the compiler has no libasan or libubsan")
+    done = script("sanitize.py", "--inputs", "300", "--no-tests", "--folder", str(tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
