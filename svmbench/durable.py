@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
+import re
+import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import IO, Any
 
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, UnwritableError
+
+#: What the system says of a disk that takes no more, and of one that takes nothing.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+_CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
+
+#: Age at which what a killed process has left behind is removed: longer than any write takes.
+_ABANDONED_SECONDS = 24 * 3600
 
 
 @contextmanager
@@ -22,29 +34,37 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
         Its folder is made if there is none.
     mode : {'w', 'wb'}
         Text is UTF-8 with plain line feeds.
+
+    Raises
+    ------
+    UnwritableError
+        When the disk is full or may not be written to; the old file is still there then.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     binary = "b" in mode
-    file = NamedTemporaryFile(  # noqa: SIM115 (it outlives the with: renamed once closed)
-        mode,
-        encoding=None if binary else "utf-8",
-        newline=None if binary else "\n",
-        dir=path.parent,
-        prefix=f".{path.name}.",
-        suffix=".tmp",
-        delete=False,
-    )
-    temporary = Path(file.name)
-    try:
-        with file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = NamedTemporaryFile(  # noqa: SIM115 (it outlives the with: renamed once closed)
+            mode,
+            encoding=None if binary else "utf-8",
+            newline=None if binary else "\n",
+            dir=path.parent,
+            prefix=f".{path.name}.{os.getpid()}-",
+            suffix=".tmp",
+            delete=False,
+        )
+        temporary = Path(file.name)
+        try:
+            with file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(path)
+            sync_folder(path.parent)
+        except BaseException:
+            with contextlib.suppress(OSError):  # what went wrong says more than this would
+                temporary.unlink(missing_ok=True)
+            raise
 
 
 def require_own(folder: Path) -> None:
@@ -66,6 +86,86 @@ def write_text(path: Path, text: str) -> None:
     """Write a whole text file durably."""
     with replacing(path) as file:
         file.write(text)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Have a full or closed disk said in one line, with the file that was to be written.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    UnwritableError
+    """
+    try:
+        yield
+    except OSError as error:
+        refusal = refused(error, path)
+        if refusal is None:
+            raise
+        raise refusal from error
+
+
+def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
+    """What to tell the user of a disk that would not be written to; None of any other error.
+
+    Parameters
+    ----------
+    error : OSError
+    path : Path, optional
+        What was to be written, where the error does not say.
+    """
+    if error.errno not in (*_FULL, *_CLOSED):
+        return None
+    remedy = "make room" if error.errno in _FULL else "allow it or choose another folder"
+    where = path or error.filename or "a file"
+    return UnwritableError(
+        f"{where}: cannot be written ({error.strerror}); {remedy}, then give the same command again"
+    )
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the disk has a folder's entries: a rename outlives a power cut only then."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_abandoned(folder: Path, pattern: str) -> None:
+    """Remove temporary files and folders of processes that were killed long ago.
+
+    Parameters
+    ----------
+    folder : Path
+    pattern : str
+        Of their names, which end in the number of the process, a hyphen and whatever makes them
+        unique. Their age alone would prove nothing where somebody sets the clock.
+    """
+    for path in folder.glob(pattern):
+        process = re.match(r".*[.-](\d+)-[^-]*$", path.name)
+        with contextlib.suppress(OSError):  # another process may be first
+            old = time.time() - path.stat().st_mtime > _ABANDONED_SECONDS
+            if not old or (process and _is_alive(int(process[1]))):
+                continue
+            if path.is_dir():
+                shutil.rmtree(path, ignore_errors=True)
+            else:
+                path.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    return True
 
 
 def _umask() -> int:

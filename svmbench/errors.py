@@ -22,6 +22,10 @@ class ConfigError(SvmbenchError):
     exit_code = 2
 
 
+class UnwritableError(ConfigError):
+    """A disk that is full, or a place that may not be written to."""
+
+
 class DataError(SvmbenchError):
     """A data set that is missing, unreadable or not what its checksum says."""
 

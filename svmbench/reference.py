@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ import numpy as np
 
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
-from svmbench.durable import replacing
+from svmbench.durable import remove_abandoned, replacing
 from svmbench.problem import Problem, relative_gap
 from svmbench.search import (
     Pair,
@@ -233,6 +232,7 @@ def _unpacked(path: Path, room: int) -> dict[str, FloatArray]:
 
 
 def _write(path: Path, found: Reference) -> None:
+    remove_abandoned(path.parent, ".*.tmp")
     with replacing(path, "wb") as file:
         np.savez(
             file,

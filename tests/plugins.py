@@ -246,3 +246,28 @@ class Loading(Steps):
     def convert(self, problem):
         if not self.loaded:
             raise ValueError("not loaded")
+
+
+class Killed(Idle):
+    """Is killed from outside, as by a user or for want of memory."""
+
+    name = "killed"
+    signal = signal.SIGKILL
+
+    def advance(self, steps):
+        os.kill(os.getpid(), self.signal)
+        super().advance(steps)
+
+
+class Terminated(Killed):
+    """Is told to end, as by a machine that shuts down."""
+
+    name = "terminated"
+    signal = signal.SIGTERM
+
+
+class Interrupted(Killed):
+    """Gets a Ctrl-C, which is not meant for it."""
+
+    name = "interrupted"
+    signal = signal.SIGINT

@@ -1,9 +1,11 @@
+import errno
 import os
 import stat
 
 import pytest
 
 from svmbench.durable import replacing, write_text
+from svmbench.errors import UnwritableError
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
@@ -30,3 +32,35 @@ def test_the_file_has_the_usual_permissions(tmp_path):
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "t").stat().st_mode) == 0o640
+
+
+@pytest.mark.parametrize(
+    ("number", "remedy"),
+    [
+        (errno.ENOSPC, "make room"),
+        (errno.EROFS, "allow it or choose another folder"),
+        (errno.EACCES, "allow it or choose another folder"),
+    ],
+)
+def test_a_disk_that_takes_nothing_is_one_line_with_a_remedy(number, remedy, tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    write_text(path, "first\n")
+
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", refuse)
+    with pytest.raises(UnwritableError) as caught:
+        write_text(path, "second\n")
+    assert str(caught.value) == (
+        f"{path}: cannot be written ({os.strerror(number)}); {remedy}, then give the same command "
+        "again"
+    )
+    assert caught.value.exit_code == 2
+    assert path.read_text() == "first\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_other_errors_stay_what_they_are(tmp_path):
+    with pytest.raises(FileNotFoundError), replacing(tmp_path / "file"):
+        (tmp_path / "nothing").read_text()

@@ -30,6 +30,7 @@ from svmbench.data import libsvm
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.durable import write_text
+from svmbench.harness.child import end_with
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.worker import Clock, Measurement, of_this_process, peak_memory
 from svmbench.problem import Loss, Problem
@@ -469,6 +470,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 def main() -> None:
     """Read a job from standard input and write what was found to the file it names."""
     job = json.load(sys.stdin)
+    end_with(job["parent"])
     write_text(Path(job["found"]), json.dumps(KINDS[job["kind"]](job)) + "\n")
 
 

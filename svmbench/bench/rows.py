@@ -16,7 +16,7 @@ from svmbench.data.fetch import find
 from svmbench.data.libsvm import feed_text
 from svmbench.data.load import Loaded
 from svmbench.data.transforms import Derived
-from svmbench.durable import replacing
+from svmbench.durable import remove_abandoned, replacing
 from svmbench.harness.environment import machine
 
 #: Rows that are written to a text, or made, at a time.
@@ -60,6 +60,7 @@ def plain_text(dataset: DatasetSpec, rows: Loaded, real: bool) -> tuple[Path, En
     folder = cache_dir() / "bench" / rows.train_path.name
     path = folder / entry.train.file
     if not path.exists():
+        remove_abandoned(folder, ".*.tmp")
         with replacing(path, "wb") as file:
             if found is not None:
                 feed_text(found, file.write)

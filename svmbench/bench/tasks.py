@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import subprocess
-import sys
 import tempfile
 import textwrap
 import time
@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from svmbench.durable import write_text
-from svmbench.harness.environment import fingerprint, pinned
+from svmbench.harness import child
+from svmbench.harness.environment import fingerprint
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
 
@@ -137,17 +138,10 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         return _result(job, "not_installed", missing[0])
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
         found = Path(folder) / "found.json"
-        worker = subprocess.Popen(
-            # -P: whatever lies in the current folder must not shadow the installed package.
-            [sys.executable, "-P", "-m", "svmbench.bench.measure"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=complaints,
-            env=pinned(job.get("threads", 1)),
-            start_new_session=True,
-        )
+        worker = child.start("svmbench.bench.measure", job.get("threads", 1), complaints)
+        wanted = job | {"found": str(found), "parent": os.getpid()}
         try:
-            worker.communicate(json.dumps(job | {"found": str(found)}).encode(), timeout=seconds)
+            worker.communicate(json.dumps(wanted).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
             return _result(job, "time_limit", f"more than {seconds:.0f} s")
         finally:

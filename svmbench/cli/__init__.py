@@ -12,7 +12,9 @@ import logging
 import os
 import pkgutil
 import re
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ from typing import Any, NoReturn
 import click
 
 import svmbench
+from svmbench.durable import refused
 from svmbench.errors import SvmbenchError, nearest
 
 EPILOG = """\b
@@ -105,7 +108,26 @@ class Frame(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a terminal without λ is no reason to stop
         extra["standalone_mode"] = False
-        sys.exit(_exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug))
+        with _terminable():
+            code = _exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug)
+        sys.exit(code)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: what was measured is kept."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager
@@ -147,7 +169,12 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         return _fail("interrupted", INTERRUPTED, debug)
     except click.ClickException as error:
         return _fail(_usage(error), error.exit_code, debug)
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED, debug)
     except Exception as error:  # the outermost place: whatever it is, the user gets one line
+        refusal = refused(error) if isinstance(error, OSError) else None
+        if refusal is not None:
+            return _fail(str(refusal), refusal.exit_code, debug)
         what = f"{type(error).__name__}: {error}"
         return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
 

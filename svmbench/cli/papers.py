@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, made_again
+from svmbench.cli.run import duration, ended_from_outside, made_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -243,6 +243,8 @@ def _amount(planned: Sequence[Job]) -> str:
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
+    from svmbench.harness.trace import FAULTS
+
     states: Counter[str] = Counter()
     for outcome in result.outcomes.values():
         states += outcome.states
@@ -257,7 +259,9 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         lines.append(
             f"{result.left} runs not made for lack of time; the same command goes on with them"
         )
-    if result.faulty:
+    if states["interrupted"]:
+        lines.append(ended_from_outside(states["interrupted"]))
+    if any(states[state] for state in FAULTS):
         lines.append(
             f"some runs failed; why is in the runs.csv of their sweep below {root}, column "
             "'reason'; --retry-failed makes them again"

@@ -136,6 +136,8 @@ def describe(sweep: Sweep) -> str:
 
 
 def _summary(outcome: Outcome, seconds: float) -> str:
+    from svmbench.harness.trace import FAULTS
+
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
     lines = [
         f"{outcome.made} runs made, {outcome.reused} reused in {duration(seconds)}: {states}",
@@ -143,12 +145,19 @@ def _summary(outcome: Outcome, seconds: float) -> str:
     ]
     if outcome.damaged + outcome.missing:
         lines.append(made_again(outcome.damaged, outcome.missing))
-    if outcome.faulty:
+    if outcome.states["interrupted"]:
+        lines.append(ended_from_outside(outcome.states["interrupted"]))
+    if any(outcome.states[state] for state in FAULTS):
         lines.append(
             f"some runs failed; why is in {outcome.folder / 'runs.csv'}, column 'reason'; "
             "--retry-failed makes them again"
         )
     return "\n".join(lines)
+
+
+def ended_from_outside(count: int) -> str:
+    """What is said of runs that were not ended by themselves."""
+    return f"{count} runs were interrupted; the same command makes them again"
 
 
 def made_again(damaged: int, missing: int) -> str:

@@ -16,7 +16,6 @@ import logging
 import os
 import secrets
 import shutil
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
@@ -28,6 +27,7 @@ import numpy as np
 import platformdirs
 
 from svmbench.data.dataset import Array, Dataset, Provenance
+from svmbench.durable import remove_abandoned, sync_folder
 from svmbench.errors import DataError
 
 SCHEMA_VERSION = 1
@@ -35,7 +35,6 @@ HEADER = "header.json"
 
 _ARRAYS = ("indptr", "indices", "values", "labels")
 _TEMPORARY = ".writing-"
-_ABANDONED_SECONDS = 24 * 3600
 _ATTEMPTS = 5
 
 # What json and NumPy raise at files with other bytes in them; NumPy reads the head of an
@@ -82,11 +81,11 @@ def store(dataset: Dataset, key: str) -> Path:
     final = entry_path(key)
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(final.parent)
+        remove_abandoned(final.parent, f"{_TEMPORARY}*")
         with _temporary_folder(final.parent) as folder:
             _write_entry(dataset, folder)
             _publish(folder, final)
-            _sync_folder(final.parent)
+            sync_folder(final.parent)
     except OSError as error:
         raise DataError(
             f"{final}: cannot write the cache ({error.strerror});"
@@ -157,7 +156,7 @@ def _write_entry(dataset: Dataset, folder: Path) -> None:
     with (folder / HEADER).open("w", encoding="utf-8") as stream:
         json.dump(header, stream, indent=2)
         _sync(stream)
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _write_array(array: Array, path: Path) -> dict[str, Any]:
@@ -250,14 +249,6 @@ def _temporary_folder(parent: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sweep(parent: Path) -> None:
-    # What a killed process left behind; a day is longer than any write takes.
-    for folder in parent.glob(f"{_TEMPORARY}*"):
-        with contextlib.suppress(FileNotFoundError):
-            if time.time() - folder.stat().st_mtime > _ABANDONED_SECONDS:
-                shutil.rmtree(folder, ignore_errors=True)
-
-
 def _file_sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -266,12 +257,3 @@ def _file_sha256(path: Path) -> str:
 def _sync(stream: IO[Any]) -> None:
     stream.flush()
     os.fsync(stream.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    # A rename is safe from a power cut only once its folder is on the disk.
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

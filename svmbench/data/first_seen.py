@@ -6,16 +6,14 @@ it was last changed, so that a raw file is hashed again only when it has been to
 
 from __future__ import annotations
 
-import json
-import os
-import secrets
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile
-from svmbench.errors import DataError
+from svmbench.durable import write_text
+from svmbench.errors import DataError, UnwritableError
 
 
 class FirstSeen(BaseModel):
@@ -81,18 +79,10 @@ def remember(wanted: DataFile, path: Path, sha256: str) -> None:
         modified_ns=status.st_mtime_ns,
     )
     target = record_path(wanted)
-    partial = target.with_name(f".{secrets.token_hex(8)}-{target.name}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with partial.open("w", encoding="utf-8") as stream:
-            json.dump(record.model_dump(), stream, indent=2)
-            stream.flush()
-            os.fsync(stream.fileno())
-        partial.replace(target)
-    except OSError as error:
-        raise DataError(f"{target}: {error.strerror}; set SVMBENCH_CACHE") from None
-    finally:
-        partial.unlink(missing_ok=True)
+        write_text(target, record.model_dump_json(indent=2) + "\n")
+    except (OSError, UnwritableError) as error:
+        raise DataError(f"{error}; set SVMBENCH_CACHE") from None
 
 
 def expected_sha256(wanted: DataFile) -> str | None:

@@ -77,6 +77,14 @@ def available_memory() -> int | None:
     return None
 
 
+def memory_kills() -> int | None:
+    """Processes that the system has killed for want of memory so far, where it tells."""
+    for line in (_read("/proc/vmstat") or "").splitlines():
+        if line.startswith("oom_kill "):
+            return int(line.split()[1])
+    return None
+
+
 def _read(path: str) -> str | None:
     try:
         return Path(path).read_text().strip()

@@ -7,14 +7,12 @@ import math
 import os
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -25,14 +23,17 @@ from typing import IO, Any, Literal
 from svmbench.config import Sweep, dump_sweep
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
-from svmbench.errors import ConfigError, DataError
+from svmbench.durable import writing
+from svmbench.errors import ConfigError, DataError, UnwritableError
+from svmbench.harness import child
 from svmbench.harness.blocks import block_of, forget, torn
-from svmbench.harness.environment import environment, pinned
+from svmbench.harness.environment import environment, memory_kills
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
     CHECKPOINT_RATIO,
     FAULTS,
+    UNFINISHED,
     Trace,
     close_trace,
     read_trace,
@@ -81,8 +82,8 @@ class Outcome:
 
     @property
     def faulty(self) -> bool:
-        """Whether a run failed or ran out of memory."""
-        return any(self.states[state] for state in FAULTS)
+        """Whether a run failed, ran out of memory or was ended from outside."""
+        return any(self.states[state] for state in (*FAULTS, "interrupted"))
 
 
 class Reporter:
@@ -242,7 +243,7 @@ def run_sweep(
     """
     reporter, options = reporter or Reporter(), options or Options()
     store = Store(folder)
-    with store.locked(), _terminable():
+    with store.locked():
         instances = prepare(sweep, reporter, options)
         runs = plan_runs(sweep, instances, contended=options.jobs > 1)
         chosen = [run for run in runs if _matches(run, options.only)]
@@ -346,8 +347,8 @@ class Crew:
     def work(self) -> None:
         """Make the runs; an interruption ends the workers and is raised again."""
         with ThreadPoolExecutor(self._jobs) as pool:
-            tasks = [pool.submit(self._take_turns) for _ in range(self._jobs)]
             try:
+                tasks = [pool.submit(self._work_on) for _ in range(self._jobs)]
                 while not all(task.done() for task in tasks):
                     time.sleep(0.02)  # a wait without an end would not hear of Ctrl-C
             except KeyboardInterrupt:
@@ -355,6 +356,13 @@ class Crew:
                 raise
         for task in tasks:
             task.result()
+
+    def _work_on(self) -> None:
+        try:
+            self._take_turns()
+        except BaseException:
+            self._stop.set()  # a full disk, say, is full for all
+            raise
 
     def _take_turns(self) -> None:
         while not self._stop.is_set():
@@ -459,14 +467,27 @@ def make_run(
     keep_weights : bool
         Keep the weights it ends with.
     """
-    path = store.path(run)
-    store.remove(run)
-    header = _header(run, time_limit, keep_weights)
+    path = store.growing(run)
+    with writing(path):
+        path.unlink(missing_ok=True)
+    trace = _made(run, path, _header(run, time_limit, keep_weights), stop, end)
+    if trace is None or (trace.state in UNFINISHED and store.finished(run) is not None):
+        path.unlink(missing_ok=True)  # what was there before is worth more
+    else:
+        store.settle(run, trace)
+    return trace
+
+
+def _made(
+    run: Run, path: Path, header: dict[str, Any], stop: threading.Event, end: float
+) -> Trace | None:
+    """Make one run whose trace grows in that file, and see to it that it has an end there."""
     missing = find_solver(run.solver.name).missing()
     if missing is not None:
         return close_trace(path, header, "not_installed", missing)
     # Between two looks at the clock a run grows by a checkpoint's share.
-    patience = CHECKPOINT_RATIO * time_limit + run.stop.grace
+    patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
+    kills = memory_kills()
     with tempfile.TemporaryFile() as complaints:
         worker = _start(_job(run, path, header), run.threads, complaints)
         ended = _wait(worker, path, patience, stop, end)
@@ -474,14 +495,18 @@ def make_run(
         if trace is not None and trace.end:
             return trace
         if ended == "late":
-            store.remove(run)
             return None
         if ended == "stopped":
             return close_trace(path, header, "interrupted", "interrupted by the user")
         if ended == "silent":
             reason = f"killed after {patience:g} s without a checkpoint"
             return close_trace(path, header, "time_limit", reason)
-        return close_trace(path, header, *_cause_of_death(worker.returncode, complaints))
+        if worker.returncode == child.CANNOT_WRITE:
+            path.unlink(missing_ok=True)
+            raise UnwritableError(_last_line(complaints))
+        for_memory = kills is None or memory_kills() != kills
+        death = _cause_of_death(worker.returncode, complaints, for_memory)
+        return close_trace(path, header, *death)
 
 
 def _header(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]:
@@ -507,6 +532,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
     instance = run.instance
     problem, solver = instance.problem, find_solver(run.solver.name)
     return {
+        "parent": os.getpid(),
         "trace": str(path.resolve()),
         "header": header,
         "solver_class": f"{solver.__module__}:{solver.__qualname__}",
@@ -527,15 +553,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
 
 
 def _start(job: dict[str, Any], threads: int, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-    worker = subprocess.Popen(
-        # -P: whatever lies in the current folder must not shadow the installed package.
-        [sys.executable, "-P", "-m", "svmbench.harness.worker"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=complaints,
-        env=pinned(threads),
-        start_new_session=True,  # Ctrl-C is for the parent, which then ends the worker
-    )
+    worker = child.start("svmbench.harness.worker", threads, complaints)
     assert worker.stdin is not None
     try:
         with worker.stdin as pipe:
@@ -565,29 +583,18 @@ def _wait(
                 return "stopped" if stop.is_set() else "silent" if silent else "late"
 
 
-def _cause_of_death(code: int, complaints: IO[bytes]) -> tuple[str, str]:
+def _cause_of_death(code: int, complaints: IO[bytes], for_memory: bool) -> tuple[str, str]:
     if code < 0:
         name = signal.Signals(-code).name
-        if name == "SIGKILL":
+        if name == "SIGKILL" and for_memory:
             return "out_of_memory", "killed by the system (SIGKILL), most likely for its memory"
+        if name in child.FROM_OUTSIDE:
+            return "interrupted", f"the worker was ended from outside ({name})"
         return "failed", f"the worker crashed ({name})"
+    return "failed", _last_line(complaints) or f"the worker left with exit code {code}"
+
+
+def _last_line(complaints: IO[bytes]) -> str:
     complaints.seek(0)
     lines = complaints.read().decode(errors="replace").strip().splitlines()
-    return "failed", lines[-1] if lines else f"the worker left with exit code {code}"
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: what was measured is kept."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    before: Callable[..., Any] | int | None = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    return lines[-1] if lines else ""

@@ -19,14 +19,23 @@ from typing import Any, Literal
 import pandas as pd
 
 from svmbench.disturbance import disturbances
-from svmbench.durable import replacing, require_own, write_text
+from svmbench.durable import (
+    remove_abandoned,
+    replacing,
+    require_own,
+    write_text,
+    writing,
+)
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, is_complete, read_trace
+from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, is_complete, read_trace, rename
 from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.solvers.registry import find_solver
 
 SCHEMA_VERSION = 1
+
+#: How the name of a trace ends while its run is under way.
+GROWING = ".part"
 
 
 class Store:
@@ -41,49 +50,67 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runs = folder / "runs"
-        try:
+        with writing(self.runs):
             self.runs.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ConfigError(
-                f"{self.runs}: cannot be made ({error.strerror}); choose another folder with --out"
-            ) from None
         require_own(self.runs)
 
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from writing to the folder while the block runs.
 
+        The lock goes with the process that holds it, however that ends; what it was writing to
+        is removed by the next one.
+
         Raises
         ------
         ConfigError
             When another process holds it.
         """
-        path = self.folder / ".lock"
+        place = self.folder / ".lock"
         try:
-            # Not what a link points at, nor a pipe that nobody reads.
+            # Not what a link points at, nor a pipe that nobody reads; nor is the holder's id lost.
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(path, flags, 0o666)
+            with writing(place):
+                descriptor = os.open(place, flags, 0o666)
         except OSError as error:
-            raise ConfigError(f"{path}: cannot be opened ({error.strerror}); remove it") from None
+            raise ConfigError(f"{place}: cannot be opened ({error.strerror}); remove it") from None
         with os.fdopen(descriptor, "r+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
+                file.seek(0)
                 raise ConfigError(
-                    f"{self.folder}: another run is writing here; wait for it or choose "
-                    "another folder with --out"
+                    f"{self.folder}: another run is writing here, process "
+                    f"{file.read().strip() or 'unknown'}; wait for it or choose another folder "
+                    "with --out"
                 ) from None
+            with writing(place):
+                file.truncate(0)
+                file.write(f"{os.getpid()}\n")
+                file.flush()
+                self._remove_leftovers()
             yield
 
+    def _remove_leftovers(self) -> None:
+        for pattern in (f"*{GROWING}", "*.tmp"):
+            for path in self.runs.glob(pattern):
+                path.unlink()
+        for folder in (self.folder, self.folder / "tables", self.folder / "plots"):
+            remove_abandoned(folder, ".*.tmp")  # a report is written without the lock
+
     def path(self, run: Run) -> Path:
-        """The run's trace file."""
+        """The trace file of a run that has ended."""
         return self.runs / f"{run.id}.jsonl"
 
-    def remove(self, run: Run) -> None:
-        """Remove the run's trace and its weights, if there are any."""
-        path = self.path(run)
-        path.unlink(missing_ok=True)
-        path.with_suffix(SUFFIX).unlink(missing_ok=True)
+    def growing(self, run: Run) -> Path:
+        """The trace file of a run under way, which leaves in place what was there before."""
+        return self.runs / f"{run.id}{GROWING}"
+
+    def settle(self, run: Run, trace: Trace) -> None:
+        """Put the trace that has grown to its end in its place; weights of another run go."""
+        rename(self.growing(run), self.path(run))
+        if not trace.weights:
+            self.path(run).with_suffix(SUFFIX).unlink(missing_ok=True)
 
     def finished(
         self, run: Run, retry_faults: bool = False, with_weights: bool = False
@@ -173,8 +200,9 @@ class Store:
                 points += trace_rows(run, trace)
                 regrets += regret_rows(run, trace)
         # Where no run was begun there is nothing to report on; regrets are not always asked for.
-        tables = [("runs.csv", rows, rows), ("traces.csv", points, rows)]
-        for name, table, there_is in [*tables, ("regret.csv", regrets, regrets)]:
+        # The runs come last: whoever finds one listed finds what belongs to it as well.
+        tables = [("regret.csv", regrets, regrets), ("traces.csv", points, rows)]
+        for name, table, there_is in [*tables, ("runs.csv", rows, rows)]:
             if not there_is:
                 (self.folder / name).unlink(missing_ok=True)
                 continue

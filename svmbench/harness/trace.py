@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from svmbench.durable import sync_folder, writing
+
 SCHEMA_VERSION = 1
 
 #: How a run can end. The first four are findings, the next two faults of a solver or a
@@ -64,12 +66,19 @@ class TraceWriter:
         Overwritten if it exists.
     header : dict
         The run's identity and everything needed to read the points.
+
+    Raises
+    ------
+    UnwritableError
+        From any method, when the disk is full or may not be written to.
     """
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
+        self._path = path
         self._digest = hashlib.sha256()
-        path.unlink(missing_ok=True)
-        self._file = path.open("x", encoding="utf-8")  # never into what a link points at
+        with writing(path):
+            path.unlink(missing_ok=True)
+            self._file = path.open("x", encoding="utf-8")  # never into what a link points at
         self.append({"kind": "run", "schema_version": SCHEMA_VERSION, **header})
 
     def __enter__(self) -> TraceWriter:
@@ -81,21 +90,24 @@ class TraceWriter:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._file.close()
+        with writing(self._path):
+            self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one line and hand it to the operating system."""
         line = _line(record)
         self._digest.update(line.encode())
-        self._file.write(line)
-        self._file.flush()
+        with writing(self._path):
+            self._file.write(line)
+            self._file.flush()
 
     def end(self, state: str, **facts: Any) -> None:
         """Write the last line and wait until the disk has the file."""
         record = {"kind": "end", "state": state, **facts}
         self._digest.update(_line(record).encode())
         self.append({**record, "sha256": self._digest.hexdigest()})
-        os.fsync(self._file.fileno())
+        with writing(self._path):
+            os.fsync(self._file.fileno())
 
 
 @dataclass(frozen=True)
@@ -215,14 +227,22 @@ def _is_number(value: Any) -> bool:
 def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:
     """End the trace of a worker that cannot do it itself, keeping what it wrote; return it."""
     torn = read_trace(path)
-    with TraceWriter(path.with_suffix(".tmp"), header) as writer:
+    temporary = path.with_suffix(".tmp")
+    with TraceWriter(temporary, header) as writer:
         for record in [*torn.points, *torn.regrets] if torn is not None else []:
             writer.append(record)
         writer.end(state, reason=reason)
-    path.with_suffix(".tmp").replace(path)
+    rename(temporary, path)
     closed = read_trace(path)
     assert closed is not None  # it was written a moment ago
     return closed
+
+
+def rename(path: Path, target: Path) -> None:
+    """Give a trace that has ended its name, in place of what was there."""
+    with writing(target):
+        path.replace(target)
+        sync_folder(target.parent)
 
 
 def _line(record: dict[str, Any]) -> str:

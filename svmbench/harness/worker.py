@@ -21,7 +21,9 @@ import numpy as np
 
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.errors import UnwritableError
 from svmbench.harness import system
+from svmbench.harness.child import CANNOT_WRITE, end_with
 from svmbench.harness.environment import available_memory
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints
@@ -276,6 +278,15 @@ class Measurement:
 def main() -> None:
     """Read a job from standard input and make its run."""
     job = json.load(sys.stdin)
+    end_with(job["parent"])
+    try:
+        _make_run(job)
+    except UnwritableError as error:
+        print(error, file=sys.stderr)
+        sys.exit(CANNOT_WRITE)
+
+
+def _make_run(job: dict[str, Any]) -> None:
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
             measurement = _measurement(job)

@@ -272,7 +272,7 @@ class Result:
 
     @property
     def faulty(self) -> bool:
-        """Whether a run failed or ran out of memory."""
+        """Whether a run failed, ran out of memory or was ended from outside."""
         return any(outcome.faulty for outcome in self.outcomes.values())
 
 

@@ -4,6 +4,8 @@ import json
 import logging
 import multiprocessing
 import os
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -183,14 +185,20 @@ def test_processes_that_write_the_same_entries(tmp_path):
 
 def test_leftovers_of_killed_processes_go():
     path = store(dataset(), "key")
-    old, new = path.with_name(".writing-1-old"), path.with_name(".writing-1-new")
-    for folder in (old, new):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    old = path.with_name(f".writing-{gone.pid}-old")
+    new = path.with_name(f".writing-{gone.pid}-new")
+    under_way = path.with_name(f".writing-{os.getpid()}-old")  # and somebody has set the clock
+    for folder in (old, new, under_way):
         folder.mkdir()
         (folder / "labels.npy").write_bytes(b"half")
-    os.utime(old, (0, 0))
+    for folder in (old, under_way):
+        os.utime(folder, (0, 0))
     store(dataset(), "other")
     assert not old.exists()
     assert new.exists()
+    assert under_way.exists()
 
 
 def test_a_failed_write_leaves_nothing(monkeypatch):

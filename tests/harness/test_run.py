@@ -192,7 +192,7 @@ def test_an_interrupted_sweep_keeps_everything_and_goes_on(tmp_path, install, si
     _, complaints = process.communicate(timeout=60)
     assert process.returncode == 130, complaints
     assert "Traceback" not in complaints
-    assert read_trace(hanging).state == "interrupted"
+    assert read_trace(hanging.with_suffix(".jsonl")).state == "interrupted"
     runs = pd.read_csv(out / "runs.csv")
     assert "interrupted" in set(runs["state"])
     assert (out / "tables" / "time.md").exists()

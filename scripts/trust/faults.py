@@ -1,0 +1,860 @@
+"""Does to sweeps what happens to them, and holds what is left against a sweep left in peace.
+
+Each command makes one kind of fault, at seeded random moments, and prints what it found, a line
+a fact. It ends with code 1 where something finished was lost, something torn was read, or the
+completed numbers differ from those of the sweep left in peace in anything but times.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import click
+import numpy as np
+import pandas as pd
+
+from svmbench.data.cache import verify
+from svmbench.errors import DataError
+from svmbench.harness.trace import FAULTS, UNFINISHED, read_trace
+from svmbench.report.read import read_results
+from svmbench.solvers import registry
+from svmbench.solvers.dual.dcd import Dcd
+
+Target = Literal["parent", "worker", "all"]
+SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
+TARGETS: tuple[Target, ...] = ("parent", "worker", "all")
+
+#: Marks every process of a trial, so that those who outlive it are found.
+MARK = "SVMBENCH_FAULTS_TRIAL"
+
+#: Seconds after which a process that should be gone counts as one that stays.
+PATIENCE = 10.0
+
+#: No limit by the clock may end a run here: when it would hit is chance.
+CONFIG = """\
+version: 1
+name: faults
+datasets: [{datasets}]
+loss: hinge
+lambda: [1e-2]
+solvers: [{solvers}]
+stop: {{accuracy: [1e-1, 1e-3], max_epochs: 60, time_limit: 24h}}
+repeats: {repeats}
+plots: [log-primal]
+reference: {{gap: 1e-8, time_limit: 24h}}
+"""
+EVERY_KIND = "auto, pegasos, sgd-r, sgd-s, sgd-m, svmasgd, sgd-qn, dcd, sdca, ocas, svmperf, ipm"
+SMALL = {"datasets": "tiny-sparse", "solvers": "dcd, sgd-s, ocas", "repeats": 2}
+
+
+# ------------------------------------------------------------------ what is looked at
+
+
+@dataclass
+class Findings:
+    """What came of a trial: figures to print, and what should not be.
+
+    Parameters
+    ----------
+    faults : Counter
+        Faults made, by what was done to whom.
+    kept : dict of str to str
+        Hash of each finished run's file, by its path.
+    wrong : list of str
+        Broken promises, a line each.
+    codes : Counter
+        Exit codes of the processes that were started.
+    tables : dict of Path to str
+        Hashes of the tables of runs as they were last read.
+    before : int
+        Finished runs of sweeps that were put aside.
+    """
+
+    faults: Counter[str] = field(default_factory=Counter)
+    kept: dict[str, str] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    codes: Counter[int] = field(default_factory=Counter)
+    tables: dict[Path, str] = field(default_factory=dict)
+    before: int = 0
+
+    def expect(self, holds: bool, what: str) -> None:
+        """Note what was broken, if it was."""
+        if not holds:
+            self.wrong.append(what)
+
+    def look(self, root: Path) -> None:
+        """Read everything below a results folder, and note what is torn or lost."""
+        for path in sorted(root.rglob("runs/*.jsonl")):
+            found, known = _sha256(path), self.kept.get(str(path))
+            if known is not None:
+                self.expect(found == known, f"changed: {path}")
+                continue
+            trace = read_trace(path)
+            self.expect(trace is not None and bool(trace.end), f"torn: {path}")
+            if trace is not None and trace.state not in (*FAULTS, *UNFINISHED):
+                self.kept[str(path)] = _sha256(path)
+        self.wrong += [f"lost: {path}" for path in self.kept if not Path(path).exists()]
+        for table in root.rglob("runs.csv"):
+            found = _sha256(table) + _sha256(table.with_name("traces.csv"))
+            if self.tables.get(table) != found:
+                self._look_at_tables(table.parent)
+                self.tables[table] = found
+        for path in root.rglob("parts/*.json"):
+            with suppress(FileNotFoundError):
+                json.loads(path.read_text())
+
+    def _look_at_tables(self, folder: Path) -> None:
+        try:
+            results = read_results(folder)
+        except DataError as error:
+            self.wrong.append(f"unreadable: {error}")
+            return
+        listed = results.runs[~results.runs["state"].isin(("skipped", *UNFINISHED, *FAULTS))]
+        for name, state, primal in zip(
+            listed["id"], listed["state"], listed["primal"], strict=True
+        ):
+            trace = read_trace(folder / "runs" / f"{name}.jsonl")
+            same = trace is not None and trace.state == state and trace.points
+            if not same or trace is None or trace.points[-1]["primal"] != primal:
+                self.wrong.append(f"listed, and not so: {folder} {name}")
+        if set(listed["id"]) - set(results.traces["id"]):
+            self.wrong.append(f"runs without their traces: {folder}")
+
+    def report(self, what: str, **facts: object) -> None:
+        """Print it all, and leave with code 1 if anything is wrong."""
+        lines: dict[str, object] = {}
+        if self.faults:
+            lines["faults"] = self.faults.total()
+            lines |= {f"  {name}": count for name, count in sorted(self.faults.items())}
+        lines["exit codes"] = ", ".join(f"{n} x {code}" for code, n in sorted(self.codes.items()))
+        lines |= {name.replace("_", " "): fact for name, fact in facts.items()}
+        lines["finished runs seen"] = self.before + len(self.kept)
+        for name in ("lost", "changed", "torn", "unreadable"):
+            lines[name] = sum(line.startswith(name) for line in self.wrong)
+        lines["promises broken"] = len(self.wrong)
+        click.echo(what)
+        for name, fact in lines.items():
+            click.echo(f"  {name}: {fact}")
+        for line in dict.fromkeys(self.wrong):
+            click.echo(f"  broken: {line}")
+        if self.wrong:
+            sys.exit(1)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
+def differences(folder: Path, reference: Path) -> list[str]:
+    """In what the numbers of two results folders differ, but for times; a line each."""
+    found = []
+    for name in ("runs.csv", "traces.csv", "tables/objective.csv", "tables/epochs.csv"):
+        left, right = (_timeless(path / name) for path in (folder, reference))
+        if list(left.columns) != list(right.columns) or len(left) != len(right):
+            found.append(f"{name}: {left.shape} and {right.shape}")
+            continue
+        found += [
+            f"{name}: column {column!r} differs in {int((left[column] != right[column]).sum())}"
+            for column in left
+            if not left[column].equals(right[column])
+        ]
+    return found
+
+
+def _timeless(path: Path) -> pd.DataFrame:
+    """A table as text without what a clock, or the machine's state, has to do with."""
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    chance = ("involuntary_switches", "load_average", "peak_memory_bytes", "started")
+    return table[[c for c in table if "seconds" not in c and c not in chance]]
+
+
+# ------------------------------------------------------------------ what is started
+
+
+@dataclass
+class Place:
+    """Where a trial goes on: a folder with a cache, a configuration and results.
+
+    Parameters
+    ----------
+    root : Path
+    """
+
+    root: Path
+
+    @property
+    def results(self) -> Path:
+        """The folder of results."""
+        return self.root / "results"
+
+    @property
+    def config(self) -> Path:
+        """The configuration."""
+        return self.root / "faults.yaml"
+
+    @property
+    def cache(self) -> Path:
+        """The cache."""
+        return self.root / "cache"
+
+    def write_config(self, **facts: Any) -> None:
+        """Write the configuration of the sweep."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.config.write_text(CONFIG.format(**facts))
+
+    def environment(self, **more: str) -> dict[str, str]:
+        """Variables of the processes that are started here."""
+        return os.environ | {"SVMBENCH_CACHE": str(self.cache), MARK: str(self.root)} | more
+
+    def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
+        """Start svmbench in a group of its own; without arguments it runs the sweep."""
+        chosen = arguments or self.sweep
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "svmbench", *chosen],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=self.environment(**more),
+            start_new_session=True,
+            text=True,
+        )
+
+    @property
+    def sweep(self) -> tuple[str, ...]:
+        """The command that runs the sweep."""
+        return ("run", str(self.config), "--out", str(self.results), "--offline", "--quiet")
+
+    def run(self, *arguments: str, **more: str) -> tuple[int, str]:
+        """Run svmbench to its end; its exit code and what it complained of."""
+        process = self.start(*arguments, **more)
+        complaints = process.communicate()[1]
+        return process.returncode, complaints
+
+    def left_alive(self) -> list[int]:
+        """Ids of the trial's processes that go on."""
+        mark = f"{MARK}={self.root}".encode()
+        return [pid for pid in _processes() if mark in _words(pid, "environ")]
+
+
+def _processes() -> Iterator[int]:
+    return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
+
+
+def _words(pid: int, what: Literal["environ", "cmdline"]) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes().split(b"\0")
+    except OSError:
+        return []
+
+
+def workers_of(parent: int) -> list[int]:
+    """Ids of the processes in which runs or measurements of that parent are made."""
+    children = (pid for pid in _processes() if _parent_of(pid) == parent)
+    return [pid for pid in children if {b"-P", b"-m"} <= set(_words(pid, "cmdline"))]
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+@contextmanager
+def trial(keep: Path | None) -> Iterator[Path]:
+    """A folder for a trial, on the disk that temporary files go to."""
+    if keep is not None:
+        keep.mkdir(parents=True, exist_ok=True)
+        yield keep.resolve()
+        return
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        yield Path(folder).resolve()
+
+
+def in_peace(root: Path, **facts: Any) -> Place:
+    """The sweep that nothing happens to."""
+    place = Place(root / "peace")
+    place.write_config(**facts)
+    code, complaints = place.run()
+    if code != 0:
+        raise click.ClickException(f"the sweep left in peace ended with {code}: {complaints}")
+    return place
+
+
+# ------------------------------------------------------------------ kills
+
+
+@dataclass
+class Killer:
+    """Hits the processes of a trial at seeded random moments, until there were enough.
+
+    Parameters
+    ----------
+    place : Place
+    command : tuple of str
+        What is run, again and again.
+    wanted : int
+        Faults to be made.
+    interval : float
+        Seconds between two faults at most.
+    seed : int
+    """
+
+    place: Place
+    command: tuple[str, ...]
+    wanted: int
+    interval: float
+    seed: int
+    findings: Findings = field(default_factory=Findings)
+    starts: int = 0
+    early: int = 0
+    done: list[Path] = field(default_factory=list)
+
+    def work(self) -> None:
+        """Start the command, hit it, start it again; then let it come to its end."""
+        rng = random.Random(self.seed)
+        while self.findings.faults.total() < self.wanted:
+            before = self.findings.faults.total()
+            if self._hit_one(rng) == 0 and self.findings.faults.total() == before:
+                self._put_aside()
+        self._complete()
+
+    def _put_aside(self) -> None:
+        """What came to its end before there were enough faults; then all begins anew."""
+        folder = self.place.results.with_name(f"results-{len(self.done) + 1}")
+        self.place.results.rename(folder)
+        self.done.append(folder)
+        self.findings.before += len(self.findings.kept)
+        self.findings.kept.clear()
+
+    def _hit_one(self, rng: random.Random) -> int:
+        """One process from its start to its end, whatever that is."""
+        process = self.place.start(*self.command)
+        self.starts += 1
+        sent: list[signal.Signals] = []
+        while self.findings.faults.total() < self.wanted:
+            try:
+                process.wait(rng.uniform(0.0, self.interval))
+                break
+            except subprocess.TimeoutExpired:
+                number, target = rng.choice(SIGNALS), rng.choice(TARGETS)
+                if self._hit(process, number, target) and target != "worker":
+                    sent.append(number)
+                self.findings.look(self.place.results)
+                if signal.SIGKILL in sent:
+                    break
+        complaints = process.communicate()[1]
+        self._judge(process.returncode, sent, complaints)
+        return process.returncode
+
+    def _hit(self, process: subprocess.Popen[str], number: signal.Signals, target: Target) -> bool:
+        workers = workers_of(process.pid)
+        if process.poll() is not None or (target == "worker" and not workers):
+            return False
+        victims = {"parent": [process.pid], "worker": workers, "all": [process.pid, *workers]}
+        for pid in victims[target]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+        self.findings.faults[f"{number.name} to {target}"] += 1
+        return True
+
+    def _judge(self, code: int, sent: list[signal.Signals], complaints: str) -> None:
+        """Whether a process ended as it should, and took its workers with it."""
+        findings = self.findings
+        findings.codes[code] += 1
+        until = time.monotonic() + PATIENCE
+        while self.place.left_alive() and time.monotonic() < until:
+            time.sleep(0.02)
+        for pid in self.place.left_alive():
+            findings.wrong.append(f"left alive: {b' '.join(_words(pid, 'cmdline')).decode()}")
+        findings.look(self.place.results)
+        if code in (-signal.SIGINT, -signal.SIGTERM) and -code in sent:
+            self.early += 1  # Python was still starting, or ending: none of our code was there
+            return
+        right = {0, 1}
+        if sent:
+            right.add(130)
+        if signal.SIGKILL in sent:
+            right.add(-signal.SIGKILL)
+        findings.expect(code in right, f"exit code {code} after {sent}: {complaints}")
+        if code == 130:
+            findings.expect(complaints == "svmbench: interrupted\n", f"not one line: {complaints}")
+
+    def _complete(self) -> None:
+        """Let the command come to its end; a run that was ended from outside is made again."""
+        for more in ((), (), ("--retry-failed",)):
+            code, complaints = self.place.run(*self.command, *more)
+            self.findings.codes[code] += 1
+            self.findings.look(self.place.results)
+            if code == 0:
+                return
+        self.findings.wrong.append(f"does not come to its end ({code}): {complaints}")
+
+
+def _states(folder: Path) -> str:
+    counts = Counter(pd.read_csv(folder / "runs.csv")["state"])
+    return ", ".join(f"{count} {state}" for state, count in counts.most_common())
+
+
+def _said(different: list[str]) -> str:
+    return "; ".join(different) or "none but times"
+
+
+# ------------------------------------------------------------------ commands
+
+SEED = click.option("--seed", default=1, show_default=True, help="Of the moments and choices.")
+KEEP = click.option("--keep", type=click.Path(path_type=Path), help="Folder that is left there.")
+SMOKE = click.option("--smoke", is_flag=True, help="Few and small: does the script work?")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Do to sweeps what happens to them, and hold what is left against one left in peace."""
+
+
+@main.command()
+@click.option("--times", default=200, show_default=True, help="Faults to be made.")
+@click.option("--interval", default=3.0, show_default=True, help="Seconds between two at most.")
+@click.option("--repeats", default=5, show_default=True, help="Of each of 24 cells.")
+@SEED
+@SMOKE
+@KEEP
+def kills(
+    times: int, interval: float, repeats: int, seed: int, smoke: bool, keep: Path | None
+) -> None:
+    """SIGKILL, SIGTERM and SIGINT to the sweep, a worker, or both, at random moments."""
+    facts: dict[str, Any] = {
+        "datasets": "tiny-sparse, tiny-dense",
+        "solvers": EVERY_KIND,
+        "repeats": repeats,
+    }
+    if smoke:
+        facts, times, interval = SMALL | {"repeats": 3}, min(times, 6), min(interval, 1.5)
+    with trial(keep) as root:
+        peace = in_peace(root, **facts)
+        place = Place(root / "killed")
+        place.write_config(**facts)
+        killer = Killer(place, place.sweep, times, interval, seed)
+        killer.work()
+        folders = [*killer.done, place.results]
+        different = [line for folder in folders for line in differences(folder, peace.results)]
+        killer.findings.wrong += different
+        code, complaints = place.run("report", str(place.results))
+        killer.findings.expect(code == 0, f"report: {complaints}")
+        killer.findings.report(
+            f"kills, seed {seed}",
+            started=killer.starts,
+            ended_by_a_signal_outside_our_code=killer.early,
+            sweeps_brought_to_their_end=len(folders),
+            runs=_states(place.results),
+            differences=_said(different),
+        )
+
+
+@main.command()
+@click.option("--times", default=5, show_default=True, help="Faults to be made on each.")
+@click.option("--interval", default=8.0, show_default=True, help="Seconds between two at most.")
+@click.argument("command", type=click.Choice(["papers", "bench"]))
+@SEED
+@KEEP
+def reuse(command: str, times: int, interval: float, seed: int, keep: Path | None) -> None:
+    """The same to svmbench papers or svmbench bench, which make runs through the same store."""
+    with trial(keep) as root:
+        place = Place(root)
+        commands = {
+            "papers": ("papers", "sgd-laboratory/primal-dual", "--budget", "40s"),
+            "bench": ("bench", "smoke"),
+        }
+        full = (*commands[command], "--out", str(place.results), "--quiet")
+        killer = Killer(place, full, times, interval, seed)
+        killer.work()
+        page = place.results / "index.html"
+        killer.findings.expect(page.exists(), "no page")
+        killer.findings.report(f"{command}, seed {seed}", started=killer.starts)
+
+
+@main.command()
+@click.option("--times", default=20, show_default=True, help="Kills.")
+@click.option("--rows", default=20_000, show_default=True, help="Of the text that is read.")
+@SEED
+@KEEP
+def caches(times: int, rows: int, seed: int, keep: Path | None) -> None:
+    """SIGKILL while rows and a reference are being made and cached."""
+    rng = random.Random(seed)
+    with trial(keep) as root:
+        text = root / "rows.libsvm"
+        write_rows(text, rows)
+        facts = {"datasets": f"{{path: {text}}}", "solvers": "dcd", "repeats": 1}
+        begun = time.monotonic()
+        peace = in_peace(root, **facts)
+        span = time.monotonic() - begun
+        findings = Findings()
+        place = Place(root / "killed")
+        for _ in range(times):
+            shutil.rmtree(place.cache, ignore_errors=True)
+            place.write_config(**facts)
+            process = place.start()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(rng.uniform(0.1 * span, span))
+            if process.poll() is None:
+                process.kill()
+                findings.faults["SIGKILL to parent"] += 1
+            process.communicate()
+            findings.codes[process.returncode] += 1
+            _look_at_cache(place.cache, findings)
+            shutil.rmtree(place.results, ignore_errors=True)
+            findings.kept.clear()
+        code, complaints = place.run()
+        findings.expect(code == 0, complaints)
+        findings.look(place.results)
+        different = differences(place.results, peace.results)
+        findings.wrong += different
+        findings.report(f"caches, seed {seed}", differences=_said(different))
+
+
+def _look_at_cache(cache: Path, findings: Findings) -> None:
+    """Whatever has its name is whole."""
+    for entry in cache.glob("datasets/[!.]*"):
+        try:
+            verify(entry)
+        except DataError as error:
+            findings.wrong.append(f"torn: {error}")
+    for path in cache.glob("references/[!.]*"):
+        try:
+            with np.load(path, allow_pickle=False) as stored:
+                findings.expect(bool(np.isfinite(stored["alpha"]).all()), f"torn: {path}")
+        except (OSError, ValueError, KeyError) as error:
+            findings.wrong.append(f"torn: {path} ({error})")
+
+
+def write_rows(path: Path, count: int) -> None:
+    """Write a text of so many rows, 20 of 300 columns, which a plane with noise labels."""
+    rng = np.random.default_rng(1)
+    plane = rng.normal(size=300)
+    with path.open("w", encoding="ascii") as file:
+        for _ in range(count):
+            columns = np.sort(rng.choice(300, size=20, replace=False))
+            values = rng.normal(size=20)
+            sign = 1 if plane[columns] @ values + 4.0 * rng.normal() > 0 else -1
+            pairs = (f"{j + 1}:{x:.3f}" for j, x in zip(columns, values, strict=True))
+            file.write(f"{sign} {' '.join(pairs)}\n")
+
+
+@main.command("two-runs")
+@SMOKE
+@KEEP
+def two_runs(smoke: bool, keep: Path | None) -> None:
+    """Two sweeps in one folder, and one after another that was killed."""
+    facts = SMALL if smoke else SMALL | {"repeats": 6}
+    with trial(keep) as root:
+        peace, findings = in_peace(root, **facts), Findings()
+        place = Place(root / "shared")
+        place.write_config(**facts)
+        first = place.start()
+        _wait_until(lambda: _holder(place) == first.pid or first.poll() is not None)
+        code, complaints = place.run()
+        findings.codes[code] += 1
+        said = complaints.count("\n") == 1 and f"process {first.pid};" in complaints
+        findings.expect(code == 2 and said, f"the second: {code}, {complaints}")
+        findings.look(place.results)
+        first.kill()
+        findings.faults["SIGKILL to parent"] += 1
+        first.communicate()
+        findings.codes[first.returncode] += 1
+        findings.expect(_holder(place) == first.pid, "the killed one left no lock")
+        together = [place.start(), place.start()]
+        codes = sorted((process.communicate(), process.returncode)[1] for process in together)
+        findings.codes.update(codes)
+        # The one may have gone before the other came, which then finds all done.
+        findings.expect(codes in ([0, 2], [0, 0]), f"both at once: {codes}")
+        findings.look(place.results)
+        different = differences(place.results, peace.results)
+        findings.wrong += different
+        findings.report("two runs in one folder", differences=_said(different))
+
+
+def _holder(place: Place) -> int | None:
+    try:
+        return int((place.results / ".lock").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _wait_until(holds: Callable[[], bool]) -> None:
+    while not holds():
+        time.sleep(0.01)
+
+
+@main.command("clock-jump")
+@SMOKE
+@KEEP
+def clock_jump(smoke: bool, keep: Path | None) -> None:
+    """A wall clock that says something else, up to ten years off, whenever it is asked."""
+    facts = SMALL if smoke else SMALL | {"solvers": EVERY_KIND}
+    with trial(keep) as root:
+        jumping = _jumping_clock(root)
+        if jumping is None:
+            click.echo("clock-jump: skipped, no C compiler or no such preloading here")
+            return
+        peace, findings = in_peace(root, **facts), Findings()
+        place = Place(root / "jumping")
+        place.write_config(**facts)
+        begun = time.monotonic()
+        code, complaints = place.run(LD_PRELOAD=str(jumping))
+        taken = time.monotonic() - begun
+        findings.codes[code] += 1
+        findings.expect(code == 0, complaints)
+        findings.look(place.results)
+        runs = pd.read_csv(place.results / "runs.csv")
+        seconds = runs["train_seconds"]
+        findings.expect(bool(seconds.between(0.0, taken).all()), "times out of this world")
+        different = differences(place.results, peace.results)
+        findings.wrong += different
+        findings.report(
+            "clock that jumps",
+            dates=f"{min(runs['started'])[:10]} to {max(runs['started'])[:10]}",
+            longest_training=f"{max(seconds):.2g} s",
+            differences=_said(different),
+        )
+
+
+JUMPING_CLOCK = r"""
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/time.h>
+#include <time.h>
+
+/* Up to ten years either way, another offset at every call. */
+static long jump(long now)
+{
+    static unsigned calls;
+    unsigned x = (unsigned)now * 2654435761u + 40503u * __sync_add_and_fetch(&calls, 1);
+    x ^= x >> 15; x *= 2246822519u; x ^= x >> 13;
+    return (long)(x % 630720000u) - 315360000L;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *at)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real) real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int code = real(clock, at);
+    if (clock == CLOCK_REALTIME) at->tv_sec += jump(at->tv_nsec);
+    return code;
+}
+
+int gettimeofday(struct timeval *at, void *zone)
+{
+    struct timespec now;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &now);
+    at->tv_sec = now.tv_sec;
+    at->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *at)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (at) *at = now.tv_sec;
+    return now.tv_sec;
+}
+"""
+
+
+def _jumping_clock(folder: Path) -> Path | None:
+    """A library that, loaded first, has the wall clock jump; None where it does not."""
+    source, library = folder / "clock.c", folder / "clock.so"
+    source.write_text(JUMPING_CLOCK)
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        return None
+    command = [compiler, "-shared", "-fPIC", "-w", "-O1", "-o", library, source, "-ldl"]
+    if subprocess.run(command, capture_output=True).returncode != 0:
+        return None
+    said = subprocess.run(
+        [sys.executable, "-c", "import time; print(abs(time.time() - time.time()))"],
+        env=os.environ | {"LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+    ).stdout
+    return library if said and float(said) > 86400.0 else None
+
+
+class Greedy(Dcd):
+    """Takes a gigabyte with its first step, and keeps it."""
+
+    name = "greedy"
+    summary = "dcd that takes a gigabyte, to be found out"
+    source = "ours"
+
+    def advance(self, steps: int) -> None:
+        """Take it, and advance."""
+        self.taken = np.ones(1 << 27)
+        super().advance(steps)
+
+
+@main.command()
+@KEEP
+def memory(keep: Path | None) -> None:
+    """A solver that takes more memory than it may, among others."""
+    facts = SMALL | {"repeats": 1}
+    with trial(keep) as root:
+        peace, findings = in_peace(root, **facts), Findings()
+        place = Place(root / "greedy")
+        place.write_config(**facts | {"solvers": f"greedy, {SMALL['solvers']}"})
+        text = place.config.read_text()
+        place.config.write_text(text.replace("stop: {", "stop: {memory_limit: 256MiB, "))
+        metadata = root / "installed" / "greedy-1.dist-info"
+        metadata.mkdir(parents=True)
+        (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greedy\nVersion: 1\n")
+        (metadata / "entry_points.txt").write_text(f"[{registry.GROUP}]\ngreedy = faults:Greedy\n")
+        places = (metadata.parent, Path(__file__).resolve().parent)
+        code, complaints = place.run(PYTHONPATH=os.pathsep.join(map(str, places)))
+        findings.codes[code] += 1
+        findings.expect(code == 1, f"{code}: {complaints}")
+        findings.look(place.results)
+        runs = pd.read_csv(place.results / "runs.csv").set_index("solver")
+        findings.expect(runs.loc["greedy", "state"] == "out_of_memory", "greedy had its way")
+        others = pd.read_csv(peace.results / "runs.csv").set_index("solver")
+        for column in ("state", "presentations", "primal", "accuracy"):
+            same = runs.loc[others.index, column].equals(others[column])
+            findings.expect(same, f"the others differ in {column}")
+        findings.report("memory limit", runs=_states(place.results))
+
+
+# ------------------------------------------------------------------ disks
+
+
+def mounted(*arguments: str) -> bool:
+    """Whether a mount was made or changed."""
+    return subprocess.run(["mount", *arguments], capture_output=True).returncode == 0
+
+
+@contextmanager
+def own_disk(keep: Path | None) -> Iterator[Path | None]:
+    """A small disk in memory that only this process and its children see; None without rights."""
+    if "SVMBENCH_FAULTS_MOUNTS" not in os.environ:
+        again = ["unshare", "--mount", *(["--map-root-user"] if os.getuid() else [])]
+        if shutil.which("unshare") is None or subprocess.run([*again, "true"]).returncode != 0:
+            yield None
+            return
+        done = subprocess.run(
+            [*again, sys.executable, *sys.argv], env=os.environ | {"SVMBENCH_FAULTS_MOUNTS": "1"}
+        )
+        sys.exit(done.returncode)
+    with trial(keep) as root:
+        disk = root / "disk"
+        disk.mkdir()
+        if not mounted("-t", "tmpfs", "-o", "size=1m", "none", str(disk)):
+            yield None
+            return
+        try:
+            yield root
+        finally:
+            subprocess.run(["umount", str(disk)], capture_output=True)
+
+
+@main.command("disk-full")
+@SMOKE
+@KEEP
+def disk_full(smoke: bool, keep: Path | None) -> None:
+    """Results and cache on a disk that is full at ever later moments, then has room."""
+    facts = SMALL if smoke else SMALL | {"repeats": 6}
+    sizes = ("48k", "160k") if smoke else ("16k", "32k", "64k", "96k", "128k", "192k", "320k")
+    with own_disk(keep) as root:
+        if root is None:
+            click.echo("disk-full: skipped, no right to mount a disk here")
+            return
+        peace, findings = in_peace(root, **facts), Findings()
+        place = Place(root / "disk" / "place")
+        place.write_config(**facts)
+        for size in sizes:
+            findings.expect(
+                mounted("-o", f"remount,size={size}", str(root / "disk")), f"no disk of {size}"
+            )
+            code, complaints = place.run()
+            findings.codes[code] += 1
+            findings.look(place.results)
+            if code == 0:
+                continue
+            findings.faults["full disk"] += 1
+            one_line = complaints.count("\n") == 1 and "make room" in complaints
+            findings.expect(code in (2, 3) and one_line, f"{size}: {code}, {complaints}")
+        findings.expect(mounted("-o", "remount,size=64m", str(root / "disk")), "no more room")
+        code, complaints = place.run()
+        findings.codes[code] += 1
+        findings.expect(code == 0, complaints)
+        findings.look(place.results)
+        different = differences(place.results, peace.results)
+        findings.wrong += different
+        findings.report("full disk", differences=_said(different))
+
+
+@main.command("read-only")
+@SMOKE
+@KEEP
+def read_only(smoke: bool, keep: Path | None) -> None:
+    """Results on a disk that is closed before the sweep, amid it, and after it; then open again."""
+    facts = SMALL if smoke else SMALL | {"repeats": 6}
+    with own_disk(keep) as root:
+        if root is None:
+            click.echo("read-only: skipped, no right to mount a disk here")
+            return
+        peace, findings = in_peace(root, **facts), Findings()
+        disk = root / "disk"
+        findings.expect(mounted("-o", "remount,size=64m", str(disk)), "no room")
+        place = Place(disk / "place")
+        place.write_config(**facts)
+
+        def refused(*arguments: str) -> None:
+            code, complaints = place.run(*arguments)
+            findings.codes[code] += 1
+            one_line = complaints.count("\n") == 1 and "cannot be written" in complaints
+            findings.expect(code == 2 and one_line, f"{arguments}: {code}, {complaints}")
+
+        with _closed(disk, findings):
+            refused("run", str(place.config), "--out", str(disk / "results"), "--offline")
+        process = place.start()
+        _wait_until(lambda: any(place.results.glob("runs/*.jsonl")) or process.poll() is not None)
+        process.terminate()
+        process.communicate()
+        findings.codes[process.returncode] += 1
+        with _closed(disk, findings):
+            findings.look(place.results)
+            refused(*place.sweep)
+        code, complaints = place.run()
+        findings.codes[code] += 1
+        findings.expect(code == 0, complaints)
+        with _closed(disk, findings):
+            refused("report", str(place.results))
+        findings.look(place.results)
+        different = differences(place.results, peace.results)
+        findings.wrong += different
+        findings.report("closed disk", differences=_said(different))
+
+
+@contextmanager
+def _closed(disk: Path, findings: Findings) -> Iterator[None]:
+    findings.expect(mounted("-o", "remount,ro", str(disk)), "not closed")
+    findings.faults["closed disk"] += 1
+    yield
+    findings.expect(mounted("-o", "remount,rw", str(disk)), "not open again")
+
+
+if __name__ == "__main__":
+    main()
