@@ -24,7 +24,7 @@ def at_once(monkeypatch):
     def made(wanted, store, limit, *more):
         if find_solver(wanted.solver.name).missing():
             return in_earnest(wanted, store, limit, *more)
-        return close_trace(store.path(wanted), run._header(wanted, limit), "max_steps", "")
+        return close_trace(store.path(wanted), run._header(wanted, limit, False), "max_steps", "")
 
     monkeypatch.setattr(run, "make_run", made)
 
