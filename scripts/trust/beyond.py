@@ -33,7 +33,12 @@ FEATURES, PIECE_ROWS, PIECES = 1 << 16, 64, 513
 TOO_WIDE = ("ipm", "newton")
 
 #: What a solver would choose by the number of entries or of bytes, which are not the same here.
-PARAMETERS: dict[str, dict[str, Any]] = {"auto": {"method": "dual", "block_rows": 1}}
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "auto": {"method": "dual", "block_rows": 1},
+    "sgd-qn": {"skip": 16},
+    "sgd-qn-corrected": {"skip": 16},
+    "svmsgd2": {"skip": 16},
+}
 
 _MAP_SHARED, _MAP_PRIVATE, _MAP_FIXED = 0x01, 0x02, 0x10
 _MAP_ANONYMOUS, _MAP_NORESERVE = 0x20, 0x4000
@@ -154,7 +159,13 @@ def _types(storage: str) -> tuple[Any, Any]:
 
 
 @click.command()
-@click.option("--storage", default="uint16+float32", show_default=True, help="Form of the rows.")
+@click.option(
+    "--storage",
+    type=click.Choice(["uint16+float32", "uint16+float64", "int32+float32", "int32+float64"]),
+    default="uint16+float32",
+    show_default=True,
+    help="Form of the rows.",
+)
 @click.option("--only", multiple=True, help="A solver. May be repeated.")
 @click.option("--smoke", is_flag=True, help="Few filler rows: do the commands work?")
 def main(storage: str, only: tuple[str, ...], smoke: bool) -> None:
