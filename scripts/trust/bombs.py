@@ -36,7 +36,7 @@ def bomb_of_a_line(path: Path, scale: float) -> None:
     """10 GB of the digit 7 in a line, as 10 MB of gzip."""
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"1 1:1\n-1 2:1\n")
-        for _ in range(int(scale * 10**10) // PIECE):
+        for _ in range(int(scale * 10**10) // PIECE + 1):
             file.write(b"7" * PIECE)
 
 
@@ -96,9 +96,9 @@ def read(path: Path, mebibytes: int) -> str:
 
 @click.command(help=(__doc__ or "").split("\n\n")[0])
 @click.option("--scale", default=1.0, show_default=True, help="Of the sizes.")
-@click.option("--only", type=click.Choice(tuple(BOMBS)), help="One of them.")
+@click.option("--only", multiple=True, type=click.Choice(tuple(BOMBS)), help="All by default.")
 @click.option("--child", nargs=2, type=(str, int), hidden=True)
-def main(scale: float, only: str | None, child: tuple[str, int] | None) -> None:
+def main(scale: float, only: tuple[str, ...], child: tuple[str, int] | None) -> None:
     """Try all and print the table."""
     if child is not None:
         print(read(Path(child[0]), child[1]))
@@ -106,7 +106,7 @@ def main(scale: float, only: str | None, child: tuple[str, int] | None) -> None:
         print(usage.ru_maxrss >> 10)
         return
     rows, wrong = [], 0
-    for name in [only] if only else BOMBS:
+    for name in only or BOMBS:
         make, file, wanted, mebibytes = BOMBS[name]
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / file

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import click
 import hostile_kinds
@@ -54,7 +55,9 @@ def made(kind: hostile_kinds.Kind, name: str, seed: int, number: int) -> hostile
     return kind.make(Random(f"{seed}/{name}/{number}"))
 
 
-def child(name: str, seed: int, first: int, end: int, place: str, told: Connection) -> None:
+def child(
+    name: str, seed: int, first: int, end: int, place: str, told: Connection, at: Any
+) -> None:
     """Try a range of inputs; before and after each some, say how it went."""
     sanitized = "asan" in os.environ.get("LD_PRELOAD", "")
     logging.disable(logging.CRITICAL)
@@ -72,11 +75,12 @@ def child(name: str, seed: int, first: int, end: int, place: str, told: Connecti
         if (number - first) % CALL == 0:
             told.send(("at", number, accepted, refused))
             accepted = refused = 0
-        (folder / "number").write_text(str(number))
+        at.value = number
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
         try:
             case = made(kind, name, seed, number)
-            hostile_kinds.place(case, folder / "case")
+            if kind.on_disk:
+                hostile_kinds.place(case, folder / "case")
             if kind.attempt(case, folder / "case"):
                 accepted += 1
             else:
@@ -111,8 +115,9 @@ def attempt(name: str, seed: int, first: int, end: int, folder: Path) -> Iterato
         place = folder / f"{name}-{first}"
         place.mkdir(parents=True)
         ours, theirs = context.Pipe(duplex=False)
+        reached = context.Value("q", -1, lock=False)
         process = context.Process(
-            target=child, args=(name, seed, first, end, str(place), theirs), daemon=False
+            target=child, args=(name, seed, first, end, str(place), theirs, reached)
         )
         process.start()
         theirs.close()
@@ -135,10 +140,9 @@ def attempt(name: str, seed: int, first: int, end: int, folder: Path) -> Iterato
             process.kill()
         process.join()
         if first < end and len(count.finds) < MOST_FINDS:
-            reached = place / "number"
-            if not reached.exists():
+            if reached.value < 0:
                 raise click.ClickException(f"{name}: the child died before its first input")
-            at = int(reached.read_text())
+            at = reached.value
             code = process.exitcode or 0
             how = signal.Signals(-code).name if code < 0 else f"exit code {code}"
             count.finds.append((at, f"the process died ({how})"))

@@ -66,6 +66,9 @@ class Kind:
     share = 1.0
     """Part of all inputs, relative to the other kinds."""
 
+    on_disk = True
+    """Whether the case's files are to be written before it is attempted."""
+
     kernels: tuple[str, ...] | None = None
     """The compiled modules that its reader needs; None where that is all of them."""
 
@@ -272,6 +275,7 @@ class LibsvmParser(Kind):
     """LIBSVM text handed to the compiled parser in chunks of any size."""
 
     share = 60.0
+    on_disk = False
     kernels = ("libsvm", "rows")
 
     def make(self, rng: Random) -> Case:
