@@ -124,4 +124,4 @@ def _read(path: Path) -> tuple[Array, str]:
 def _announced(content: bytearray) -> int:
     """Bytes of a file whose head, which is whole, is this."""
     shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
-    return 4 + 4 * len(shape) + math.prod(shape)
+    return 4 + 4 * len(shape) + int(math.prod(shape))
