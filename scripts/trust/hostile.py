@@ -190,7 +190,7 @@ def main(
             print(f"{name}: {counts[name].inputs}", file=sys.stderr, flush=True)
             if keep is not None and counts[name].finds:
                 _keep(name, seed, counts[name], folder, keep)
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (name, str(c.inputs), str(c.accepted), str(c.refused), str(len(c.finds)))
         for name, c in counts.items()
     ]

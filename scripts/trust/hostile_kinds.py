@@ -357,10 +357,10 @@ class Archive(Kind):
     def make(self, rng: Random) -> Case:
         """Compress a text, in one stream or two, and damage it."""
         suffix = rng.choice((".gz", ".bz2", ".xz"))
-        compress = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
+        pack: dict[str, Any] = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
         text = libsvm_text(rng)
         cut = rng.randrange(len(text)) if rng.random() < 0.5 else len(text)
-        streams = [compress(part) for part in (text[:cut], text[cut:]) if part]
+        streams = [pack[suffix](part) for part in (text[:cut], text[cut:]) if part]
         packed = mutate_bits(rng, b"".join(streams))
         return Case({f"rows.libsvm{suffix}": packed}, {"text": text.hex()})
 
