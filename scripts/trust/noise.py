@@ -316,7 +316,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 for number in range(options.pages):
                     folder = place / f"{name}-{number}"
                     with busy(count):
-                        run_sweep(sweep(data, equal, options.repeats), folder)
+                        outcome = run_sweep(sweep(data, equal, options.repeats), folder)
+                    if outcome.interrupted:
+                        return 130
                     found[-1].results.append(read_results(folder))
                     print(f"{name}: {number + 1} of {options.pages}", file=sys.stderr, flush=True)
     cases = list(itertools.product(found, METRICS, MARGINS))
