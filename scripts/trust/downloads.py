@@ -82,11 +82,11 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(TEXT)
 
     def dribble(self, text: bytes) -> None:
-        """Send a byte ten times as often as anything has to come at all."""
+        """Send a byte every three beats."""
         for byte in text:
             self.wfile.write(bytes([byte]))
             self.wfile.flush()
-            if self.server.over.wait(download.STALL_SECONDS / 10):
+            if self.server.over.wait(3 * self.server.beat):
                 return
 
     def reset(self) -> None:
@@ -95,12 +95,19 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class FaultServer(ThreadingHTTPServer):
-    """A server of faults, which counts what it is asked for."""
+    """A server of faults, which counts what it is asked for.
+
+    Parameters
+    ----------
+    beat : float
+        Seconds of which the slow ones wait some.
+    """
 
     daemon_threads = True
 
-    def __init__(self) -> None:
+    def __init__(self, beat: float) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
+        self.beat = beat
         self.requests: Counter[str] = Counter()
         self.lock = threading.Lock()
         self.over = threading.Event()
@@ -116,9 +123,9 @@ class FaultServer(ThreadingHTTPServer):
 
 
 @contextlib.contextmanager
-def serving() -> Iterator[FaultServer]:
-    """Run a server of faults."""
-    with FaultServer() as server:
+def serving(beat: float) -> Iterator[FaultServer]:
+    """Run a `FaultServer`."""
+    with FaultServer(beat) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
         try:
@@ -165,12 +172,12 @@ def _body(text: bytes, kind: str = "application/octet-stream") -> Fault:
 
 
 def _slow(self: Handler, _: int) -> None:
-    self.server.over.wait(download.STALL_SECONDS / 3)
+    self.server.over.wait(10 * self.server.beat)
     self.head(Content_Length=len(TEXT))
     for start in range(0, len(TEXT), download.PIECE_BYTES):
         self.wfile.write(TEXT[start : start + download.PIECE_BYTES])
         self.wfile.flush()
-        self.server.over.wait(download.STALL_SECONDS / 30)
+        self.server.over.wait(self.server.beat)
 
 
 def _trickle(self: Handler, _: int) -> None:
@@ -482,10 +489,11 @@ def main() -> None:
     unknown = set(asked.faults) - set(known)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    divisor = QUICK if asked.quick else 1.0
     with (
         tempfile.TemporaryDirectory() as scratch,
-        patience(QUICK if asked.quick else 1.0),
-        serving() as server,
+        patience(divisor),
+        serving(1 / divisor) as server,
     ):
         folder = Path(scratch)
         print("| server | what happened | requests | seconds | file taken |")

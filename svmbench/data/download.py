@@ -188,7 +188,8 @@ def _downloader(url: str, bar: Any, answers: _Answers) -> Callable[[str, Any, No
         made = pooch.HTTPDownloader(
             progressbar=bar,
             chunk_size=PIECE_BYTES,
-            timeout=(CONNECT_SECONDS, STALL_SECONDS),
+            # The second ends a thread that was left behind.
+            timeout=(CONNECT_SECONDS, CONNECT_SECONDS + STALL_SECONDS),
             # Without it a server may compress once more what is compressed already.
             headers={"Accept-Encoding": "identity"},
             hooks={"response": answers},

@@ -39,15 +39,14 @@ trust = _script()
 
 @pytest.fixture(scope="module")
 def server():
-    with trust.serving() as running:
+    with trust.serving(beat=0.01) as running:
         yield running
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch, tmp_path):
-    """A third of a second for a piece, none between tries; the waits asked for."""
+    """No time between tries; the waits asked for."""
     waits = []
-    monkeypatch.setattr(download, "STALL_SECONDS", 0.3)
     monkeypatch.setattr(download, "_pause", waits.append)
     monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv("SVMBENCH_OFFLINE", raising=False)
@@ -65,9 +64,9 @@ def wanted(*urls, **facts):
 OUTCOMES = {
     "whole": (1, True, ""),
     "slow": (1, True, ""),
-    "trickle": (3, False, "less than 32 KiB in 0.3 s (3 tries)"),
-    "trickling-head": (3, False, "less than 32 KiB in 0.3 s (3 tries)"),
-    "silent": (3, False, "less than 32 KiB in 0.3 s (3 tries)"),
+    "trickle": (3, False, "less than 32 KiB in 0.5 s (3 tries)"),
+    "trickling-head": (3, False, "less than 32 KiB in 0.5 s (3 tries)"),
+    "silent": (3, False, "less than 32 KiB in 0.5 s (3 tries)"),
     "hangs-up": (3, False, "without response (3 tries)"),
     "not-http": (3, False, "/not-http/rows: ?? this is not HTTP (3 tries)"),
     "reset": (3, False, "reset by peer (3 tries)"),
@@ -100,8 +99,14 @@ OUTCOMES = {
 }
 
 
+# Only where nothing comes may time run out: a busy machine may take long for everything else.
+STALLING = {"trickle": 0.5, "trickling-head": 0.5, "silent": 0.5, "silent, then whole": 2.0}
+
+
 @pytest.mark.parametrize("fault", [*trust.FAULTS, *trust.IN_TURN])
-def test_a_fault(fault, server, tmp_path):
+def test_a_fault(fault, server, tmp_path, monkeypatch):
+    if fault in STALLING:
+        monkeypatch.setattr(download, "STALL_SECONDS", STALLING[fault])
     server.requests.clear()  # some fail the first time alone
     requests, taken, said = OUTCOMES[fault]
     row = trust.tried(server, fault, tmp_path / "empty")
@@ -203,7 +208,9 @@ def test_what_a_server_says_does_not_reach_the_terminal_raw():
     assert message == "http://a/x: ?[2Jgone for ever"
 
 
-def test_a_reader_left_behind_ends(server, tmp_path):
+def test_a_reader_left_behind_ends(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "STALL_SECONDS", 0.5)
+
     def readers():
         return [each for each in threading.enumerate() if each.name == f"download {url}"]
 
@@ -295,7 +302,7 @@ def test_without_a_network(tmp_path):
 
 def test_the_script_prints_its_table():
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--quick", "reset-once", "404"],
+        [sys.executable, str(SCRIPT), "reset-once", "404"],
         capture_output=True,
         text=True,
     )
