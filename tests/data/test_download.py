@@ -258,7 +258,6 @@ COMMANDS = [
     ["bench", "smoke", "--offline", "--dry-run"],
     ["data", "list"],
     ["data", "info", "adult"],
-    ["doctor"],
 ]
 
 
