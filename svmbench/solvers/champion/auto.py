@@ -27,7 +27,7 @@ MOST_FEATURES = 5000
 #: Mean ||x_i||^2/(lam m) up to which dual descent is ahead of Newton steps at first, where these
 #: have no samples, which costs them many passes over all rows; one; or more, and rows of so many
 #: entries that what a pass of dual descent costs a row besides does not count.
-EASY, EASY_WITH_A_SAMPLE, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 1.0, 0.3, 50.0
+EASY, EASY_WITH_A_SAMPLE, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 2.5, 0.3, 50.0
 
 #: Rows the mean is estimated from.
 NORM_ROWS = 1000
