@@ -184,7 +184,7 @@ def differences(folder: Path, reference: Path) -> list[str]:
 def _timeless(path: Path) -> pd.DataFrame:
     """A table as text without what a clock, or the machine's state, has to do with."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    chance = ("involuntary_switches", "load_average", "peak_memory_bytes", "started")
+    chance = ("involuntary_switches", "load_average", "peak_memory_bytes", "started", "disturbed")
     return table[[c for c in map(str, table) if "seconds" not in c and c not in chance]]
 
 

@@ -866,7 +866,7 @@ class Results(Kind):
             raise FindError(f"{len(results.runs)} runs, not {len(written)}")
         for name in ("lambda", "primal", "reference_dual", "train_seconds"):
             for row, value in zip(written, results.runs[name], strict=True):
-                text = row[name].strip()
+                text = (row[name] or "").strip()
                 if text and (strict.number(text.encode()) != value) and not math.isnan(value):
                     raise FindError(f"{name} {value!r}, not {text!r}")
         for table in build_tables(results):

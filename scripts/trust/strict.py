@@ -159,7 +159,7 @@ def delimited(text: bytes, separator: str, header: bool, label: int) -> Meaning 
 def _cells(line: str, separator: str | None) -> list[str]:
     if separator is None:
         return [cell.strip('"') for cell in line.split()]
-    return [cell.strip() for cell in next(csv.reader([line], delimiter=separator), [])]
+    return [cell.strip(" \t") for cell in next(csv.reader([line], delimiter=separator), [])]
 
 
 def idx(content: bytes, label_content: bytes) -> Meaning | None:

@@ -108,9 +108,14 @@ def _row_bytes(growth: Growth, d: int) -> int:
     return 4 * entries + 1 if dense else (4 + (2 if d <= 1 << 16 else 4)) * entries + 9
 
 
+def rows_path(growth: Growth, m: int, d: int) -> Path:
+    """The place of rows of that size in the cache."""
+    return entry_path(f"bench-{growth.name}-{m}x{d}")
+
+
 def made_rows(growth: Growth, m: int, d: int) -> Path:
     """Rows of that size in the cache: normal values, labels by a plane with noise."""
-    path = entry_path(f"bench-{growth.name}-{m}x{d}")
+    path = rows_path(growth, m, d)
     if open_cached(path) is None:
         store(_made(growth, m, d), path.name)
     return path
@@ -118,7 +123,7 @@ def made_rows(growth: Growth, m: int, d: int) -> Path:
 
 def drop_rows(growth: Growth, m: int, d: int) -> None:
     """Remove them from the cache."""
-    shutil.rmtree(entry_path(f"bench-{growth.name}-{m}x{d}"), ignore_errors=True)
+    shutil.rmtree(rows_path(growth, m, d), ignore_errors=True)
 
 
 def _made(growth: Growth, m: int, d: int) -> Dataset:

@@ -18,7 +18,7 @@ from typing import Any
 
 from svmbench.bench.champion import named
 from svmbench.bench.profile import Growth, Profile, SetSpec
-from svmbench.bench.rows import caches, drop_rows, made_rows, plain_text, sizes
+from svmbench.bench.rows import caches, drop_rows, made_rows, plain_text, rows_path, sizes
 from svmbench.bench.tasks import Task, run_task, solver_job
 from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
@@ -265,7 +265,7 @@ def _growth(profile: Profile) -> list[Task]:
                 "kind": "growth",
                 "label": growth.name,
                 "point": at,
-                "path": str(made_rows(growth, m, d)),
+                "path": str(rows_path(growth, m, d)),
                 "solver": solver,
                 "lambda": part.lambda_,
                 "repeats": part.repeats,
@@ -273,6 +273,10 @@ def _growth(profile: Profile) -> list[Task]:
             }
             for at, (m, d) in enumerate(points)
         ]
+
+    def prepare(growth: Growth) -> None:
+        for m, d in sizes(growth):
+            made_rows(growth, m, d)
 
     def clean(growth: Growth) -> None:
         for m, d in sizes(growth):
@@ -283,6 +287,7 @@ def _growth(profile: Profile) -> list[Task]:
             f"growth-{growth.name}",
             part.limit * len(sizes(growth)),
             lambda at=growth: jobs(at),  # type: ignore[misc]
+            lambda at=growth: prepare(at),  # type: ignore[misc]
             lambda at=growth: clean(at),  # type: ignore[misc]
         )
         for growth in part.rows

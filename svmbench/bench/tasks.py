@@ -51,6 +51,8 @@ class Task:
         Seconds it takes at most, once its data are there.
     jobs : callable
         What is to be done, in this order; called when it is about to be.
+    prepare : callable
+        Called before it is done, and not where it is reused.
     clean : callable
         Called when all is done.
     """
@@ -58,6 +60,7 @@ class Task:
     name: str
     bound: float
     jobs: Callable[[], list[dict[str, Any]]]
+    prepare: Callable[[], None] = lambda: None
     clean: Callable[[], None] = lambda: None
 
 
@@ -79,6 +82,7 @@ def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outco
         facts = _facts(jobs)
         if not fresh and _recorded(path) == facts:
             return "reused"
+        task.prepare()
         results = _made(jobs, end)
         if results is None:
             return "left"

@@ -23,6 +23,7 @@ from svmbench.kernels.libsvm import ParseError, Parser
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": ""}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NO_DIGITS = "0"
+_BLANKS = " \t"  # what may stand around a cell
 _LONGEST_LINE = 1 << 26  # bytes; it is taken apart by Python, a text a cell
 
 
@@ -146,12 +147,14 @@ class _Lines:
         if not self._separator:
             return line.split()
         cells = line.split(self._separator)
-        return [cell.strip() for cell in cells] if " " in line else cells
+        padded = " " in line or "\t" in line
+        return [cell.strip(_BLANKS) for cell in cells] if padded else cells
 
     def _quoted_cells(self, line: str) -> list[str]:
         if not self._separator:
             return [cell.strip('"') for cell in line.split()]
-        return [cell.strip() for cell in next(csv.reader([line], delimiter=self._separator))]
+        cells = next(csv.reader([line], delimiter=self._separator))
+        return [cell.strip(_BLANKS) for cell in cells]
 
     def _begin(self, cells: list[str]) -> None:
         """Find the columns of the layout in the first line."""

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -192,6 +192,11 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 _MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
+_BESIDE = ("setup_wall", "conversion_wall", "pass_wall", "switches")
+_CLOSING = (
+    *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
+    "peak_memory_bytes",
+)
 _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
 
 
@@ -201,19 +206,20 @@ def is_complete(trace: Trace) -> bool:
         all(
             all(_is_number(point.get(name)) for name in _COUNTS)
             and all(name in point for name in _MEASURES)
-            and all(point[name] is None or _is_number(point[name]) for name in _MEASURES)
+            and _are_numbers_or_unknown(point, (*_MEASURES, *_BESIDE))
             for point in trace.points
         )
         and all(
-            all(record.get(name) is None or _is_number(record[name]) for name in _REGRETS)
-            and all(name in record for name in _REGRETS)
+            _are_numbers_or_unknown(record, _REGRETS) and all(name in record for name in _REGRETS)
             for record in trace.regrets
         )
-        and all(
-            trace.header.get(name) is None or _is_number(trace.header[name])
-            for name in ("time_limit", "load_average")
-        )
+        and _are_numbers_or_unknown(trace.header, ("time_limit", "load_average"))
+        and _are_numbers_or_unknown(trace.end, _CLOSING)
     )
+
+
+def _are_numbers_or_unknown(record: dict[str, Any], names: Sequence[str]) -> bool:
+    return all(record.get(name) is None or _is_number(record[name]) for name in names)
 
 
 def _is_number(value: Any) -> bool:

@@ -461,12 +461,19 @@ def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
 
     monkeypatch.setattr("svmbench.bench.tasks.run_job", pretend)
     job = {"label": "a", "limit": 1.0, "solver": solver_job({"name": "dcd"})}
-    task = Task("some", 1.0, lambda: [job, job | {"label": "b"}, job])
+    prepared = []
+    task = Task(
+        "some",
+        1.0,
+        lambda: [job, job | {"label": "b"}, job],
+        lambda: prepared.append(len(made)),
+    )
     assert run_task(task, tmp_path, math.inf) == "made"
     # The second repeat of what met its limit is not made.
     assert made == ["a", "b"]
     assert [r["state"] for r in read_task(tmp_path, "some")] == ["time_limit"] * 2 + ["skipped"]
     assert run_task(task, tmp_path, math.inf) == "reused"
+    assert prepared == [0]
     job["limit"] = 2.0
     assert run_task(task, tmp_path, -math.inf) == "left"
     assert run_task(task, tmp_path, math.inf) == "made"

@@ -63,6 +63,7 @@ def test_dropped_columns(tmp_path, drop):
     [
         ("comma", b"1,0.5,0\r\n\r\n-1, 2 ,3"),
         ("semicolon", b"1;0.5;0\n-1;2;3\n"),
+        ("semicolon", b"\t1;0.5;0\n-1;2\t;\t3\n"),
         ("tab", b"1\t0.5\t0\n-1\t2\t3\n"),
         ("blanks", b"  1 0.5\t0 \n \n-1  2 3\n"),
         ("comma", b"\xef\xbb\xbf1,0.5,0\n-1,2,3\n"),
@@ -72,6 +73,13 @@ def test_separators(tmp_path, separator, content):
     text = parse_csv(write(tmp_path, content), Csv(separator=separator, header=False, label=1))
     assert text.labels.tolist() == [1, -1]
     assert dense(text) == [[0.5, 0], [2, 3]]
+
+
+@pytest.mark.parametrize("odd", [b"\r2", b"2\x1c", b"2\x85"])
+def test_nothing_but_blanks_stands_around_a_cell(tmp_path, odd):
+    for line in (b"1;" + odd + b";3\n", b"1; 2;" + odd + b"\n"):
+        with pytest.raises(DataError):
+            parse_csv(write(tmp_path, line), Csv(separator="semicolon", header=False, label=1))
 
 
 def test_labels_in_a_file_of_their_own(tmp_path):

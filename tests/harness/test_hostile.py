@@ -52,6 +52,8 @@ def test_a_point_without_its_numbers_is_incomplete(value):
     assert not is_complete(Trace({}, [{**POINT, "wall": value}]))
     assert is_complete(Trace({}, [{**POINT, "primal": value}])) == (value is None)
     assert not is_complete(Trace({"time_limit": "x"}, [POINT]))
+    assert not is_complete(Trace({}, [{**POINT, "switches": "x"}]))
+    assert not is_complete(Trace({}, [POINT], {"stolen_seconds": {}}))
 
 
 def test_links_are_replaced_or_refused_and_never_followed(tmp_path):
