@@ -127,6 +127,8 @@ def delimited(text: bytes, separator: str, header: bool, label: int) -> Meaning 
         line = line.removesuffix("\r")
         if not line.strip():
             continue
+        if "\r" in line:
+            return None
         try:
             cells = _cells(line, SEPARATORS[separator])
         except csv.Error:
