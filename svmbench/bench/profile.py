@@ -191,7 +191,7 @@ class Profile(_Model):
     title: Text
     budget: Duration | None = Field(default=None, description="Seconds for everything.")
     entries_a_second: Positive = Field(
-        default=5000.0, description="Entries of a stand-in, per second of the budget."
+        default=5000.0, description="Entries of a stand-in, per second of the profile's own budget."
     )
     sets: Annotated[tuple[Annotated[SetSpec, BeforeValidator(_as_data)], ...], Field(min_length=1)]
     physics: PhysicsPart | None = None

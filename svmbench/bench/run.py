@@ -110,9 +110,10 @@ def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False
     fetch : bool
         Download data that are not here.
     """
+    # Stand-ins go by the profile's own budget: a shorter call goes on with the same rows.
     sources = {
         each.label: source_of(
-            each.data, budget, fetch, scale=each.scale, pace=profile.entries_a_second
+            each.data, profile.budget, fetch, scale=each.scale, pace=profile.entries_a_second
         )
         for each in profile.sets
     }

@@ -19,6 +19,7 @@ from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found
 from svmbench.bench.measure import _ForeignPace
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
+from svmbench.bench.run import plan
 from svmbench.bench.targets import Target, judge, load_targets
 from svmbench.bench.tasks import Task, read_task, run_task, solver_job
 from svmbench.bench.write import aims
@@ -485,3 +486,12 @@ def test_no_two_sets_of_a_profile_share_a_label():
     sets = [{"data": "adult"}, {"data": "adult"}]
     with pytest.raises(ValueError, match="a second data set 'adult'"):
         Profile.model_validate({"version": 1, "name": "x", "title": "x", "sets": sets})
+
+
+def test_stand_ins_are_the_same_whatever_time_a_call_has(tmp_path):
+    profile = Profile.model_validate(
+        {"version": 1, "name": "x", "title": "x", "budget": "10m", "sets": [{"data": "SUSY"}]}
+    )
+    scales = {plan(profile, tmp_path, budget).sources["SUSY"].scale for budget in (1.0, 1e5)}
+    assert len(scales) == 1
+    assert None not in scales
