@@ -137,11 +137,13 @@ class _Lines:
             yield self._line, line, f"{label}{''.join(pairs)}\n"
 
     def _cells(self, number: int, line: str) -> list[str]:
+        if "\r" in line:
+            place = line.index("\r") + 1
+            raise self._fault(number, place, "a carriage return inside a line; correct the line")
         try:
             return self._quoted_cells(line) if '"' in line else self._split(line)
         except csv.Error as error:
-            what = "a carriage return inside a line" if "\r" in line else str(error)
-            raise self._fault(number, 1, f"{what}; correct the line") from None
+            raise self._fault(number, 1, f"{error}; correct the line") from None
 
     def _plain_cells(self, line: str) -> list[str]:
         if not self._separator:

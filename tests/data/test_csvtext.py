@@ -82,6 +82,12 @@ def test_nothing_but_blanks_stands_around_a_cell(tmp_path, odd):
             parse_csv(write(tmp_path, line), Csv(separator="semicolon", header=False, label=1))
 
 
+def test_a_carriage_return_is_no_blank(tmp_path):
+    layout = Csv(separator="blanks", header=False, label=1)
+    with pytest.raises(DataError, match=":1:5: a carriage return inside a line"):
+        parse_csv(write(tmp_path, b"1 2 \r 3\n"), layout)
+
+
 def test_labels_in_a_file_of_their_own(tmp_path):
     values = write(tmp_path, bz2.compress(b"0.5 0 \n2 3 \n"), "v.dat.bz2")
     labels = write(tmp_path, b"1\n-1\n", "v.lab")
