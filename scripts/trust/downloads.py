@@ -414,7 +414,10 @@ class Ended:
 
 
 def _ended(case: str, process: subprocess.Popen[str], folder: Path) -> Ended:
-    _, error = process.communicate(timeout=300)
+    return _outcome(case, process, process.communicate(timeout=300)[1], folder)
+
+
+def _outcome(case: str, process: subprocess.Popen[str], error: str, folder: Path) -> Ended:
     said = re.sub(r"127\.0\.0\.1:\d+", "HOST", error.strip().replace(str(folder), "CACHE"))
     return Ended(case, process.returncode, said, *found(folder))
 
@@ -424,8 +427,10 @@ def processes(server: FaultServer, folder: Path) -> Iterator[Ended]:
     url = server.url("whole")
     get = ("data", "fetch", "one")
     both = [program(server.url("slow"), folder / "both", *get) for _ in range(2)]
-    for number, process in enumerate(both, 1):
-        yield _ended(f"two at once: number {number}", process, folder / "both")
+    # Only when both have ended is a partial file one that was left.
+    errors = [process.communicate(timeout=300)[1] for process in both]
+    for number, (process, error) in enumerate(zip(both, errors, strict=True), 1):
+        yield _outcome(f"two at once: number {number}", process, error, folder / "both")
     full = folder / "full"
     yield _ended("no room", program(url, full, *get, room=1 << 16), full)
     for name, number in (("Ctrl-C", signal.SIGINT), ("killed", signal.SIGKILL)):
