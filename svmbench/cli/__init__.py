@@ -102,20 +102,28 @@ class Frame(click.Group):
         **extra
             For click's contexts.
         """
+        own_process = args is None
         args = sys.argv[1:] if args is None else list(args)
         debug = "--debug" in args
         _log_to_stderr(logging.DEBUG if debug else logging.WARNING)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a terminal without λ is no reason to stop
         extra["standalone_mode"] = False
-        with _terminable():
-            code = _exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug)
+        with _terminable(own_process):
+            try:
+                code = _exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug)
+            except KeyboardInterrupt:  # another one, while the first was being told of
+                code = INTERRUPTED
         sys.exit(code)
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: what was measured is kept."""
+def _terminable(own_process: bool) -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C: what was measured is kept.
+
+    Afterwards a process that is this program's own hears neither any more: it is leaving with an
+    exit code that says how it ended, and a signal on the way out would take its place.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -127,7 +135,9 @@ def _terminable() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if own_process else before)
+        if own_process:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager

@@ -66,6 +66,8 @@ class Outcome:
         End states over all runs of the plan, ``skipped`` and ``spared`` among them.
     left : int
         Runs not made for lack of time; a later call makes them.
+    postponed : int
+        Those of them that are of repeats beyond the ones that were to be made.
     damaged, missing : int
         Runs that were there before and are made again: the file has been changed, or is gone.
     interrupted : bool
@@ -76,6 +78,7 @@ class Outcome:
     reused: int = 0
     states: Counter[str] = field(default_factory=Counter)
     left: int = 0
+    postponed: int = 0
     damaged: int = 0
     missing: int = 0
     interrupted: bool = False
@@ -187,6 +190,8 @@ class Options:
         of the time to it, and where that cuts one short, the runs held against it wait too.
     end : float, optional
         Moment at which a run still under way is given up, as if it had not been begun.
+    repeats : int, optional
+        Make only so many repeats now and leave the others.
     keep_weights : bool
         Keep the weights each run ends with beside its trace. Runs made without are made again.
     whole_blocks : bool
@@ -202,6 +207,7 @@ class Options:
     stand_in: float | Mapping[str, float] | None = None
     deadline: float | None = None
     end: float | None = None
+    repeats: int | None = None
     keep_weights: bool = False
     whole_blocks: bool = False
 
@@ -319,6 +325,7 @@ class Crew:
         self._stop = threading.Event()
         self._deadline = math.inf if options.deadline is None else options.deadline
         self._end = math.inf if options.end is None else options.end
+        self._repeats = math.inf if options.repeats is None else options.repeats
         self._keep_weights = options.keep_weights
         self.finished: list[tuple[Run, Trace]] = []
         for run in runs if not options.fresh else ():
@@ -370,10 +377,9 @@ class Crew:
                 run = next(self._todo, None)
                 if run is None:
                     return
-                if run.instance.hurried or time.monotonic() >= self._deadline:
-                    self.outcome.left += 1
-                    continue
                 unmade = self._not_to_be_made(run)
+                if unmade is None and self._to_be_left(run):
+                    continue
                 limit = self._time_limit(run)
                 if unmade is None:
                     self._reporter.run_begins(run)
@@ -388,6 +394,14 @@ class Crew:
                     self.outcome.made += 1
                     self._learn(run, trace)
                     self._reporter.run_ends(run, trace.state)
+
+    def _to_be_left(self, run: Run) -> bool:
+        """Whether a run is for a later call, and if so count it."""
+        postponed = run.repeat >= self._repeats
+        late = run.instance.hurried or time.monotonic() >= self._deadline
+        self.outcome.postponed += postponed
+        self.outcome.left += postponed or late
+        return postponed or late
 
     def _not_to_be_made(self, run: Run) -> Literal["spared", "skipped"] | None:
         if run.rung is not None and run.rung > self._tops.get((*run.cell, run.repeat), run.rung):

@@ -9,8 +9,8 @@ depends on nothing else, so that the same budget finds its runs again.
 a fraction in proportion to the square root of the number of runs it has to make. What a sweep
 leaves over goes to those after it, and to those cut short in a further pass. No run is begun
 after what tables and figures need has been set aside (`reserve`), and one still under way then
-is given up. Within a sweep each cell gets its first repeat before any gets its second.
-Runs that were not made are made by a later call.
+is given up. Where there is a budget, each cell of all sweeps gets its first repeat, in two passes
+if need be, before any gets its second. Runs that were not made are made by a later call.
 """
 
 from __future__ import annotations
@@ -69,8 +69,9 @@ _PILOT_ROWS = 1 << 14
 _TABLE, _FIGURE = 0.3, 1.5
 WRITING_SHARE = 0.4
 
-#: Times that sweeps which were cut short are gone on with.
-PASSES = 4
+#: Times that all sweeps are gone through, for what is left of them; the first of them, where there
+#: is a budget, for the first repeats alone.
+PASSES, FIRST_REPEATS = 4, 2
 
 #: Seconds below which going on is not worth loading the data again.
 LEAST_SHARE = 2.0
@@ -477,6 +478,12 @@ def run_jobs(
     result = Result()
     todo = [at for at, job in enumerate(planned) if job.runnable is not None]
     for number in range(PASSES):
+        breadth_first = end is not None and number < FIRST_REPEATS and not (fresh or retry_faults)
+        repeats = 1 if breadth_first else None
+        if number:
+            todo = [at for at, outcome in result.outcomes.items() if _lacks(outcome, repeats)]
+            if end is None or end - time.monotonic() < LEAST_SHARE * len(todo):
+                break
         for turn, at in enumerate(todo):
             if end is not None and time.monotonic() >= end:
                 if at not in result.outcomes:
@@ -487,16 +494,21 @@ def run_jobs(
                 fresh=fresh and number == 0,
                 retry_faults=retry_faults and number == 0,
                 stand_in=planned[at].stand_ins,
-                deadline=_deadline(end, [_weight(planned[k], result, k) for k in todo[turn:]]),
+                deadline=_deadline(
+                    end, [_weight(planned[k], result.outcomes.get(k), repeats) for k in todo[turn:]]
+                ),
                 end=end,
+                repeats=repeats,
                 whole_blocks=whole_blocks,
             )
             if not _run(planned[at], at, reporter, options, result):
                 return result
-        todo = [at for at, outcome in result.outcomes.items() if outcome.left]
-        if not todo or end is None or end - time.monotonic() < LEAST_SHARE * len(todo):
-            break
     return result
+
+
+def _lacks(outcome: Outcome, repeats: int | None) -> bool:
+    """Whether a sweep has runs left, or of its first repeats only, where those are asked for."""
+    return outcome.left > (0 if repeats is None else outcome.postponed)
 
 
 def _run(job: Job, at: int, reporter: Reporter, options: Options, result: Result) -> bool:
@@ -520,9 +532,11 @@ def _run(job: Job, at: int, reporter: Reporter, options: Options, result: Result
     return not outcome.interrupted
 
 
-def _weight(job: Job, result: Result, at: int) -> float:
-    known = result.outcomes.get(at)
-    missing = known.left if known is not None else job.runs - job.found
+def _weight(job: Job, known: Outcome | None, repeats: int | None) -> float:
+    if known is not None:
+        missing = known.left - (known.postponed if repeats is not None else 0)
+    else:
+        missing = (job.runs - job.found) // (job.sweep.repeats if repeats is not None else 1)
     return math.sqrt(max(0, missing))
 
 

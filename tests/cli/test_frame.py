@@ -212,6 +212,28 @@ def test_an_interruption_from_outside_is_one_line_and_130():
     assert (process.returncode, output, error) == (130, "", "svmbench: interrupted\n")
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_of_a_process_that_is_leaving_does_not_change_its_exit_code(number):
+    code = (
+        "import atexit, sys, time, svmbench.config as c\n"
+        "def stop(file):\n    raise KeyboardInterrupt\n"
+        "c.load_sweep = stop\n"
+        "atexit.register(lambda: (print('leaving', flush=True), time.sleep(1)))\n"
+        "from svmbench.cli import main\n"
+        "main(prog_name='svmbench')"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, "config", "check", "smoke"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "leaving\n"
+    process.send_signal(number)
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "svmbench: interrupted\n")
+
+
 @pytest.mark.parametrize("args", [["--help"], ["config", "schema"]])
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(args):
     reader, writer = os.pipe()

@@ -292,6 +292,41 @@ def test_what_is_cut_short_is_gone_on_with_while_there_is_time(folder, tmp_path,
     assert (result.made, result.left, result.reused) == (5, 0, 0)
 
 
+class Begun(Reporter):
+    def __init__(self):
+        self.runs = []
+
+    def run_begins(self, run):
+        self.runs.append((run.cell[0], run.repeat))
+
+
+def test_with_a_budget_all_first_repeats_come_before_any_second(folder, tmp_path):
+    by_sweep, by_repeat = Begun(), Begun()
+    run_jobs(planned(folder, tmp_path / "as long as it takes"), by_sweep)
+    result = run_jobs(planned(folder, tmp_path / "in time"), by_repeat, budget=600.0)
+    assert sorted(by_sweep.runs) == sorted(by_repeat.runs)
+    repeats = [repeat for _, repeat in by_repeat.runs]
+    assert repeats == sorted(repeats)
+    assert [repeat for _, repeat in by_sweep.runs] != repeats
+    assert (result.made, result.left) == (5, 0)
+
+
+def test_all_repeats_asked_for_anew_are_made_anew(folder, tmp_path):
+    run_jobs(planned(folder, tmp_path), Reporter())
+    result = run_jobs(planned(folder, tmp_path), Reporter(), budget=600.0, fresh=True)
+    assert result.made == 5
+
+
+def test_runs_of_later_repeats_are_left(folder, tmp_path):
+    (work, _) = planned(folder, tmp_path)
+    first = run_sweep(work.sweep, work.folder, options=Options(repeats=1))
+    assert (first.made, first.left, first.postponed) == (2, 2, 2)
+    rest = run_sweep(work.sweep, work.folder, options=Options(deadline=time.monotonic()))
+    assert (rest.made, rest.left, rest.postponed) == (0, 2, 0)
+    again = run_sweep(work.sweep, work.folder)
+    assert (again.made, again.reused, again.left) == (2, 2, 0)
+
+
 def test_a_set_that_cannot_be_read_stops_its_own_sweep_only(folder, tmp_path):
     path = folder / "small" / "table-1.yaml"
     (folder / "small" / "mine.libsvm").write_text("1 1:one\n")
