@@ -4,7 +4,8 @@
 (``-march=native``); without it they run on any machine of the architecture.
 ``SVMBENCH_SANITIZE=1`` builds them for AddressSanitizer and UndefinedBehaviorSanitizer, to be
 loaded beside those two alone (scripts/trust/sanitize.py does all of it), and
-``SVMBENCH_KERNELS="libsvm rows"`` builds no others than these.
+``SVMBENCH_KERNELS="libsvm rows"`` builds no others than these; ``SVMBENCH_CFLAGS`` are flags that
+come after ours.
 Flags, compiler and a hash of the sources are compiled into every kernel, so that
 each result can name exactly what produced it.
 """
@@ -34,6 +35,7 @@ SANITIZERS = []
 if os.environ.get("SVMBENCH_SANITIZE", "0") == "1":
     FLAGS += ["-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
     SANITIZERS = ["-fsanitize=address,undefined"]
+FLAGS += os.environ.get("SVMBENCH_CFLAGS", "").split()
 CHOSEN = os.environ.get("SVMBENCH_KERNELS", "").split()
 
 
@@ -104,6 +106,26 @@ class BuildKernels(build_ext):
         super().finalize_options()
         self.parallel = getattr(self, "parallel", None) or os.cpu_count()
 
+    def build_extensions(self) -> None:
+        """Translate the kernels to C, which only those need who build them, and build them."""
+        translated = cythonize(
+            [Extension(ext.name, ext.sources) for ext in self.extensions],
+            include_path=[str(STAGE)],
+            compiler_directives={
+                "language_level": 3,
+                "boundscheck": False,
+                "wraparound": False,
+                "initializedcheck": False,
+                "cdivision": True,
+                "embedsignature": True,
+            },
+            build_dir="build/cython",
+            nthreads=self.parallel,
+        )
+        for ext, made in zip(self.extensions, translated, strict=True):
+            ext.sources = made.sources
+        super().build_extensions()
+
     def build_extension(self, ext: Extension) -> None:
         """Build one kernel, from scratch if its signature is not the stored one."""
         signature = repr((ext.extra_compile_args, ext.define_macros))
@@ -132,22 +154,10 @@ setup(
         "svmbench.datasets": ["*.yaml"],
         "svmbench.datasets.tiny": ["*.libsvm"],
     },
-    ext_modules=cythonize(
-        [
-            extension(kernel, COMPILER)
-            for kernel in sorted(KERNELS.glob("*.pyx"))
-            if not CHOSEN or kernel.stem in CHOSEN
-        ],
-        include_path=[str(STAGE)],
-        compiler_directives={
-            "language_level": 3,
-            "boundscheck": False,
-            "wraparound": False,
-            "initializedcheck": False,
-            "cdivision": True,
-            "embedsignature": True,
-        },
-        build_dir="build/cython",
-    ),
+    ext_modules=[
+        extension(kernel, COMPILER)
+        for kernel in sorted(KERNELS.glob("*.pyx"))
+        if not CHOSEN or kernel.stem in CHOSEN
+    ],
     cmdclass={"build_ext": BuildKernels},
 )

@@ -5,8 +5,10 @@ does with no other constant, sign or loss than the right ones. A peer that is no
 tested as that.
 """
 
+import platform
 import subprocess
 import sys
+from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
@@ -395,6 +397,44 @@ def test_finding_the_peers_imports_none():
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
     assert (done.stdout.strip(), done.stderr) == ("set()", "")
+
+
+UPWARD = """
+import ctypes
+ctypes.CDLL(None).fesetround({code})
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the code of a rounding is x86's")
+def test_a_program_that_is_loaded_leaves_the_arithmetic_alone(tmp_path, monkeypatch):
+    one, third = np.array([1.0]), np.array([3.0])
+    for name, code in (("rounds_up", 0x800), ("rounds_to_nearest", 0)):
+        (tmp_path / f"{name}.py").write_text(UPWARD.format(code=code))
+    monkeypatch.syspath_prepend(tmp_path)
+    nearest = (one / third)[0]
+    try:
+        import_module("rounds_up")
+        assert (one / third)[0] > nearest
+    finally:
+        import_module("rounds_to_nearest")
+        del sys.modules["rounds_up"]
+    solver = PEERS["snapml"]
+    monkeypatch.setattr(solver, "module", "rounds_up")
+    solver(solver.schema()).load()
+    assert "rounds_up" in sys.modules
+    assert (one / third)[0] == nearest
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_subnormal_numbers_stay_what_they_are(name):
+    code = (
+        "import sys; from svmbench.solvers.registry import find_solver; "
+        f"solver = find_solver({name!r}); solver(solver.schema()).load(); "
+        "print(sys.float_info.min / 4 > 0)"
+    )
+    installed(name)
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("True", "")
 
 
 def sweep(*solvers):

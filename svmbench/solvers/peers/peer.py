@@ -6,6 +6,7 @@ a matter of its own rows. It is handed the stored values, as doubles.
 
 from __future__ import annotations
 
+import sys
 from abc import abstractmethod
 from functools import cache
 from importlib import import_module
@@ -19,6 +20,7 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.peers.arithmetic import arithmetic_kept
 
 #: Tolerances that are run, each half of the one before: 8 to 9.5e-7. Coordinate descent stops by
 #: 8 after its first pass, or next to it.
@@ -158,7 +160,10 @@ class Peer(Solver):
         return self._w.copy()
 
     def _program(self) -> Any:
-        return import_module(self.module)
+        if self.module in sys.modules:
+            return sys.modules[self.module]
+        with arithmetic_kept():
+            return import_module(self.module)
 
     def _converted(self, data: Dataset) -> Any:
         return matrix(data), data.labels.astype(np.float64)
