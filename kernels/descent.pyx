@@ -5,7 +5,8 @@
 #   update    alpha_i <- clip(alpha_i - lam m G / ||x_i||^2, 0, 1),   G = y_i w.x_i - 1
 #   order     active rows in random blocks of rows that follow each other in memory, four blocks
 #             abreast, laid anew each pass (sampling.pyx); in true random order where that is asked
-#   records   what a step needs of a row besides its entries stands together in 32 bytes
+#   records   what a step needs of a row besides its entries stands together: 32 bytes, and 16 of a
+#             dense row, whose place and length need not be said
 #   shrinking a row leaves where alpha_i sits on a bound and G points outwards by more than any
 #             projected gradient of the last pass; `survey` looks at all rows, and calls back
 #             whatever it finds wrong, so that none can stay out
@@ -14,8 +15,8 @@
 #
 # The loops are compiled once for each storage of the rows: at 12 entries a row it is worth it.
 
-from libc.float cimport DBL_MAX
-from libc.math cimport INFINITY
+from libc.float cimport DBL_MAX, FLT_MAX, FLT_MIN
+from libc.math cimport INFINITY, copysign, fabs
 from libc.stdint cimport int8_t, int32_t, int64_t, uint16_t
 
 import numpy as np
@@ -50,12 +51,25 @@ cdef struct Record:
     double inverse      # lam m / ||x_i||^2; 0 until the row is met
     double alpha
 
+cdef struct DenseRecord:
+    int32_t row
+    float inverse       # with the sign of y; 0 until the row is met, and where a float cannot hold it
+    double alpha
+
+# A row as a step needs it, whatever its record.
+cdef struct Met:
+    int64_t start
+    Py_ssize_t n
+    double y, inverse
+    double *alpha
+
 # Records and rows ahead at which memory is asked for them; cache lines.
 cdef enum:
     RECORD_AHEAD = 12
     ROW_AHEAD = 6
     LINE = 64                   # bytes
     LINES = 6                   # of each array, whence the processor goes on by itself
+    MARGINS = 512               # found at a time in a survey
 
 
 cdef struct Pass:
@@ -121,72 +135,121 @@ cdef inline double inverse_norm2(const column_t *j, const entry_t *x, Py_ssize_t
     return min(lam_m / norm2, DBL_MAX) if norm2 > 0.0 else DBL_MAX
 
 
-cdef inline void prefetch_entries(const Record *record, const column_t *columns,
+cdef inline Met met(void *records, Py_ssize_t k, Py_ssize_t d, const column_t *_) noexcept nogil:
+    """The k-th record; which kind it is, the type of the columns tells."""
+    cdef Met row
+    cdef DenseRecord *dense
+    cdef Record *record
+    if column_t is int8_t:
+        dense = <DenseRecord *> records + k
+        row.start = <int64_t> dense.row * d
+        row.n = d
+        row.y = copysign(1.0, dense.inverse)
+        row.inverse = fabs(dense.inverse)
+        row.alpha = &dense.alpha
+    else:
+        record = <Record *> records + k
+        row.start = record.start
+        row.n = record.n
+        row.y = record.y
+        row.inverse = record.inverse
+        row.alpha = &record.alpha
+    return row
+
+
+cdef inline double keep_inverse(void *records, Py_ssize_t k, double inverse,
+                                const column_t *_) noexcept nogil:
+    """Have the k-th record hold an inverse; the value to go on with."""
+    cdef DenseRecord *dense
+    if column_t is int8_t:
+        # The optimum does not depend on it, and a step of a length so little off gains as much.
+        dense = <DenseRecord *> records + k
+        inverse = min(inverse, <double> FLT_MAX)
+        if inverse >= FLT_MIN:
+            dense.inverse = copysign(<float> inverse, dense.inverse)
+            return fabs(dense.inverse)
+    else:
+        (<Record *> records + k).inverse = inverse
+    return inverse
+
+
+cdef inline void prefetch_record(const void *records, Py_ssize_t k,
+                                 const column_t *_) noexcept nogil:
+    if column_t is int8_t:
+        prefetch(<const DenseRecord *> records + k)
+    else:
+        prefetch(<const Record *> records + k)
+
+
+cdef inline void prefetch_entries(void *records, Py_ssize_t at, Py_ssize_t d,
+                                  const column_t *columns,
                                   const entry_t *entries) noexcept nogil:
     cdef const char *first
     cdef Py_ssize_t k = 0, size
+    cdef Met row = met(records, at, d, columns)
     if column_t is not int8_t:
-        first = <const char *> (columns + record.start)
-        size = record.n * <Py_ssize_t> sizeof(column_t)
+        first = <const char *> (columns + row.start)
+        size = row.n * <Py_ssize_t> sizeof(column_t)
         while k < size and k < LINES * LINE:
             prefetch(first + k)
             k += LINE
     if entry_t is not int8_t:
-        first = <const char *> (entries + record.start)
-        size = record.n * <Py_ssize_t> sizeof(entry_t)
+        first = <const char *> (entries + row.start)
+        size = row.n * <Py_ssize_t> sizeof(entry_t)
         k = 0
         while k < size and k < LINES * LINE:
             prefetch(first + k)
             k += LINE
 
 
-cdef void descend(Record *records, const int32_t *order, Py_ssize_t n, const column_t *columns,
-                  const entry_t *entries, double lam_m, double *w, int8_t *leaves,
-                  Pass *state) noexcept nogil:
+cdef void descend(void *records, const int32_t *order, Py_ssize_t n, Py_ssize_t d,
+                  const column_t *columns, const entry_t *entries, double lam_m, double *w,
+                  int8_t *leaves, Pass *state) noexcept nogil:
     """One pass over the records in this order; ``leaves`` marks those to be shrunk."""
     cdef double upper = state.upper, lower = state.lower
     cdef double largest = -INFINITY, smallest = INFINITY, slack = 0.0, rise = 0.0
     cdef double gradient, old, new
     cdef int64_t updates = 0, nonzeros = 0
-    cdef Py_ssize_t position
-    cdef Record *record
+    cdef Py_ssize_t position, k
+    cdef Met row
     cdef const column_t *j
     cdef const entry_t *x
     for position in range(n):
         if position + RECORD_AHEAD < n:
-            prefetch(&records[order[position + RECORD_AHEAD]])
+            prefetch_record(records, order[position + RECORD_AHEAD], columns)
             if position + ROW_AHEAD < n:
-                prefetch_entries(&records[order[position + ROW_AHEAD]], columns, entries)
-        record = &records[order[position]]
-        j = columns + record.start
-        x = entries + record.start
-        old = record.alpha
-        if record.inverse == 0.0:
-            record.inverse = inverse_norm2(j, x, record.n, lam_m)
-        gradient = record.y * dot(j, x, record.n, w) - 1.0
-        nonzeros += record.n
-        leaves[order[position]] = 0
+                prefetch_entries(records, order[position + ROW_AHEAD], d, columns, entries)
+        k = order[position]
+        row = met(records, k, d, columns)
+        j = columns + row.start
+        x = entries + row.start
+        old = row.alpha[0]
+        if row.inverse == 0.0:
+            row.inverse = keep_inverse(records, k, inverse_norm2(j, x, row.n, lam_m), columns)
+        gradient = row.y * dot(j, x, row.n, w) - 1.0
+        nonzeros += row.n
+        leaves[k] = 0
         if old <= 0.0:
             if gradient >= 0.0:
-                leaves[order[position]] = gradient > upper
+                leaves[k] = gradient > upper
                 largest = max(largest, 0.0)
                 smallest = min(smallest, 0.0)
                 continue
         elif old >= 1.0:
             if gradient <= 0.0:
-                leaves[order[position]] = gradient < lower
+                leaves[k] = gradient < lower
                 largest = max(largest, 0.0)
                 smallest = min(smallest, 0.0)
                 continue
         largest = max(largest, gradient)
         smallest = min(smallest, gradient)
         slack += old * gradient if gradient > 0.0 else (old - 1.0) * gradient
-        new = min(max(old - gradient * record.inverse, 0.0), 1.0)
+        new = min(max(old - gradient * row.inverse, 0.0), 1.0)
         if new != old:
-            record.alpha = new
+            row.alpha[0] = new
             rise += new - old
-            axpy((new - old) * record.y / lam_m, j, x, record.n, w)
-            nonzeros += record.n
+            axpy((new - old) * row.y / lam_m, j, x, row.n, w)
+            nonzeros += row.n
             updates += 1
     state.largest = largest
     state.smallest = smallest
@@ -196,12 +259,14 @@ cdef void descend(Record *records, const int32_t *order, Py_ssize_t n, const col
     state.nonzeros += nonzeros
 
 
-cdef void margins(const Record *records, Py_ssize_t n, const column_t *columns,
-                  const entry_t *entries, const double *w, double *out) noexcept nogil:
+cdef void margins(void *records, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t d,
+                  const column_t *columns, const entry_t *entries, const double *w,
+                  double *out) noexcept nogil:
     cdef Py_ssize_t k
-    for k in range(n):
-        out[k] = records[k].y * dot(columns + records[k].start, entries + records[k].start,
-                                    records[k].n, w)
+    cdef Met row
+    for k in range(begin, end):
+        row = met(records, k, d, columns)
+        out[k - begin] = row.y * dot(columns + row.start, entries + row.start, row.n, w)
 
 
 cdef class Descent(Counters):
@@ -233,24 +298,31 @@ cdef class Descent(Counters):
     cdef readonly double lam, slack_sum, alpha_sum, largest, smallest
     cdef public double upper, lower
     cdef readonly Py_ssize_t active, m
-    cdef double[::1] _w, _alpha, _margin
-    cdef int32_t[::1] _row, _order, _places
+    cdef double[::1] _w, _alpha
+    cdef int32_t[::1] _row, _order          # _row is empty where the records tell
     cdef int8_t[::1] _leaves
     cdef object _buffer
-    cdef Record[::1] _records
+    cdef Record[::1] _sparse                # one of the two, the other has none
+    cdef DenseRecord[::1] _dense
+    cdef bint _is_dense
 
     def __init__(self, CompactRows rows, double lam):
         cdef Py_ssize_t m = rows.c.m, i, k = 0
         self.rows, self.lam = rows, lam
         self.w = np.zeros(max(rows.c.d, 1))
         self._w = self.w
-        self._alpha, self._margin = np.zeros(m), np.empty(m)
-        self._row, self._order = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
-        self._places = np.arange(m, dtype=np.int32)
+        self._alpha, self._order = np.zeros(m), np.empty(m, dtype=np.int32)
         self._leaves = np.zeros(m, dtype=np.int8)
-        self._buffer = np.zeros(max(m, 1), dtype=np.dtype(
-            [("start", "i8"), ("n", "i4"), ("y", "f4"), ("inverse", "f8"), ("alpha", "f8")]))
-        self._records = self._buffer
+        self._is_dense = rows.c.storage >= DENSE_F32
+        self._row = np.empty(0 if self._is_dense else m, dtype=np.int32)
+        if self._is_dense:
+            self._buffer = np.zeros(max(m, 1), dtype=np.dtype(
+                [("row", "i4"), ("inverse", "f4"), ("alpha", "f8")]))
+            self._dense = self._buffer
+        else:
+            self._buffer = np.zeros(max(m, 1), dtype=np.dtype(
+                [("start", "i8"), ("n", "i4"), ("y", "f4"), ("inverse", "f8"), ("alpha", "f8")]))
+            self._sparse = self._buffer
         with nogil:
             for i in range(m):
                 # A row without entries moves nothing; its alpha is 1 from the start.
@@ -265,13 +337,26 @@ cdef class Descent(Counters):
 
     cdef void _put(self, Py_ssize_t k, Py_ssize_t i) noexcept nogil:
         cdef const Rows *rows = &self.rows.c
-        cdef Record *record = &self._records[k]
-        record.start = i * rows.d if rows.storage >= DENSE_F32 else rows.indptr[i]
-        record.n = <int32_t> row_nonzeros(rows, i)
-        record.y = rows.labels[i]
-        record.inverse = 0.0
-        record.alpha = self._alpha[i]
+        if self._is_dense:
+            self._dense[k].row = <int32_t> i
+            self._dense[k].inverse = copysign(<float> 0.0, rows.labels[i])
+            self._dense[k].alpha = self._alpha[i]
+            return
+        self._sparse[k].start = rows.indptr[i]
+        self._sparse[k].n = <int32_t> row_nonzeros(rows, i)
+        self._sparse[k].y = rows.labels[i]
+        self._sparse[k].inverse = 0.0
+        self._sparse[k].alpha = self._alpha[i]
         self._row[k] = <int32_t> i
+
+    cdef inline void *_records(self) noexcept nogil:
+        return <void *> &self._dense[0] if self._is_dense else <void *> &self._sparse[0]
+
+    cdef inline Py_ssize_t _row_of(self, Py_ssize_t k) noexcept nogil:
+        return self._dense[k].row if self._is_dense else self._row[k]
+
+    cdef inline double _alpha_of(self, Py_ssize_t k) noexcept nogil:
+        return self._dense[k].alpha if self._is_dense else self._sparse[k].alpha
 
     @property
     def alpha(self):
@@ -293,8 +378,9 @@ cdef class Descent(Counters):
         cdef const Rows *rows = &self.rows.c
         cdef Pass state
         cdef double lam_m = self.lam * rows.m
-        cdef Record *records = &self._records[0]
+        cdef void *records = self._records()
         cdef const int32_t *order
+        cdef Py_ssize_t k
         cdef double *w = &self._w[0]
         cdef int8_t *leaves
         if not self.active:
@@ -305,34 +391,35 @@ cdef class Descent(Counters):
         state.largest = state.smallest = state.slack = state.rise = 0.0
         state.updates = state.nonzeros = 0
         if block_rows > 1:
-            draw_blocks(rng, self._order[:self.active], self._places[:self.active], block_rows)
+            draw_blocks(rng, self._order[:self.active], None, block_rows)
         else:
-            self._order[:self.active] = self._places[:self.active]
+            for k in range(self.active):
+                self._order[k] = <int32_t> k
             rng.shuffle(self._order[:self.active])
         with nogil:
             if rows.storage == U16_ONES:
-                descend(records, order, self.active, <const uint16_t *> rows.indices,
+                descend(records, order, self.active, rows.d, <const uint16_t *> rows.indices,
                         <const int8_t *> NULL, lam_m, w, leaves, &state)
             elif rows.storage == U16_F32:
-                descend(records, order, self.active, <const uint16_t *> rows.indices,
+                descend(records, order, self.active, rows.d, <const uint16_t *> rows.indices,
                         <const float *> rows.values, lam_m, w, leaves, &state)
             elif rows.storage == U16_F64:
-                descend(records, order, self.active, <const uint16_t *> rows.indices,
+                descend(records, order, self.active, rows.d, <const uint16_t *> rows.indices,
                         <const double *> rows.values, lam_m, w, leaves, &state)
             elif rows.storage == I32_ONES:
-                descend(records, order, self.active, <const int32_t *> rows.indices,
+                descend(records, order, self.active, rows.d, <const int32_t *> rows.indices,
                         <const int8_t *> NULL, lam_m, w, leaves, &state)
             elif rows.storage == I32_F32:
-                descend(records, order, self.active, <const int32_t *> rows.indices,
+                descend(records, order, self.active, rows.d, <const int32_t *> rows.indices,
                         <const float *> rows.values, lam_m, w, leaves, &state)
             elif rows.storage == I32_F64:
-                descend(records, order, self.active, <const int32_t *> rows.indices,
+                descend(records, order, self.active, rows.d, <const int32_t *> rows.indices,
                         <const double *> rows.values, lam_m, w, leaves, &state)
             elif rows.storage == DENSE_F32:
-                descend(records, order, self.active, <const int8_t *> NULL,
+                descend(records, order, self.active, rows.d, <const int8_t *> NULL,
                         <const float *> rows.values, lam_m, w, leaves, &state)
             elif rows.storage == DENSE_F64:
-                descend(records, order, self.active, <const int8_t *> NULL,
+                descend(records, order, self.active, rows.d, <const int8_t *> NULL,
                         <const double *> rows.values, lam_m, w, leaves, &state)
         self.presentations += self.active
         self.updates += state.updates
@@ -350,10 +437,12 @@ cdef class Descent(Counters):
         cdef Py_ssize_t k, n = 0
         for k in range(self.active):
             if self._leaves[k]:
-                self._alpha[self._row[k]] = self._records[k].alpha
+                self._alpha[self._row_of(k)] = self._alpha_of(k)
                 continue
-            if n != k:
-                self._records[n] = self._records[k]
+            if n != k and self._is_dense:
+                self._dense[n] = self._dense[k]
+            elif n != k:
+                self._sparse[n] = self._sparse[k]
                 self._row[n] = self._row[k]
             n += 1
         self.active = n
@@ -361,7 +450,7 @@ cdef class Descent(Counters):
     cdef void _keep(self) noexcept nogil:
         cdef Py_ssize_t k
         for k in range(self.active):
-            self._alpha[self._row[k]] = self._records[k].alpha
+            self._alpha[self._row_of(k)] = self._alpha_of(k)
 
     cdef void _all(self) noexcept nogil:
         cdef Py_ssize_t i, k = 0
@@ -384,57 +473,64 @@ cdef class Descent(Counters):
         Afterwards slack_sum, largest and smallest are those of all rows, alpha_sum is exact.
         """
         cdef const Rows *rows = &self.rows.c
-        cdef Record *records = &self._records[0]
-        cdef double *w = &self._w[0]
-        cdef double *out
+        cdef double out[MARGINS]
         cdef double gradient, alpha, largest = -INFINITY, smallest = INFINITY
         cdef double slack = 0.0, alphas = rows.m - self.m
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, begin = 0, end
         if not self.m:
             self.slack_sum, self.alpha_sum = 0.0, alphas
             return
-        out = &self._margin[0]
         with nogil:
             if self.active < self.m:
                 self._all()
-            if rows.storage == U16_ONES:
-                margins(records, self.m, <const uint16_t *> rows.indices, <const int8_t *> NULL,
-                        w, out)
-            elif rows.storage == U16_F32:
-                margins(records, self.m, <const uint16_t *> rows.indices,
-                        <const float *> rows.values, w, out)
-            elif rows.storage == U16_F64:
-                margins(records, self.m, <const uint16_t *> rows.indices,
-                        <const double *> rows.values, w, out)
-            elif rows.storage == I32_ONES:
-                margins(records, self.m, <const int32_t *> rows.indices, <const int8_t *> NULL,
-                        w, out)
-            elif rows.storage == I32_F32:
-                margins(records, self.m, <const int32_t *> rows.indices,
-                        <const float *> rows.values, w, out)
-            elif rows.storage == I32_F64:
-                margins(records, self.m, <const int32_t *> rows.indices,
-                        <const double *> rows.values, w, out)
-            elif rows.storage == DENSE_F32:
-                margins(records, self.m, <const int8_t *> NULL, <const float *> rows.values,
-                        w, out)
-            else:
-                margins(records, self.m, <const int8_t *> NULL, <const double *> rows.values,
-                        w, out)
-            for k in range(self.m):
-                gradient = out[k] - 1.0
-                alpha = records[k].alpha
-                alphas += alpha
-                slack += alpha * gradient if gradient > 0.0 else (alpha - 1.0) * gradient
-                self._leaves[k] = ((alpha <= 0.0 and gradient > self.upper)
-                                   or (alpha >= 1.0 and gradient < self.lower))
-                if (alpha <= 0.0 and gradient >= 0.0) or (alpha >= 1.0 and gradient <= 0.0):
-                    gradient = 0.0
-                largest = max(largest, gradient)
-                smallest = min(smallest, gradient)
+            while begin < self.m:
+                end = min(self.m, begin + MARGINS)
+                self._find_margins(begin, end, out)
+                for k in range(begin, end):
+                    gradient = out[k - begin] - 1.0
+                    alpha = self._alpha_of(k)
+                    alphas += alpha
+                    slack += alpha * gradient if gradient > 0.0 else (alpha - 1.0) * gradient
+                    self._leaves[k] = ((alpha <= 0.0 and gradient > self.upper)
+                                       or (alpha >= 1.0 and gradient < self.lower))
+                    if (alpha <= 0.0 and gradient >= 0.0) or (alpha >= 1.0 and gradient <= 0.0):
+                        gradient = 0.0
+                    largest = max(largest, gradient)
+                    smallest = min(smallest, gradient)
+                begin = end
             if shrinking:
                 self._shrink()
         self.presentations += self.m
         self.nonzeros += rows.m * rows.d if rows.indptr == NULL else rows.indptr[rows.m]
         self.slack_sum, self.alpha_sum = slack, alphas
         self.largest, self.smallest = largest, smallest
+
+    cdef void _find_margins(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:
+        """Margins y_i w.x_i of the records from ``begin`` to ``end``."""
+        cdef const Rows *rows = &self.rows.c
+        cdef void *records = self._records()
+        cdef const double *w = &self._w[0]
+        if rows.storage == U16_ONES:
+            margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
+                    <const int8_t *> NULL, w, out)
+        elif rows.storage == U16_F32:
+            margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
+                    <const float *> rows.values, w, out)
+        elif rows.storage == U16_F64:
+            margins(records, begin, end, rows.d, <const uint16_t *> rows.indices,
+                    <const double *> rows.values, w, out)
+        elif rows.storage == I32_ONES:
+            margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
+                    <const int8_t *> NULL, w, out)
+        elif rows.storage == I32_F32:
+            margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
+                    <const float *> rows.values, w, out)
+        elif rows.storage == I32_F64:
+            margins(records, begin, end, rows.d, <const int32_t *> rows.indices,
+                    <const double *> rows.values, w, out)
+        elif rows.storage == DENSE_F32:
+            margins(records, begin, end, rows.d, <const int8_t *> NULL,
+                    <const float *> rows.values, w, out)
+        else:
+            margins(records, begin, end, rows.d, <const int8_t *> NULL,
+                    <const double *> rows.values, w, out)

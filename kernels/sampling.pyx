@@ -79,13 +79,14 @@ def draw_blocks(Generator rng, int32_t[::1] order, const int32_t[::1] rows, Py_s
         Draws first how many rows the first block lacks, which moves the bounds of all blocks;
         then the order of the blocks.
     order : ndarray of int32, shape (n,)
-    rows : ndarray of int32, shape (n,)
-        As they follow each other in memory; it must not overlap ``order``.
+    rows : ndarray of int32, shape (n,), or None
+        As they follow each other in memory; it must not overlap ``order``. None: 0, ..., n - 1.
     size : int
         At least 1. The first and the last block may have fewer rows.
     """
     cdef Rng local = rng.c
-    cdef Py_ssize_t n = rows.shape[0]
+    cdef bint all_rows = rows is None
+    cdef Py_ssize_t n = order.shape[0] if all_rows else rows.shape[0]
     cdef Py_ssize_t filled = 0
     cdef Py_ssize_t missing, abreast, j, k, q, row
     cdef Py_ssize_t first[ABREAST]
@@ -107,7 +108,7 @@ def draw_blocks(Generator rng, int32_t[::1] order, const int32_t[::1] rows, Py_s
                 for q in range(abreast):
                     row = first[q] + j
                     if 0 <= row < n:
-                        order[filled] = rows[row]
+                        order[filled] = <int32_t> row if all_rows else rows[row]
                         filled += 1
             k += abreast
     rng.c = local

@@ -162,7 +162,8 @@ class _OwnPace:
 
     def sample(self, repeat: int) -> tuple[float, float]:
         """Seconds, and passes that they took."""
-        solver = self._solver
+        # Anew, and not beside what the one before holds: the memory that it takes is told as well.
+        solver = self._solver = type(self._solver)(self._solver.parameters)
         solver.start(self._problem, repeat)
         (first,) = timed(lambda: solver.advance(self._unit), 1)
         count = min(MOST_EPOCHS, max(1, math.ceil(STRETCH / max(first, 1e-9))))
@@ -427,6 +428,7 @@ def growth(job: dict[str, Any]) -> dict[str, Any]:
     held = of_this_process("VmRSS") or 0
     data = _opened(job["path"])
     pace = _OwnPace(solver, Problem(data, job["lambda"]))
+    del solver
     samples = [pace.sample(repeat) for repeat in range(job["repeats"])]
     return {
         "m": data.n_samples,

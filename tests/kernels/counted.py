@@ -11,6 +11,8 @@ import sys
 import numpy as np
 
 from svmbench.kernels import dcd, pegasos, sgd_primal
+from svmbench.kernels.descent import Descent
+from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.scaled import ScaledState
 
@@ -41,6 +43,23 @@ def dense(m, d):
     return CompactRows(d, None, None, X, y.astype(np.int8))
 
 
+class DualPhase:
+    """Passes of the champion's dual phase, drawing their blocks, as the other kernels' are called."""
+
+    def __init__(self, rows):
+        self._state, self._rng, self.position = Descent(rows, LAMBDA), Generator(1), 0
+
+    @property
+    def nonzeros(self):
+        """Those touched so far."""
+        return self._state.nonzeros
+
+    def advance(self, target):
+        """A pass, unless that many rows have been presented."""
+        if self._state.presentations < target:
+            self._state.descend(self._rng, 32, False)
+
+
 def passes(rows):
     """For each kernel, its state at the start and what goes on from it to a target."""
     m, d = rows.m, rows.d
@@ -48,7 +67,9 @@ def passes(rows):
     norms2, alpha, nothing = rows.norms2(), np.zeros(m), np.zeros(0)
     dual, primal, scaled = dcd.ShrinkState(m), sgd_primal.PassState(), ScaledState()
     w, a, v = np.zeros(d), np.zeros(d), np.zeros(d)
+    champion = DualPhase(rows)
     return {
+        "auto": (champion, champion.advance),
         "dcd": (dual, lambda target: dcd.advance_pass(
             rows, w, alpha, order, norms2, dual, LAMBDA, 0, 1.0, False, target)),
         "sgd-s": (primal, lambda target: sgd_primal.advance_pass(

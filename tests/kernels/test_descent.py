@@ -1,5 +1,6 @@
 """Dual descent in blocks against its twin, its survey, and the order of its visits."""
 
+import tracemalloc
 from itertools import pairwise
 
 import numpy as np
@@ -248,6 +249,36 @@ def test_invariants(problem, seed, block_rows, shrinking):
         dual = problem.dual(alpha)
         assert dual >= last - 1e-13 * (1.0 + size)
         last = dual
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1.0, 1e25])
+def test_dense_rows_may_be_of_any_length(scale):
+    # Far off 1, lambda m / ||x||^2 lies beyond what single precision holds.
+    rng = np.random.default_rng(5)
+    X = scale * rng.normal(size=(40, 6))
+    problem = Problem(dataset(X, np.sign(rng.normal(size=40)), "dense float64"), 0.01)
+    state, draws, plain = pair(problem)
+    for _ in range(5):
+        state.descend(draws, 3, False)
+        plain.descend(3, False)
+        np.testing.assert_allclose(state.alpha, plain.alpha, rtol=1e-9, atol=0.0)
+    assert np.any(state.alpha > 0.0)
+    assert np.any(plain.inverses == 0.01 * 40 / np.sum(X**2, axis=1)) == (scale > 1.0)
+
+
+@pytest.mark.parametrize(("storage", "most"), [("dense float32", 30), ("uint16+float32", 50)])
+def test_what_a_row_takes_beside_its_entries(storage, most):
+    rng = np.random.default_rng(5)
+    rows = dataset(rng.normal(size=(20_000, 3)), np.ones(20_000), storage).rows
+    tracemalloc.start()
+    try:
+        state, draws = Descent(rows, 1e-4), Generator(1)
+        for _ in range(5):
+            state.descend(draws, 32, True)
+        state.survey(True)
+        assert tracemalloc.get_traced_memory()[1] < most * 20_000
+    finally:
+        tracemalloc.stop()
 
 
 def test_alpha_is_a_fresh_array():

@@ -60,6 +60,14 @@ def test_blocks_are_those_of_the_plain_form(seed, rows, size):
     assert rng.next() == plain.next()
 
 
+@given(seeds, st.integers(0, 60), st.integers(1, 70))
+def test_blocks_of_all_rows_need_no_list_of_them(seed, n, size):
+    order, other = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32)
+    draw_blocks(Generator(seed), order, None, size)
+    draw_blocks(Generator(seed), other, np.arange(n, dtype=np.int32), size)
+    assert order.tolist() == other.tolist()
+
+
 def test_every_block_and_every_bound_is_equally_likely():
     rng, rows, order = Generator(3), np.arange(24, dtype=np.int32), np.empty(24, dtype=np.int32)
     first = Counter()

@@ -21,6 +21,11 @@ class Descent:
         self.rows = [i for i in range(self.m) if not empty[i]]
         self.active = list(self.rows)
         self.alpha, self.w = np.where(empty, 1.0, 0.0), np.zeros(X.shape[1])
+        self.inverses = self.lam_m / np.maximum(np.sum(X**2, axis=1), 1e-300)
+        if dense:
+            kept = np.minimum(self.inverses, np.finfo(np.float32).max).astype(np.float32)
+            large = kept >= np.finfo(np.float32).tiny
+            self.inverses = np.where(large, kept.astype(np.float64), self.inverses)
         self.upper, self.lower = np.inf, -np.inf
         self.largest = self.smallest = self.slack_sum = 0.0
         self.visits = np.zeros(self.m, dtype=int)
@@ -58,8 +63,7 @@ class Descent:
             seen.append(gradient)
             inner.append(gradient)
             self.slack_sum += self.share(gradient, old)
-            norm2 = np.sum(self.X[i] ** 2)
-            new = old - self.lam_m * gradient / norm2 if norm2 else np.inf
+            new = old - gradient * self.inverses[i]
             self.decide(new, new - 1.0)
             new = min(max(new, 0.0), 1.0)
             self.w = self.w + (new - old) * self.y[i] * self.X[i] / self.lam_m
