@@ -167,6 +167,28 @@ class Ladder(Accuracy):
         return self.rungs
 
 
+class Converting(Ladder):
+    """Holds on to what it has converted, and will not do it twice in a process."""
+
+    name = "converting"
+    conversions = 0
+    converted = False
+
+    def convert(self, problem):
+        time.sleep(0.01)
+        type(self).conversions += 1
+        self.converted = True
+
+    def take_over(self, other):
+        self.converted = other.converted
+        return True
+
+    def start(self, problem, seed):
+        assert self.converted
+        assert self.conversions == 1
+        super().start(problem, seed)
+
+
 class Rotten(Ladder):
     """Breaks at the third rung."""
 

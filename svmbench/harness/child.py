@@ -23,7 +23,9 @@ FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 _PR_SET_PDEATHSIG = 1
 
 
-def start(module: str, threads: int, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
+def start(
+    module: str, threads: int, complaints: IO[bytes], answers: bool = False
+) -> subprocess.Popen[bytes]:
     """Start a module in a process of its own, with a pipe to its standard input.
 
     Parameters
@@ -33,6 +35,8 @@ def start(module: str, threads: int, complaints: IO[bytes]) -> subprocess.Popen[
         Of the numerical libraries.
     complaints : file
         Gets its standard error.
+    answers : bool
+        Whether there is a pipe from its standard output as well.
     """
     # Ctrl-C is for the parent, which then ends the child; in the midst of an import it would
     # look like a broken installation. The child inherits what its starter has blocked.
@@ -42,7 +46,7 @@ def start(module: str, threads: int, complaints: IO[bytes]) -> subprocess.Popen[
             # -P: whatever lies in the current folder must not shadow the installed package.
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
+            stdout=subprocess.PIPE if answers else subprocess.DEVNULL,
             stderr=complaints,
             env=pinned(threads),
             start_new_session=True,

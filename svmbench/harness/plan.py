@@ -6,10 +6,10 @@ import hashlib
 import json
 import random
 import re
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +131,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
     order, so that a slow hour of the machine falls on all solvers alike. A ladder of horizons
-    is climbed from below, whatever is made in between.
+    stands together, from its lowest rung up: one worker climbs it.
 
     Parameters
     ----------
@@ -140,41 +140,40 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
     contended : bool
         Whether the runs are to be made several at a time.
     """
-    solvers = [
-        (solver, horizon, rung if find_solver(spec.name).ladder else None)
-        for spec in sweep.solvers
-        for rung, (solver, horizon) in enumerate(for_each_horizon(spec, sweep.stop))
-    ]
     runs: list[Run] = []
     for repeat in range(sweep.repeats):
         block = [
-            Run(
-                instance,
-                solver,
-                sweep.stop,
-                sweep.reference.gap,
-                repeat,
-                sweep.threads,
-                contended,
-                horizon,
-                sweep.regret,
-                rung,
-            )
+            unit
             for instance in instances
-            for solver, horizon, rung in solvers
+            for spec in sweep.solvers
+            for unit in _units(sweep, spec, instance, repeat, contended)
         ]
         random.Random(repeat).shuffle(block)
-        runs += _climbing(block)
+        runs += chain.from_iterable(block)
     return runs
 
 
-def _climbing(block: list[Run]) -> list[Run]:
-    """The same runs, those of a ladder from its lowest rung up in the places they hold."""
-    rungs = sorted((run.rung, at) for at, run in enumerate(block) if run.rung is not None)
-    climbs: dict[tuple[str, float, str], deque[Run]] = {}
-    for _, at in rungs:
-        climbs.setdefault(block[at].cell, deque()).append(block[at])
-    return [run if run.rung is None else climbs[run.cell].popleft() for run in block]
+def _units(
+    sweep: Sweep, spec: SolverSpec, instance: Instance, repeat: int, contended: bool
+) -> list[list[Run]]:
+    """The runs of one repeat of a cell: those of a ladder together, others each on its own."""
+    ladder = find_solver(spec.name).ladder
+    runs = [
+        Run(
+            instance,
+            solver,
+            sweep.stop,
+            sweep.reference.gap,
+            repeat,
+            sweep.threads,
+            contended,
+            horizon,
+            sweep.regret,
+            rung if ladder else None,
+        )
+        for rung, (solver, horizon) in enumerate(for_each_horizon(spec, sweep.stop))
+    ]
+    return [runs] if ladder else [[run] for run in runs]
 
 
 def for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, float | None]]:

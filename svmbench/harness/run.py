@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import select
 import signal
 import subprocess
 import tempfile
@@ -13,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -366,12 +368,13 @@ class Crew:
 
     def _work_on(self) -> None:
         try:
-            self._take_turns()
+            with Worker() as worker:
+                self._take_turns(worker)
         except BaseException:
             self._stop.set()  # a full disk, say, is full for all
             raise
 
-    def _take_turns(self) -> None:
+    def _take_turns(self, worker: Worker) -> None:
         while not self._stop.is_set():
             with self._lock:
                 run = next(self._todo, None)
@@ -384,7 +387,9 @@ class Crew:
                 if unmade is None:
                     self._reporter.run_begins(run)
             if unmade is None:
-                trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights)
+                trace = make_run(
+                    run, self._store, limit, self._stop, self._end, self._keep_weights, worker
+                )
             with self._lock:
                 if unmade is not None:
                     self._leave(run, unmade)
@@ -455,6 +460,48 @@ def _overran(trace: Trace) -> bool:
     return bool(trace.points) and trace.points[-1]["wall"] > limit
 
 
+class Worker:
+    """A worker process, kept for the next run if that is a further rung of the same ladder."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._ladder: tuple[object, ...] | None = None
+        self.complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        self.complaints.close()
+
+    def give(self, run: Run, job: dict[str, Any]) -> subprocess.Popen[bytes]:
+        """Hand a job to the process of the run's ladder, or to a new one."""
+        ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
+        if self._process is None or ladder is None or ladder != self._ladder:
+            self.end()
+            self.complaints.seek(0)
+            self.complaints.truncate()
+            self._process = child.start(
+                "svmbench.harness.worker", run.threads, self.complaints, answers=True
+            )
+        self._ladder = ladder
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # it died before it read its job; it may have said why
+            self._process.stdin.write(json.dumps(job).encode() + b"\n")
+            self._process.stdin.flush()
+        return self._process
+
+    def end(self) -> None:
+        """End the process, if there is one."""
+        process, self._process = self._process, None
+        if process is not None:
+            with suppress(ProcessLookupError):
+                process.kill()
+            with process:  # closes its pipes, and waits for it
+                pass
+
+
 def make_run(
     run: Run,
     store: Store,
@@ -462,6 +509,7 @@ def make_run(
     stop: threading.Event,
     end: float = math.inf,
     keep_weights: bool = False,
+    worker: Worker | None = None,
 ) -> Trace | None:
     """Make one run in a worker process and return its trace; None if it was given up.
 
@@ -480,11 +528,16 @@ def make_run(
         Moment of the monotonic clock at which it is given up and leaves no trace.
     keep_weights : bool
         Keep the weights it ends with.
+    worker : Worker, optional
+        What made the run before, and may go on; a new one unless given.
     """
+    if worker is None:
+        with Worker() as own:
+            return make_run(run, store, time_limit, stop, end, keep_weights, own)
     path = store.growing(run)
     with writing(path):
         path.unlink(missing_ok=True)
-    trace = _made(run, path, _header(run, time_limit, keep_weights), stop, end)
+    trace = _made(run, path, _header(run, time_limit, keep_weights), stop, end, worker)
     if trace is None or (trace.state in UNFINISHED and store.finished(run) is not None):
         path.unlink(missing_ok=True)  # what was there before is worth more
     else:
@@ -493,7 +546,12 @@ def make_run(
 
 
 def _made(
-    run: Run, path: Path, header: dict[str, Any], stop: threading.Event, end: float
+    run: Run,
+    path: Path,
+    header: dict[str, Any],
+    stop: threading.Event,
+    end: float,
+    worker: Worker,
 ) -> Trace | None:
     """Make one run whose trace grows in that file, and see to it that it has an end there."""
     missing = find_solver(run.solver.name).missing()
@@ -502,25 +560,26 @@ def _made(
     # Between two looks at the clock a run grows by a checkpoint's share.
     patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
     kills = memory_kills()
-    with tempfile.TemporaryFile() as complaints:
-        worker = _start(_job(run, path, header), run.threads, complaints)
-        ended = _wait(worker, path, patience, stop, end)
-        trace = read_trace(path)
-        if trace is not None and trace.end:
-            return trace
-        if ended == "late":
-            return None
-        if ended == "stopped":
-            return close_trace(path, header, "interrupted", "interrupted by the user")
-        if ended == "silent":
-            reason = f"killed after {patience:g} s without a checkpoint"
-            return close_trace(path, header, "time_limit", reason)
-        if worker.returncode == child.CANNOT_WRITE:
-            path.unlink(missing_ok=True)
-            raise UnwritableError(_last_line(complaints))
-        for_memory = kills is None or memory_kills() != kills
-        death = _cause_of_death(worker.returncode, complaints, for_memory)
-        return close_trace(path, header, *death)
+    process = worker.give(run, _job(run, path, header))
+    ended = _wait(process, path, patience, stop, end)
+    if ended != "answered" or run.rung is None:
+        worker.end()
+    trace = read_trace(path)
+    if trace is not None and trace.end:
+        return trace
+    if ended == "late":
+        return None
+    if ended == "stopped":
+        return close_trace(path, header, "interrupted", "interrupted by the user")
+    if ended == "silent":
+        reason = f"killed after {patience:g} s without a checkpoint"
+        return close_trace(path, header, "time_limit", reason)
+    if process.returncode == child.CANNOT_WRITE:
+        path.unlink(missing_ok=True)
+        raise UnwritableError(_last_line(worker.complaints))
+    for_memory = kills is None or memory_kills() != kills
+    death = _cause_of_death(process.returncode, worker.complaints, for_memory)
+    return close_trace(path, header, *death)
 
 
 def _header(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]:
@@ -566,35 +625,27 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _start(job: dict[str, Any], threads: int, complaints: IO[bytes]) -> subprocess.Popen[bytes]:
-    worker = child.start("svmbench.harness.worker", threads, complaints)
-    assert worker.stdin is not None
-    try:
-        with worker.stdin as pipe:
-            pipe.write(json.dumps(job).encode())
-    except BrokenPipeError:
-        worker.wait()  # it died before it read its job; what it said tells why
-    return worker
-
-
 def _wait(
-    worker: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
-) -> Literal["ended", "silent", "stopped", "late"]:
-    """Wait for a worker to end; kill it at the end, when silent too long or told to stop."""
+    process: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
+) -> Literal["answered", "dead", "silent", "stopped", "late"]:
+    """Wait for a worker's answer or its death, until it is silent too long or told to stop."""
+    assert process.stdout is not None
     size, since = -1, time.monotonic()
     while True:
-        try:
-            worker.wait(timeout=0.05)
-            return "ended"
-        except subprocess.TimeoutExpired:
-            grown = path.stat().st_size if path.exists() else 0
-            if grown != size:
-                size, since = grown, time.monotonic()
-            silent, late = time.monotonic() - since > patience, time.monotonic() > end
-            if silent or late or stop.is_set():
-                worker.kill()
-                worker.wait()
-                return "stopped" if stop.is_set() else "silent" if silent else "late"
+        if select.select([process.stdout], [], [], 0.05)[0]:
+            if process.stdout.read(1):
+                return "answered"
+            process.wait()
+            return "dead"
+        grown = path.stat().st_size if path.exists() else 0
+        if grown != size:
+            size, since = grown, time.monotonic()
+        if stop.is_set():
+            return "stopped"
+        if time.monotonic() - since > patience:
+            return "silent"
+        if time.monotonic() > end:
+            return "late"
 
 
 def _cause_of_death(code: int, complaints: IO[bytes], for_memory: bool) -> tuple[str, str]:

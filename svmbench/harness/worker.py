@@ -1,13 +1,16 @@
-"""One run in a process of its own, under the suite's one clock.
+"""Runs of one solver on one problem in a process of their own, under the suite's one clock.
 
 The parent starts ``python -m svmbench.harness.worker`` with the numerical libraries
-pinned to their threads, and writes the job as JSON to its standard input.
+pinned to their threads, and writes jobs to its standard input, one a line, as JSON; each is
+answered by an empty line. There is more than one job only where the runs are rungs of a ladder,
+which need the same rows in the same form.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -95,6 +98,8 @@ class Measurement:
         The sweep's targets and limits, as in `svmbench.config.Stop`.
     reference_dual, reference_primal : float
         D_ref <= P* <= P_ref, certified by the harness.
+    conversion : float, optional
+        Seconds that bringing the rows into the solver's form took, where that has been done.
 
     Attributes
     ----------
@@ -110,8 +115,10 @@ class Measurement:
         stop: dict[str, Any],
         reference_dual: float,
         reference_primal: float,
+        conversion: float | None = None,
     ) -> None:
         self.solver = solver
+        self.conversion = conversion
         self.problem = problem
         self.test = test
         self.stop = stop
@@ -141,14 +148,16 @@ class Measurement:
             self._beside = system.since(begun)
 
     def _train(self, seed: int, trace: TraceWriter, stream: float) -> str:
-        conversion = Clock()
-        with conversion.running():
-            self.solver.convert(self.problem)
+        if self.conversion is None:
+            converting = Clock()
+            with converting.running():
+                self.solver.convert(self.problem)
+            self.conversion = converting.wall / 1e9
         with self.clock.running():
             self.solver.start(self.problem, seed)
         setup = {
             "setup_wall": self.clock.wall / 1e9,
-            "conversion_wall": conversion.wall / 1e9,
+            "conversion_wall": self.conversion,
             "pass_wall": stream,
         }
         point = self._evaluate(self._certify())
@@ -275,35 +284,60 @@ class Measurement:
         return bool(targets) and all(targets)
 
 
+#: What of a job must be the same for its run to go on with the rows of the one before.
+POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
+
+
+class Posed(NamedTuple):
+    """The problem of the run before, and its solver, whose rows the next one may take over."""
+
+    job: dict[str, Any]
+    problem: Problem
+    test: Dataset | None
+    solver: Solver
+    conversion: float | None
+
+
 def main() -> None:
-    """Read a job from standard input and make its run."""
-    job = json.load(sys.stdin)
-    end_with(job["parent"])
-    try:
-        _make_run(job)
-    except UnwritableError as error:
-        print(error, file=sys.stderr)
-        sys.exit(CANNOT_WRITE)
+    """Read jobs from standard input and make their runs."""
+    # Programs from outside print what they like to standard output.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    last: Posed | None = None
+    for line in sys.stdin:
+        job = json.loads(line)
+        end_with(job["parent"])
+        try:
+            last = _make_run(job, last)
+        except UnwritableError as error:
+            print(error, file=sys.stderr)
+            sys.exit(CANNOT_WRITE)
+        answers.write("\n")
+        answers.flush()
 
 
-def _make_run(job: dict[str, Any]) -> None:
+def _make_run(job: dict[str, Any], last: Posed | None) -> Posed | None:
+    """Make one run; what the next one may go on with."""
+    if last is not None:
+        _forget_peak_memory()
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
         try:
-            measurement = _measurement(job)
+            measurement = _measurement(job, last)
             _limit_memory(job["stop"]["memory_limit"])
             state = measurement.run(job["seed"], trace)
         except MemoryError as error:
             trace.end("out_of_memory", reason=str(error) or "no memory left")
-            return
+            return None
         peak = peak_memory()
+        solver = measurement.solver
         if job["keep_weights"]:
-            solver = measurement.solver
             trace.append(keep_weights(Path(job["trace"]), solver.w, float(solver.bias)))
         if job["regret"] and state not in ("failed", "diverged"):
             # What a run did is settled; that its regret takes too much memory does not undo it.
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
         trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
+    return Posed(job, measurement.problem, measurement.test, solver, measurement.conversion)
 
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
@@ -314,18 +348,21 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
         trace.append({"kind": "regret", **record})
 
 
-def _measurement(job: dict[str, Any]) -> Measurement:
+def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     module, _, name = job["solver_class"].partition(":")
     solver_class: type[Solver] = getattr(import_module(module), name)
     solver = solver_class(solver_class.schema(**job["parameters"]))
     solver.load()
+    bounds = job["reference_dual"], job["reference_primal"]
+    if last is not None and all(job[fact] == last.job[fact] for fact in POSED):
+        known = last.conversion if solver.take_over(last.solver) else None
+        return Measurement(solver, last.problem, last.test, job["stop"], *bounds, known)
     data = _open(job["train"])
     test = _open(job["test"]) if job["test"] else None
     for rows in filter(None, (data, test)):
         rows.touch()
     radius = math.inf if job["l1_radius"] is None else job["l1_radius"]
     problem = Problem(data, job["lambda"], Loss(**job["loss"]), job["bias"], radius)
-    bounds = job["reference_dual"], job["reference_primal"]
     return Measurement(solver, problem, test, job["stop"], *bounds)
 
 
@@ -357,6 +394,12 @@ def peak_memory() -> int:
     if peak is None:
         peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     return peak
+
+
+def _forget_peak_memory() -> None:
+    """Have the peak begin anew from what is held now, where the system can."""
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def of_this_process(entry: str) -> int | None:

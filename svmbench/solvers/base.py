@@ -171,6 +171,21 @@ class Solver(ABC):
         """Bring the rows into a foreign program's own form (timed apart from training)."""
         return
 
+    def take_over(self, other: Solver) -> bool:
+        """Use the rows that another instance has converted, if that can be (not timed).
+
+        Parameters
+        ----------
+        other : Solver
+            Of the same class, run before on the same problem in the same process.
+
+        Returns
+        -------
+        bool
+            Whether there is nothing left to convert.
+        """
+        return False
+
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> None:
         """Set the solver at its initial point (timed).

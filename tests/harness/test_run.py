@@ -12,6 +12,7 @@ import pytest
 from plugins import Ladder
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError
+from svmbench.harness import child
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.run import Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
@@ -299,11 +300,12 @@ def test_a_ladder_is_climbed_to_the_first_rung_that_is_accurate_enough(tmp_path,
     assert (run_sweep(wanted, tmp_path).made, run_sweep(wanted, tmp_path).made) == (1, 0)
 
 
-def test_ladders_go_up_in_their_places_between_the_others(install):
+def test_a_ladder_stands_together_between_the_others(install):
     install("plugins:Ladder")
     labels = [{"name": "ladder", "label": label} for label in ("one", "two")]
     changes = {"solvers": [*labels, "dcd", "sgd-s"], "lambda": [0.1, 0.01]}
     runs = planned(sweep(**changes))
+    orders = []
     for repeat in (0, 1):
         block = [run for run in runs if run.repeat == repeat]
         assert block == runs[repeat * len(block) : (repeat + 1) * len(block)]
@@ -314,7 +316,48 @@ def test_ladders_go_up_in_their_places_between_the_others(install):
                 assert [run.rung for run in cell] == list(range(len(Ladder.rungs)))
         assert {run.rung for run in block if run.solver.name != "ladder"} == {None}
         changes_of_cell = sum(a.cell != b.cell for a, b in pairwise(block))
-        assert changes_of_cell > len({run.cell for run in block})
+        assert changes_of_cell == len({run.cell for run in block}) - 1
+        orders.append([run.cell for run in block])
+    assert orders[0] != orders[1]
+
+
+def started(monkeypatch):
+    """The processes that are started from now on."""
+    processes, start = [], child.start
+
+    def counted(*arguments, **options):
+        processes.append(start(*arguments, **options))
+        return processes[-1]
+
+    monkeypatch.setattr(child, "start", counted)
+    return processes
+
+
+def test_one_worker_climbs_a_ladder_and_no_other(tmp_path, install, monkeypatch):
+    install("plugins:Ladder")
+    processes = started(monkeypatch)
+    outcome = run_sweep(sweep(solvers=["ladder", "dcd"], **{"lambda": [0.1, 0.01]}), tmp_path)
+    assert outcome.made > 8
+    assert len(processes) == 8  # two solvers, two constants, two repeats
+    assert all(process.poll() is not None for process in processes)
+
+
+def test_rows_are_converted_once_a_ladder(tmp_path, install):
+    install("plugins:Converting")
+    runs = runs_csv(run_sweep(sweep(solvers=["converting"], repeats=1), tmp_path))
+    assert len(runs) > 2
+    assert (runs["state"] == "converged").all()
+    seconds = runs["conversion_seconds"]
+    assert (seconds > 0.0).all()
+    assert seconds.nunique() == 1
+
+
+def test_a_worker_that_dies_on_a_rung_takes_no_other_run_along(tmp_path, install, monkeypatch):
+    install("plugins:Rotten")
+    processes = started(monkeypatch)
+    outcome = run_sweep(sweep(solvers=["rotten", "dcd"]), tmp_path)
+    assert outcome.states == {"converged": 6, "failed": 2, "spared": 2 * len(Ladder.rungs) - 6}
+    assert len(processes) == 4
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def dense(m, d):
 
 
 class DualPhase:
-    """Passes of the champion's dual phase, drawing their blocks, as the other kernels' are called."""
+    """Passes of the champion's dual phase, called as the other kernels' are."""
 
     def __init__(self, rows):
         self._state, self._rng, self.position = Descent(rows, LAMBDA), Generator(1), 0

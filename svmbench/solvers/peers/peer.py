@@ -134,6 +134,12 @@ class Peer(Solver):
         self._rows = self._converted(problem.data)
         self._problem = problem
 
+    def take_over(self, other: Solver) -> bool:
+        """Use the rows that another rung of the ladder was trained on."""
+        assert isinstance(other, Peer)
+        self._rows, self._problem = other._rows, other._problem
+        return True
+
     def start(self, problem: Problem, seed: int) -> None:
         """Make ready to train; convert the rows unless that has been done."""
         if getattr(self, "_problem", None) is not problem:
