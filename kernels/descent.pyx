@@ -53,7 +53,7 @@ cdef struct Record:
 
 cdef struct DenseRecord:
     int32_t row
-    float inverse       # with the sign of y; 0 until the row is met, and where a float cannot hold it
+    float inverse       # with the sign of y; 0 until the row is met, or where it is too small
     double alpha
 
 # A row as a step needs it, whatever its record.
