@@ -161,7 +161,7 @@ class Found:
     @cached_property
     def unmade(self) -> list[str]:
         """Measurements that did not end well, in words."""
-        tasks = [*self.plan.before, *self.plan.after]
+        tasks = self.plan.tasks
         ended = [
             f"{task.name}, {result['label']}: {result['state']}, {result['reason']}"
             for task in tasks
@@ -175,7 +175,7 @@ class Found:
         return (r for r in read_task(self.plan.parts, name) if r["state"] == "ok")
 
     def _tasks(self, kind: str) -> Iterator[dict[str, Any]]:
-        for task in (*self.plan.before, *self.plan.after):
+        for task in self.plan.tasks:
             if task.name.partition("-")[0] == kind:
                 yield from self._task(task.name)
 

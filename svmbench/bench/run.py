@@ -1,8 +1,8 @@
 """Plans a benchmark within its budget, and makes what of it is missing.
 
-**Time.** What is measured beside the sweeps comes first and may take a third of the budget; the
-sweeps, which are those of `svmbench.papers.run`, take turns at the rest but for what is kept
-for the texts and for writing. What is not made by then a later call makes.
+**Time.** What is measured beside the sweeps comes first, and none of it is begun once nearly half
+of the budget has passed; the sweeps, which `svmbench.papers.run` makes in the order of the profile,
+have the rest but for what is kept for writing. What is not made by then a later call makes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from svmbench.papers.run import Job, Result, Source, run_jobs, source_of
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
 
-#: Shares of the budget: for what is measured before the sweeps, for the texts after them, and
-#: for writing; and the seconds that writing takes at most.
-BEFORE_SHARE, TEXT_SHARE, WRITING_SHARE, WRITING = 0.3, 0.2, 0.1, 45.0
+#: Shares of the budget: for what is measured beside the sweeps, and for writing; and the seconds
+#: that writing takes at most.
+BESIDE_SHARE, WRITING_SHARE, WRITING = 0.45, 0.1, 45.0
 
 #: Relative gap of a text's optimum, as a share of the accuracy.
 REFERENCE_SHARE = 0.01
@@ -49,8 +49,8 @@ class Plan:
         Seconds for everything.
     sources : dict
         Where each set's rows come from, by label.
-    before, after : list of Task
-        What is measured before the sweeps, and the texts after them.
+    tasks : list of Task
+        What is measured beside the sweeps.
     jobs : list of Job
         One a part and a set.
     """
@@ -59,9 +59,8 @@ class Plan:
     root: Path
     budget: float | None
     sources: dict[str, Source]
-    before: list[Task]
+    tasks: list[Task]
     jobs: list[Job]
-    after: list[Task]
 
     @property
     def parts(self) -> Path:
@@ -71,7 +70,7 @@ class Plan:
     @property
     def bound(self) -> float:
         """Seconds that all takes if every limit is met."""
-        tasks = sum(task.bound for task in (*self.before, *self.after))
+        tasks = sum(task.bound for task in self.tasks)
         return tasks + sum(job.bound for job in self.jobs)
 
 
@@ -123,9 +122,14 @@ def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False
         root,
         budget,
         sources,
-        [*_physics(profile), *_epochs(profile, data), *_reading(profile, data), *_growth(profile)],
+        [
+            *_physics(profile),
+            *_epochs(profile, data),
+            *_reading(profile, data),
+            *_texts(profile, data),
+            *_growth(profile),
+        ],
         list(_jobs(profile, root, sources)),
-        list(_texts(profile, data)),
     )
 
 
@@ -366,13 +370,10 @@ def carry_out(
     progress = Progress()
     begun, budget = time.monotonic(), planned.budget
     end = math.inf if budget is None else begun + budget - min(WRITING, WRITING_SHARE * budget)
-    early = math.inf if budget is None else begun + BEFORE_SHARE * budget
+    early = math.inf if budget is None else begun + BESIDE_SHARE * budget
     try:
-        _make(planned.before, planned.parts, reporter, progress, early, end, fresh)
-        left: float | None = None
-        if budget is not None:
-            kept = min(TEXT_SHARE * budget, sum(task.bound for task in planned.after))
-            left = max(1.0, end - kept - time.monotonic())
+        _make(planned.tasks, planned.parts, reporter, progress, early, end, fresh)
+        left = None if budget is None else max(1.0, end - time.monotonic())
         progress.sweeps = run_jobs(
             planned.jobs,
             reporter,
@@ -381,9 +382,8 @@ def carry_out(
             retry_faults=retry_faults,
             # Ratios are of pairs, which have to be made side by side.
             whole_blocks=True,
+            in_order=True,
         )
-        if not progress.sweeps.interrupted:
-            _make(planned.after, planned.parts, reporter, progress, end, end, fresh)
     except KeyboardInterrupt:
         progress.sweeps.interrupted = True
     return progress

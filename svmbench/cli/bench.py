@@ -136,7 +136,7 @@ def describe(planned: Plan) -> str:
             f"runs at most: {max(0, runs - found)} to make, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
-    tasks = [*planned.before, *planned.after]
+    tasks = planned.tasks
     for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
         members = [task for task in tasks if task.name.partition("-")[0] == kind]
         bound = sum(task.bound for task in members)

@@ -498,7 +498,7 @@ class Worker:
         if process is not None:
             with suppress(ProcessLookupError):
                 process.kill()
-            with process:  # closes its pipes, and waits for it
+            with suppress(BrokenPipeError), process:  # closes its pipes, and waits for it
                 pass
 
 

@@ -462,6 +462,7 @@ def run_jobs(
     fresh: bool = False,
     retry_faults: bool = False,
     whole_blocks: bool = False,
+    in_order: bool = False,
 ) -> Result:
     """Make the runs that are missing, one sweep after another.
 
@@ -473,6 +474,9 @@ def run_jobs(
         Seconds for the runs.
     fresh, retry_faults, whole_blocks : bool
         As `svmbench.harness.run.Options`.
+    in_order : bool
+        Give the first repeats of a sweep all the time they take before the next sweep has any,
+        instead of a share each: the last ones are those that are left if there is not enough.
     """
     end = None if budget is None else time.monotonic() + budget
     result = Result()
@@ -489,14 +493,14 @@ def run_jobs(
                 if at not in result.outcomes:
                     result.unreached[at] = planned[at].runs - planned[at].found
                 continue
+            waiting = todo[turn : turn + 1] if in_order and breadth_first else todo[turn:]
+            weights = [_weight(planned[k], result.outcomes.get(k), repeats) for k in waiting]
             options = Options(
                 offline=True,
                 fresh=fresh and number == 0,
                 retry_faults=retry_faults and number == 0,
                 stand_in=planned[at].stand_ins,
-                deadline=_deadline(
-                    end, [_weight(planned[k], result.outcomes.get(k), repeats) for k in todo[turn:]]
-                ),
+                deadline=_deadline(end, weights),
                 end=end,
                 repeats=repeats,
                 whole_blocks=whole_blocks,

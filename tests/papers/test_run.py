@@ -311,6 +311,21 @@ def test_with_a_budget_all_first_repeats_come_before_any_second(folder, tmp_path
     assert (result.made, result.left) == (5, 0)
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_first_repeats_have_a_share_of_the_time_or_all_they_take(
+    folder, tmp_path, monkeypatch, in_order
+):
+    shared, plain = [], run._deadline
+
+    def noted(end, weights):
+        shared.append(len(weights))
+        return plain(end, weights)
+
+    monkeypatch.setattr(run, "_deadline", noted)
+    run_jobs(planned(folder, tmp_path), Reporter(), budget=600.0, in_order=in_order)
+    assert shared == [1 if in_order else 2, 1, 1]
+
+
 def test_all_repeats_asked_for_anew_are_made_anew(folder, tmp_path):
     run_jobs(planned(folder, tmp_path), Reporter())
     result = run_jobs(planned(folder, tmp_path), Reporter(), budget=600.0, fresh=True)
