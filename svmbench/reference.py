@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import struct
 import time
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -182,6 +186,14 @@ def reference_path(facts: dict[str, Any]) -> Path:
     return cache_dir() / "references" / f"{name}.npz"
 
 
+#: What zip, its decompressors and NumPy's reading of a header raise at an absent or damaged file.
+_DAMAGED = (
+    OSError, EOFError, ValueError, KeyError, IndexError, TypeError, OverflowError, SyntaxError,
+    RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+    tokenize.TokenError,
+)  # fmt: skip
+
+
 def stored_pair(path: Path, n_features: int, n_samples: int) -> Pair | None:
     """Weights, bias and alpha of a stored reference; None where it is absent or damaged.
 
@@ -209,9 +221,8 @@ def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] 
     shapes = {"w": (n_features,), "alpha": (n_samples,)}
     try:
         stored = _unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
-    except Exception:
-        # At a damaged file zip and NumPy raise whatever they like: it is made again.
-        return None
+    except _DAMAGED:
+        return None  # it is made again
     stored.setdefault("sought", np.zeros(()))
     for name in ("schema_version", "w", "alpha", "bias", "seconds", "sought"):
         array = stored.get(name)
