@@ -2,44 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import select
-import signal
-import subprocess
-import tempfile
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Literal
 
 from svmbench.config import Sweep, dump_sweep
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
-from svmbench.durable import writing
-from svmbench.errors import ConfigError, DataError, UnwritableError
-from svmbench.harness import child
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness.blocks import block_of, forget, torn
-from svmbench.harness.environment import environment, memory_kills
+from svmbench.harness.environment import environment
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
-from svmbench.harness.trace import (
-    CHECKPOINT_RATIO,
-    FAULTS,
-    UNFINISHED,
-    Trace,
-    close_trace,
-    read_trace,
-)
+from svmbench.harness.supervise import Worker, make_run
+from svmbench.harness.trace import FAULTS, Trace
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
 from svmbench.solvers.registry import find_solver
@@ -458,208 +442,3 @@ def _overran(trace: Trace) -> bool:
     """Whether it came to its horizon, but beyond the time limit: in one step, say."""
     limit = trace.header.get("time_limit", math.inf)
     return bool(trace.points) and trace.points[-1]["wall"] > limit
-
-
-class Worker:
-    """A worker process, kept for the next run if that is a further rung of the same ladder."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._ladder: tuple[object, ...] | None = None
-        self.complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-        self.complaints.close()
-
-    def give(self, run: Run, job: dict[str, Any]) -> subprocess.Popen[bytes]:
-        """Hand a job to the process of the run's ladder, or to a new one."""
-        ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
-        if self._process is None or ladder is None or ladder != self._ladder:
-            self.end()
-            self.complaints.seek(0)
-            self.complaints.truncate()
-            self._process = child.start(
-                "svmbench.harness.worker", run.threads, self.complaints, answers=True
-            )
-        self._ladder = ladder
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it died before it read its job; it may have said why
-            self._process.stdin.write(json.dumps(job).encode() + b"\n")
-            self._process.stdin.flush()
-        return self._process
-
-    def end(self) -> None:
-        """End the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            with suppress(BrokenPipeError), process:  # closes its pipes, and waits for it
-                pass
-
-
-def make_run(
-    run: Run,
-    store: Store,
-    time_limit: float,
-    stop: threading.Event,
-    end: float = math.inf,
-    keep_weights: bool = False,
-    worker: Worker | None = None,
-) -> Trace | None:
-    """Make one run in a worker process and return its trace; None if it was given up.
-
-    A worker that dies, or shows no sign of life for longer than the time limit and the
-    sweep's grace, gets its trace ended here; so does one that is stopped.
-
-    Parameters
-    ----------
-    run : Run
-    store : Store
-    time_limit : float
-        Seconds of training.
-    stop : threading.Event
-        Set when the user wants it all to end.
-    end : float
-        Moment of the monotonic clock at which it is given up and leaves no trace.
-    keep_weights : bool
-        Keep the weights it ends with.
-    worker : Worker, optional
-        What made the run before, and may go on; a new one unless given.
-    """
-    if worker is None:
-        with Worker() as own:
-            return make_run(run, store, time_limit, stop, end, keep_weights, own)
-    path = store.growing(run)
-    with writing(path):
-        path.unlink(missing_ok=True)
-    trace = _made(run, path, _header(run, time_limit, keep_weights), stop, end, worker)
-    if trace is None or (trace.state in UNFINISHED and store.finished(run) is not None):
-        path.unlink(missing_ok=True)  # what was there before is worth more
-    else:
-        store.settle(run, trace)
-    return trace
-
-
-def _made(
-    run: Run,
-    path: Path,
-    header: dict[str, Any],
-    stop: threading.Event,
-    end: float,
-    worker: Worker,
-) -> Trace | None:
-    """Make one run whose trace grows in that file, and see to it that it has an end there."""
-    missing = find_solver(run.solver.name).missing()
-    if missing is not None:
-        return close_trace(path, header, "not_installed", missing)
-    # Between two looks at the clock a run grows by a checkpoint's share.
-    patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
-    kills = memory_kills()
-    process = worker.give(run, _job(run, path, header))
-    ended = _wait(process, path, patience, stop, end)
-    if ended != "answered" or run.rung is None:
-        worker.end()
-    trace = read_trace(path)
-    if trace is not None and trace.end:
-        return trace
-    if ended == "late":
-        return None
-    if ended == "stopped":
-        return close_trace(path, header, "interrupted", "interrupted by the user")
-    if ended == "silent":
-        reason = f"killed after {patience:g} s without a checkpoint"
-        return close_trace(path, header, "time_limit", reason)
-    if process.returncode == child.CANNOT_WRITE:
-        path.unlink(missing_ok=True)
-        raise UnwritableError(_last_line(worker.complaints))
-    for_memory = kills is None or memory_kills() != kills
-    death = _cause_of_death(process.returncode, worker.complaints, for_memory)
-    return close_trace(path, header, *death)
-
-
-def _header(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]:
-    reference = run.instance.reference
-    assert reference is not None
-    return {
-        "id": run.id,
-        "dataset": run.instance.problem.data.name,
-        "label": run.solver.label,
-        "seed": run.seed,
-        "reference_dual": reference.dual,
-        "reference_primal": reference.primal,
-        "reference_gap": reference.gap,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "load_average": os.getloadavg()[0],
-        "time_limit": time_limit,
-        "keep_weights": keep_weights,
-        **run.facts(),
-    }
-
-
-def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
-    instance = run.instance
-    problem, solver = instance.problem, find_solver(run.solver.name)
-    return {
-        "parent": os.getpid(),
-        "trace": str(path.resolve()),
-        "header": header,
-        "solver_class": f"{solver.__module__}:{solver.__qualname__}",
-        "parameters": run.solver.parameters.model_dump(mode="json"),
-        "train": str(instance.train_path),
-        "test": str(instance.test_path) if instance.test_path else None,
-        "lambda": problem.lam,
-        "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
-        "bias": problem.bias,
-        "l1_radius": problem.facts()["l1_radius"],
-        "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
-        "regret": run.regret,
-        "keep_weights": header["keep_weights"],
-        "reference_dual": header["reference_dual"],
-        "reference_primal": header["reference_primal"],
-        "seed": run.seed,
-    }
-
-
-def _wait(
-    process: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
-) -> Literal["answered", "dead", "silent", "stopped", "late"]:
-    """Wait for a worker's answer or its death, until it is silent too long or told to stop."""
-    assert process.stdout is not None
-    size, since = -1, time.monotonic()
-    while True:
-        if select.select([process.stdout], [], [], 0.05)[0]:
-            if process.stdout.read(1):
-                return "answered"
-            process.wait()
-            return "dead"
-        grown = path.stat().st_size if path.exists() else 0
-        if grown != size:
-            size, since = grown, time.monotonic()
-        if stop.is_set():
-            return "stopped"
-        if time.monotonic() - since > patience:
-            return "silent"
-        if time.monotonic() > end:
-            return "late"
-
-
-def _cause_of_death(code: int, complaints: IO[bytes], for_memory: bool) -> tuple[str, str]:
-    if code < 0:
-        name = signal.Signals(-code).name
-        if name == "SIGKILL" and for_memory:
-            return "out_of_memory", "killed by the system (SIGKILL), most likely for its memory"
-        if name in child.FROM_OUTSIDE:
-            return "interrupted", f"the worker was ended from outside ({name})"
-        return "failed", f"the worker crashed ({name})"
-    return "failed", _last_line(complaints) or f"the worker left with exit code {code}"
-
-
-def _last_line(complaints: IO[bytes]) -> str:
-    complaints.seek(0)
-    lines = complaints.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from svmbench.config import Sweep
-from svmbench.harness import blocks, run
+from svmbench.harness import blocks, run, supervise
 from svmbench.harness.run import Options, run_sweep
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
@@ -24,7 +24,9 @@ def at_once(monkeypatch):
     def made(wanted, store, limit, *more):
         if find_solver(wanted.solver.name).missing():
             return in_earnest(wanted, store, limit, *more)
-        return close_trace(store.path(wanted), run._header(wanted, limit, False), "max_steps", "")
+        return close_trace(
+            store.path(wanted), supervise.header_of(wanted, limit, False), "max_steps", ""
+        )
 
     monkeypatch.setattr(run, "make_run", made)
 

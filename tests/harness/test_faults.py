@@ -16,10 +16,11 @@ import pytest
 
 from svmbench.config import Sweep, dump_sweep
 from svmbench.errors import ConfigError, UnwritableError
-from svmbench.harness import run as harness
+from svmbench.harness import supervise
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.run import Options, Reporter, make_run, prepare, run_sweep
+from svmbench.harness.run import Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
+from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import read_trace
 
 BASE = {
@@ -62,7 +63,7 @@ def test_making_a_run_again_loses_it_only_to_a_finished_one(tmp_path):
 def test_a_run_ended_from_outside_is_no_failure_and_made_again(tmp_path, install, monkeypatch):
     install("plugins:Killed", "plugins:Terminated", "plugins:Interrupted")
     wanted = sweep(solvers=["killed", "terminated", "interrupted"])
-    monkeypatch.setattr(harness, "memory_kills", lambda: 3)
+    monkeypatch.setattr(supervise, "memory_kills", lambda: 3)
     outcome = run_sweep(wanted, tmp_path)
     assert outcome.faulty
     runs = runs_csv(tmp_path)
@@ -73,7 +74,7 @@ def test_a_run_ended_from_outside_is_no_failure_and_made_again(tmp_path, install
     }
     assert "SIGKILL" in runs.loc["killed", "reason"]
     assert "SIGTERM" in runs.loc["terminated", "reason"]
-    monkeypatch.setattr(harness, "memory_kills", itertools.count().__next__)
+    monkeypatch.setattr(supervise, "memory_kills", itertools.count().__next__)
     again = run_sweep(wanted, tmp_path)
     assert (again.made, again.reused) == (2, 1)
     assert runs_csv(tmp_path).loc["killed", "state"] == "out_of_memory"
