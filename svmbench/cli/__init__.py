@@ -138,6 +138,16 @@ def _terminable(own_process: bool) -> Iterator[None]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN if own_process else before)
         if own_process:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
+            _forget_interruption()
+
+
+def _forget_interruption() -> None:
+    """Have CPython not end the process by SIGINT for an interruption that was dealt with.
+
+    It remembers one that came while a text was executed, as `dataclass` does in many an import,
+    until it executes the next.
+    """
+    exec("")
 
 
 @contextmanager

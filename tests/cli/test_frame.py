@@ -234,6 +234,25 @@ def test_an_interruption_of_a_process_that_is_leaving_does_not_change_its_exit_c
     assert (process.returncode, error) == (130, "svmbench: interrupted\n")
 
 
+def test_an_interruption_of_an_import_does_not_change_the_exit_code(tmp_path):
+    (tmp_path / "interrupted_import.py").write_text(
+        "import svmbench.config as c\n"
+        # dataclasses and named tuples are made of texts: in those an interruption is remembered
+        "c.load_sweep = lambda file: exec('raise KeyboardInterrupt')\n"
+        "from svmbench.cli import main\n"
+        "main(prog_name='svmbench')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "interrupted_import", "config", "check", "smoke"],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
+
+
 @pytest.mark.parametrize("args", [["--help"], ["config", "schema"]])
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(args):
     reader, writer = os.pipe()
