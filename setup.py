@@ -16,6 +16,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -26,6 +27,8 @@ from setuptools.command.build_ext import build_ext
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"
 STAGE = HERE / "build" / "pxd"
+#: What Cython would put into every kernel, and the compiler spend most of its time on.
+SHARED = "svmbench.kernels._shared"
 
 # No fused multiply-add: last bits, and so every trajectory, are the same on all machines.
 FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off"]
@@ -108,8 +111,9 @@ class BuildKernels(build_ext):
 
     def build_extensions(self) -> None:
         """Translate the kernels to C, which only those need who build them, and build them."""
+        kernels = [ext for ext in self.extensions if ext.name != SHARED]
         translated = cythonize(
-            [Extension(ext.name, ext.sources) for ext in self.extensions],
+            [Extension(ext.name, ext.sources) for ext in kernels],
             include_path=[str(STAGE)],
             compiler_directives={
                 "language_level": 3,
@@ -121,9 +125,14 @@ class BuildKernels(build_ext):
             },
             build_dir="build/cython",
             nthreads=self.parallel,
+            shared_utility_qualified_name=SHARED,
         )
-        for ext, made in zip(self.extensions, translated, strict=True):
+        for ext, made in zip(kernels, translated, strict=True):
             ext.sources = made.sources
+        for written in next(ext.sources for ext in self.extensions if ext.name == SHARED):
+            subprocess.run(
+                [sys.executable, "-m", "cython", f"--generate-shared={written}"], check=True
+            )
         super().build_extensions()
 
     def build_extension(self, ext: Extension) -> None:
@@ -155,9 +164,17 @@ setup(
         "svmbench.datasets.tiny": ["*.libsvm"],
     },
     ext_modules=[
-        extension(kernel, COMPILER)
-        for kernel in sorted(KERNELS.glob("*.pyx"))
-        if not CHOSEN or kernel.stem in CHOSEN
+        Extension(
+            SHARED,
+            ["build/cython/_shared.c"],
+            extra_compile_args=FLAGS,
+            extra_link_args=SANITIZERS,
+        ),
+        *(
+            extension(kernel, COMPILER)
+            for kernel in sorted(KERNELS.glob("*.pyx"))
+            if not CHOSEN or kernel.stem in CHOSEN
+        ),
     ],
     cmdclass={"build_ext": BuildKernels},
 )

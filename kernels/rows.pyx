@@ -113,7 +113,7 @@ cdef class CompactRows:
             raise ValueError(f"indptr must be int64 of shape ({m + 1},)")
         if indices.ndim != 1:
             raise ValueError(f"indices have shape {indices.shape}, not one dimension")
-        if indptr[0] != 0 or indptr[-1] != len(indices) or np.any(indptr[1:] < indptr[:-1]):
+        if indptr[0] != 0 or indptr[m] != len(indices) or np.any(indptr[1:] < indptr[:m]):
             raise ValueError("indptr must rise from 0 to the number of stored values")
         if values is not None and values.shape != indices.shape:
             raise ValueError("values and indices differ in length")

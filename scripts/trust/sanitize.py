@@ -1,5 +1,8 @@
 """Runs hostile input and the reader's tests on kernels built for the sanitizers.
 
+    python scripts/trust/sanitize.py            # the reader's kernels
+    python scripts/trust/sanitize.py --every    # those of all solvers as well, with their tests
+
 The kernels are built in a folder of their own (build/sanitized unless told), never over those
 that measure. AddressSanitizer ends a process that reads or writes where it should not, and
 UndefinedBehaviorSanitizer one that does what C leaves undefined; both count as finds.
@@ -19,7 +22,14 @@ import click
 ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 READER = ("libsvm", "rows")
-TESTS = ("tests/data/test_libsvm_kernel.py",)
+READER_TESTS = ("tests/data/test_libsvm_kernel.py",)
+#: The others' tests, but for those that count instructions or look at other programs.
+SOLVER_TESTS = (
+    "tests/kernels",
+    "tests/solvers",
+    "--ignore=tests/kernels/test_instructions.py",
+    "--ignore=tests/solvers/test_peers.py",
+)
 
 
 def runtimes() -> list[str]:
@@ -38,12 +48,12 @@ def runtimes() -> list[str]:
     return found
 
 
-def build(folder: Path) -> None:
-    """Build the package with the reader's kernels into a folder."""
+def build(folder: Path, kernels: tuple[str, ...] = READER) -> None:
+    """Build the package with these kernels, all of them for none, into a folder."""
     environment = os.environ | {
         "SVMBENCH_SANITIZE": "1",
         "SVMBENCH_NATIVE": "0",
-        "SVMBENCH_KERNELS": " ".join(READER),
+        "SVMBENCH_KERNELS": " ".join(kernels),
     }
     words = [sys.executable, "setup.py", "-q", "build_ext", "--build-lib", str(folder)]
     words += ["--build-temp", str(folder / "temporary")]
@@ -70,23 +80,27 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 @click.command(help=(__doc__ or "").split("\n\n")[0])
+@click.option("--every", is_flag=True, help="All kernels, with the solvers' tests.")
 @click.option("--inputs", default=1000, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=1, show_default=True)
-@click.option("--tests/--no-tests", default=True, help="Whether the reader's tests are run too.")
+@click.option("--tests/--no-tests", default=True, help="Whether tests are run too.")
 @click.option(
     "--folder", type=click.Path(path_type=Path), default=ROOT / "build" / "sanitized", help="Where."
 )
-def main(inputs: int, seed: int, tests: bool, folder: Path) -> None:
+def main(every: bool, inputs: int, seed: int, tests: bool, folder: Path) -> None:
     """Build, run, and leave with 1 where anything was found."""
     if not runtimes():
         raise click.ClickException("the compiler has no libasan or libubsan; install them")
-    build(folder)
+    build(folder, () if every else READER)
     place = environment(folder)
     tried = [str(HERE / "hostile.py"), "--reader", "--inputs", str(inputs), "--seed", str(seed)]
     runs = [[sys.executable, *tried]]
     if tests:
-        pytest = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
-        runs.append(pytest)
+        pytest = [sys.executable, "-P", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        pytest += ["--numprocesses", "auto"]
+        runs.append([*pytest, *READER_TESTS])
+        if every:
+            runs.append([*pytest, *SOLVER_TESTS])
     for words in runs:
         done = subprocess.run(words, cwd=ROOT, env=place, check=False)
         if done.returncode:
