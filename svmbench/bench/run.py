@@ -11,7 +11,7 @@ import math
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from svmbench.bench.tasks import Task, run_task, solver_job
 from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
 from svmbench.errors import DataError
-from svmbench.harness.run import Reporter
+from svmbench.harness.run import Options, Reporter
 from svmbench.papers.run import Job, Result, Source, run_jobs, source_of
 from svmbench.problem import Problem
 from svmbench.reference import certified_optimum
@@ -353,37 +353,26 @@ def _file(label: str) -> str:
 # ---------------------------------------------------------------- making it
 
 
-def carry_out(
-    planned: Plan, reporter: Reporter, *, fresh: bool = False, retry_faults: bool = False
-) -> Progress:
+def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) -> Progress:
     """Make what is missing, within the budget.
 
     Parameters
     ----------
     planned : Plan
     reporter : Reporter
-    fresh : bool
-        Make all again.
-    retry_faults : bool
-        Make runs again that failed.
+    wanted : Options, optional
+        How the runs are made; ``fresh`` holds for what is measured beside the sweeps as well.
     """
+    # Ratios are of pairs, which have to be made side by side.
+    wanted = replace(wanted or Options(), whole_blocks=True)
     progress = Progress()
     begun, budget = time.monotonic(), planned.budget
     end = math.inf if budget is None else begun + budget - min(WRITING, WRITING_SHARE * budget)
     early = math.inf if budget is None else begun + BESIDE_SHARE * budget
     try:
-        _make(planned.tasks, planned.parts, reporter, progress, early, end, fresh)
+        _make(planned.tasks, planned.parts, reporter, progress, early, end, wanted.fresh)
         left = None if budget is None else max(1.0, end - time.monotonic())
-        progress.sweeps = run_jobs(
-            planned.jobs,
-            reporter,
-            budget=left,
-            fresh=fresh,
-            retry_faults=retry_faults,
-            # Ratios are of pairs, which have to be made side by side.
-            whole_blocks=True,
-            in_order=True,
-        )
+        progress.sweeps = run_jobs(planned.jobs, reporter, wanted, budget=left, in_order=True)
     except KeyboardInterrupt:
         progress.sweeps.interrupted = True
     return progress

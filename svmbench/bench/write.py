@@ -19,7 +19,7 @@ from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
 from svmbench.bench.tables import LIBLINEAR, aimed_text, build_tables, measured_text, standings
-from svmbench.bench.targets import Finding, Target, judge, load_targets
+from svmbench.bench.targets import Finding, Target, judge
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.report.html import Figure, environment_facts, inline_figure, linked_figure, render
@@ -113,13 +113,15 @@ def aims(judged: Sequence[Finding]) -> list[Aim]:
     return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
 
 
-def write_bench(plan: Plan, *, linked: bool = False) -> list[Finding]:
+def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> list[Finding]:
     """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of what was found.
 
     Parameters
     ----------
     plan : Plan
         Whose results lie in its root; what is missing there is missing on the page.
+    targets : sequence of Target
+        What is aimed at.
     linked : bool
         Whether the page links the PNGs of the plots, in place of holding the pictures itself.
 
@@ -129,7 +131,7 @@ def write_bench(plan: Plan, *, linked: bool = False) -> list[Finding]:
         How far what was found is from what is aimed at.
     """
     found = read_found(plan)
-    judged = judge(found, load_targets())
+    judged = judge(found, targets)
     results = [swept.results for swept in found.of_kind("oracle")]
     problems = problems_of(results)
     contributions = shares(problems)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli.run import duration
+from svmbench.cli.run import duration, keep_weights_option
 
 if TYPE_CHECKING:
     from svmbench.bench.run import Plan, Progress
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--fresh", is_flag=True, help="Make all again, finished or not.")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+@keep_weights_option
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -53,6 +54,7 @@ def command(
     offline: bool,
     fresh: bool,
     retry_failed: bool,
+    keep_weights: bool,
     out: Path | None,
     pictures: str,
     report_only: bool,
@@ -69,10 +71,11 @@ def command(
         raise click.UsageError("--fetch and --offline; keep one of them")
     from svmbench.bench.profile import load_profile
     from svmbench.bench.run import carry_out, plan
+    from svmbench.bench.targets import load_targets
     from svmbench.cli.papers import seconds_of
     from svmbench.errors import DataError
 
-    chosen = load_profile(profile)
+    chosen, targets = load_profile(profile), load_targets()
     allowed = chosen.budget if budget is None else seconds_of(budget)
     root = out or Path("results") / "bench" / chosen.name
     planned = plan(chosen, root, allowed, fetch and not (dry_run or report_only))
@@ -82,14 +85,16 @@ def command(
         return 0
     from svmbench.bench.write import write_bench
     from svmbench.cli.progress import ProgressReporter
+    from svmbench.harness.run import Options
 
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         progress = None
         if not report_only:
-            progress = carry_out(planned, reporter, fresh=fresh, retry_faults=retry_failed)
+            options = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
+            progress = carry_out(planned, reporter, options)
         reporter.stage("tables, plots and the page")
-        findings = write_bench(planned, linked=pictures == "linked")
+        findings = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, time.monotonic() - begun))

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, ended_from_outside, made_again
+from svmbench.cli.run import duration, ended_from_outside, keep_weights_option, made_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from svmbench.harness.run import Options
     from svmbench.papers.model import Paper
     from svmbench.papers.run import Job, Result
 
@@ -40,6 +41,7 @@ VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
 @click.option("--fetch", is_flag=True, help="Download data that are not here.")
 @click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+@keep_weights_option
 @click.option(
     "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
 )
@@ -75,6 +77,7 @@ def command(
     fetch: bool,
     fresh: bool,
     retry_failed: bool,
+    keep_weights: bool,
     offline: bool,
     out: Path | None,
     folder: Path | None,
@@ -91,6 +94,7 @@ def command(
     """
     _refuse_contradictions(context, full=full, fetch=fetch, offline=offline, only=report_only)
     seconds = None if full else seconds_of(budget)
+    from svmbench.harness.run import Options
     from svmbench.papers.model import papers
     from svmbench.papers.run import choose, jobs
 
@@ -113,8 +117,7 @@ def command(
         root,
         [] if report_only else planned,
         seconds,
-        fresh=fresh,
-        retry_failed=retry_failed,
+        Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights),
         linked=pictures == "linked",
         quiet=quiet,
     )
@@ -156,9 +159,8 @@ def _make(
     root: Path,
     planned: Sequence[Job],
     budget: float | None,
+    options: Options,
     *,
-    fresh: bool,
-    retry_failed: bool,
     linked: bool,
     quiet: bool,
 ) -> int:
@@ -171,7 +173,7 @@ def _make(
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
-        result = run_jobs(planned, reporter, budget=runs, fresh=fresh, retry_faults=retry_failed)
+        result = run_jobs(planned, reporter, options, budget=runs)
         if not result.interrupted:
             reporter.stage("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen

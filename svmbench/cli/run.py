@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from svmbench.harness.run import Outcome
 
 
+keep_weights_option = click.option(
+    "--keep-weights",
+    is_flag=True,
+    help="Keep the weights each run ends with, for 'svmbench verify'; runs made without are made "
+    "again.",
+)
+
+
 @click.command(name="run")
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option(
@@ -46,12 +54,7 @@ if TYPE_CHECKING:
 )
 @click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
 @click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
-@click.option(
-    "--keep-weights",
-    is_flag=True,
-    help="Keep the weights each run ends with, for 'svmbench verify'; runs made without are made "
-    "again.",
-)
+@keep_weights_option
 @click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 def command(

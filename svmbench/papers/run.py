@@ -20,7 +20,7 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -457,11 +457,9 @@ def reserve(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], budg
 def run_jobs(
     planned: Sequence[Job],
     reporter: Reporter,
+    wanted: Options | None = None,
     *,
     budget: float | None = None,
-    fresh: bool = False,
-    retry_faults: bool = False,
-    whole_blocks: bool = False,
     in_order: bool = False,
 ) -> Result:
     """Make the runs that are missing, one sweep after another.
@@ -470,19 +468,21 @@ def run_jobs(
     ----------
     planned : sequence of Job
     reporter : Reporter
+    wanted : Options, optional
+        How the runs are made; where data come from and when it ends is seen to here.
     budget : float, optional
         Seconds for the runs.
-    fresh, retry_faults, whole_blocks : bool
-        As `svmbench.harness.run.Options`.
     in_order : bool
         Give the first repeats of a sweep all the time they take before the next sweep has any,
         instead of a share each: the last ones are those that are left if there is not enough.
     """
+    wanted = wanted or Options()
+    anew = wanted.fresh or wanted.retry_faults
     end = None if budget is None else time.monotonic() + budget
     result = Result()
     todo = [at for at, job in enumerate(planned) if job.runnable is not None]
     for number in range(PASSES):
-        breadth_first = end is not None and number < FIRST_REPEATS and not (fresh or retry_faults)
+        breadth_first = end is not None and number < FIRST_REPEATS and not anew
         repeats = 1 if breadth_first else None
         if number:
             todo = [at for at, outcome in result.outcomes.items() if _lacks(outcome, repeats)]
@@ -495,15 +495,15 @@ def run_jobs(
                 continue
             waiting = todo[turn : turn + 1] if in_order and breadth_first else todo[turn:]
             weights = [_weight(planned[k], result.outcomes.get(k), repeats) for k in waiting]
-            options = Options(
+            options = replace(
+                wanted,
                 offline=True,
-                fresh=fresh and number == 0,
-                retry_faults=retry_faults and number == 0,
+                fresh=wanted.fresh and number == 0,
+                retry_faults=wanted.retry_faults and number == 0,
                 stand_in=planned[at].stand_ins,
                 deadline=_deadline(end, weights),
                 end=end,
                 repeats=repeats,
-                whole_blocks=whole_blocks,
             )
             if not _run(planned[at], at, reporter, options, result):
                 return result

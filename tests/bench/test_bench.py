@@ -114,15 +114,15 @@ def test_a_dry_run_leaves_nothing(bench, tmp_path):
 
 
 def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
-    told = {}
+    told = []
 
-    def pretend(jobs, reporter, **options):
-        told.update(options)
+    def pretend(jobs, reporter, wanted, **_):
+        told.append(wanted)
         return Result()
 
     monkeypatch.setattr(run, "run_jobs", pretend)
     assert bench("tiny.yaml", "--budget", "1ms", "--quiet").exit_code == 0
-    assert told["whole_blocks"]
+    assert [wanted.whole_blocks for wanted in told] == [True]
 
 
 def test_what_no_time_is_left_for_is_said(bench):

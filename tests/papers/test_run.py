@@ -7,8 +7,10 @@ import time
 
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 from svmbench import reference
+from svmbench.cli import main
 from svmbench.config import Sweep
 from svmbench.config.sweep import DatasetSpec
 from svmbench.data import catalogue
@@ -328,8 +330,14 @@ def test_first_repeats_have_a_share_of_the_time_or_all_they_take(
 
 def test_all_repeats_asked_for_anew_are_made_anew(folder, tmp_path):
     run_jobs(planned(folder, tmp_path), Reporter())
-    result = run_jobs(planned(folder, tmp_path), Reporter(), budget=600.0, fresh=True)
+    result = run_jobs(planned(folder, tmp_path), Reporter(), Options(fresh=True), budget=600.0)
     assert result.made == 5
+
+
+def test_kept_weights_are_those_that_verify_looks_for(folder, tmp_path):
+    run_jobs(planned(folder, tmp_path), Reporter(), Options(keep_weights=True))
+    done = CliRunner().invoke(main, ["verify", str(tmp_path)])
+    assert (done.exit_code, "5 runs: 5 holds" in done.stdout) == (0, True), done.stdout
 
 
 def test_runs_of_later_repeats_are_left(folder, tmp_path):
