@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from importlib.metadata import version
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -27,6 +28,8 @@ from setuptools.command.build_ext import build_ext
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE / "kernels"
 STAGE = HERE / "build" / "pxd"
+#: Cython's C, relative to this folder; what one version makes is not put beside another's.
+TRANSLATED = Path("build") / f"cython-{version('cython')}"
 #: What Cython would put into every kernel, and the compiler spend most of its time on.
 SHARED = "svmbench.kernels._shared"
 
@@ -123,16 +126,16 @@ class BuildKernels(build_ext):
                 "cdivision": True,
                 "embedsignature": True,
             },
-            build_dir="build/cython",
+            build_dir=str(TRANSLATED),
             nthreads=self.parallel,
             shared_utility_qualified_name=SHARED,
         )
         for ext, made in zip(kernels, translated, strict=True):
             ext.sources = made.sources
-        for written in next(ext.sources for ext in self.extensions if ext.name == SHARED):
-            subprocess.run(
-                [sys.executable, "-m", "cython", f"--generate-shared={written}"], check=True
-            )
+        shared = TRANSLATED / "_shared.c"
+        if not shared.exists():
+            words = [sys.executable, "-m", "cython", f"--generate-shared={shared}"]
+            subprocess.run(words, check=True)
         super().build_extensions()
 
     def build_extension(self, ext: Extension) -> None:
@@ -166,7 +169,7 @@ setup(
     ext_modules=[
         Extension(
             SHARED,
-            ["build/cython/_shared.c"],
+            [str(TRANSLATED / "_shared.c")],
             extra_compile_args=FLAGS,
             extra_link_args=SANITIZERS,
         ),

@@ -24,6 +24,14 @@ def problem(rng: random.Random) -> tuple[Rows, int, int]:
     return [row for row in rows if any(row)], most, most * rng.randint(1, 8)
 
 
+def dot(x: Sequence[float], v: Sequence[float]) -> float:
+    """Each product rounded, and each sum; Python's own `sum` of doubles compensates since 3.12."""
+    total: float = 0
+    for one, other in zip(x, v, strict=True):
+        total += one * other
+    return total
+
+
 def ends(rows: Sequence[Sequence[float]], most: int, b: float, strict: bool, slack: float) -> str:
     """Whether passes in the stored order end, or come back to where they were.
 
@@ -31,12 +39,12 @@ def ends(rows: Sequence[Sequence[float]], most: int, b: float, strict: bool, sla
     """
     counts = [0] * len(rows)
     a = [0 * x for x in rows[0]] if rows else []
-    norms2 = [sum(x * x for x in row) for row in rows]
+    norms2 = [dot(row, row) for row in rows]
     seen = set()
     while True:
         changed = False
         for i, row in enumerate(rows):
-            p = sum(x * v for x, v in zip(row, a, strict=True))
+            p = dot(row, a)
             limit = b + norms2[i] if slack == 0.0 else (b + norms2[i]) * (1.0 + slack)
             move = 0
             if p <= b:
