@@ -64,6 +64,8 @@ def build(folder: Path, kernels: tuple[str, ...] = READER) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
     shutil.copyfile(ROOT / "kernels" / "__init__.py", package / "kernels" / "__init__.py")
+    for part in ("configs", "datasets"):
+        shutil.copytree(ROOT / part, package / part, dirs_exist_ok=True)
 
 
 def environment(folder: Path) -> dict[str, str]:
