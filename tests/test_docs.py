@@ -73,6 +73,25 @@ def test_make_knows_its_targets(command):
     assert done.returncode == 0, done.stderr
 
 
+def scripts_shown():
+    """Commands that run a script of scripts/trust/; tests of their own run them in small."""
+    script = r"python\s+(scripts/trust/\S+\.py[^`#\n]*)"
+    for page in PAGES:
+        text = page.read_text()
+        found = re.findall(rf"^    (?:\S*/)?{script}", text, re.MULTILINE)
+        yield from found + re.findall(rf"`(?:\S*/)?{script}`", text)
+
+
+@pytest.mark.parametrize("command", sorted({" ".join(c.split()) for c in scripts_shown()}), ids=str)
+def test_scripts_know_their_options(command):
+    words = shlex.split(command)
+    help_ = [sys.executable, *(w for w in words if not w.startswith("-")), "--help"]
+    done = subprocess.run(help_, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for option in (word for word in words if word.startswith("--")):
+        assert re.search(rf"{option}\b", done.stdout), option
+
+
 @pytest.mark.parametrize(
     "command", sorted({c for _, c in COMMANDS if c.startswith("svmbench")}), ids=str
 )

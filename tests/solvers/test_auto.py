@@ -168,11 +168,11 @@ def test_samples_of_one_class_or_of_zero_rows_do_no_harm(small):
 
 
 @pytest.mark.parametrize(("m", "d", "sizes"), [
-    (31_999, 3, []),
-    (32_000, 3, [4000]),
-    (10**6, 3, [15_625, 125_000]),
-    (32_000, 251, []),
-    (1_024_000, 1000, [16_000, 128_000]),
+    (26_666, 3, []),
+    (26_667, 3, [4000]),
+    (10**6, 3, [22_500, 150_000]),
+    (32_000, 301, []),
+    (1_024_000, 1000, [23_040, 153_600]),
 ])  # fmt: skip
 def test_sizes_of_samples(m, d, sizes):
     assert newton_phase.sample_sizes(m, d) == sizes

@@ -19,10 +19,10 @@ from svmbench.kernels.subset import take_rows
 
 #: Rows of a sample, at least and a feature; and its share of the rows that come next: the next
 #: larger sample's, or all.
-SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 1 / 8
+SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 0.15
 
-#: A sample is solved to this share of d/n, about what its optimum differs from that of all rows.
-SAMPLE_ACCURACY = 0.5
+#: A sample is solved to this share of d/n, of which its optimum differs about half from all rows'.
+SAMPLE_ACCURACY = 0.2
 
 #: Objective on the next rows, over that on the sample it was minimised on, beyond which the sample
 #: was too small to say much of them.
