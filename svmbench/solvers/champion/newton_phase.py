@@ -21,8 +21,9 @@ from svmbench.kernels.subset import take_rows
 #: larger sample's, or all.
 SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 0.15
 
-#: A sample is solved to this share of d/n, of which its optimum differs about half from all rows'.
-SAMPLE_ACCURACY = 0.2
+#: A sample is solved to this share of d/n, about what its optimum differs from that of all rows;
+#: and further where it has so many rows a feature that its optimum may be all that is asked for.
+SAMPLE_ACCURACY, SHARP_SAMPLE_ACCURACY, SHARP_ROWS_A_FEATURE = 0.5, 0.2, 1000
 
 #: Objective on the next rows, over that on the sample it was minimised on, beyond which the sample
 #: was too small to say much of them.
@@ -129,7 +130,7 @@ class NewtonPhase:
         gap, primal = self._gap(), self._primal()
         if self._whole and (gap <= NEGLIGIBLE * primal or state.penalty > LARGEST_PENALTY):
             self.exhausted = True
-        elif not self._whole and gap <= SAMPLE_ACCURACY * self._rows.d / state.m * primal:
+        elif not self._whole and gap <= sample_accuracy(state.m, self._rows.d) * primal:
             self._next_stage(primal)
         else:
             before = counts(state)
@@ -238,6 +239,12 @@ class Counts(NamedTuple):
 def counts(state: Counters) -> Counts:
     """What these counters say now."""
     return Counts(state.presentations, state.updates, state.nonzeros)
+
+
+def sample_accuracy(n: int, d: int) -> float:
+    """Relative gap to which a sample of n rows is solved."""
+    sharp = n >= SHARP_ROWS_A_FEATURE * d
+    return (SHARP_SAMPLE_ACCURACY if sharp else SAMPLE_ACCURACY) * d / n
 
 
 def sample_sizes(m: int, d: int) -> list[int]:
