@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
     from svmbench.report.style import Look
 
-#: Inches of a line of a plot, of the names beside it, of its width, and above and below.
-_LINE, _NAMES, _WIDTH, _ABOVE, _BELOW = 0.24, 2.3, 5.6, 0.62, 0.62
+#: Inches of a line of a plot, of the names beside it, of its width, of the legend, and above and
+#: below.
+_LINE, _NAMES, _WIDTH, _LEGEND, _ABOVE, _BELOW = 0.24, 2.3, 5.6, 2.0, 0.62, 0.62
 
 #: Marks of the accuracies, from the loosest on.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -60,7 +61,7 @@ def _figure(lines: int, title: str, below: str) -> tuple[Figure, Axes]:
     from svmbench.report.style import DPI
 
     tall = max(2, lines) * _LINE
-    width, height = _NAMES + _WIDTH + 1.4, _ABOVE + tall + _BELOW
+    width, height = _NAMES + _WIDTH + _LEGEND, _ABOVE + tall + _BELOW
     figure = Figure(figsize=(width, height), dpi=DPI)
     FigureCanvasAgg(figure)
     place = (_NAMES / width, _BELOW / height, _WIDTH / width, tall / height)
@@ -95,17 +96,22 @@ def _ratios(compared: Sequence[Versus]) -> Figure:
             reach = one.ratio.low, one.ratio.high
             if one.ratio.pairs > 1 and all(math.isfinite(end) and end > 0 for end in reach):
                 axes.plot(reach, (line + apart,) * 2, color=colour, linewidth=0.7, zorder=2)
-        axes.plot(
-            [one.ratio.estimate for one in members],
-            [line + apart for line in lines],
-            linestyle="none",
-            marker=_MARKS[number % len(_MARKS)],
-            markersize=4,
-            color=colour,
-            markerfacecolor=colour,
-            label=f"ε = {short(threshold)}",
-            zorder=3,
-        )
+        for at_least in (False, True):
+            places = [
+                (one.ratio.estimate, line + apart)
+                for one, line in zip(members, lines, strict=True)
+                if one.at_least == at_least
+            ]
+            axes.plot(
+                *zip(*places, strict=True) if places else ([], []),
+                linestyle="none",
+                marker=_MARKS[number % len(_MARKS)],
+                markersize=4,
+                color=colour,
+                markerfacecolor="white" if at_least else colour,
+                label=None if at_least else f"ε = {short(threshold)}",
+                zorder=3,
+            )
     names = [
         f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam)}"
         for name, stand_in, held_out, lam in problems
@@ -116,8 +122,12 @@ def _ratios(compared: Sequence[Versus]) -> Figure:
     axes.set_xlim(min(0.5, low / 1.5), max(20.0, high * 1.5))
     _plain_ticks(axes)
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
-    if any(one.held_out for one in compared):
-        figure.text(0.01, 0.02, "* kept out of tuning", fontsize=7, color="#444444")
+    notes = {
+        "* kept out of tuning": any(one.held_out for one in compared),
+        "open mark: at least so much; LIBLINEAR did not arrive": any(o.at_least for o in compared),
+    }
+    said = "\n".join(note for note, holds in notes.items() if holds)
+    figure.text(0.01, 0.01, said, fontsize=7, color="#444444", va="bottom")
     return figure
 
 
