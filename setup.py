@@ -134,8 +134,11 @@ class BuildKernels(build_ext):
             ext.sources = made.sources
         shared = TRANSLATED / "_shared.c"
         if not shared.exists():
-            words = [sys.executable, "-m", "cython", f"--generate-shared={shared}"]
+            whole = TRANSLATED / "whole" / shared.name  # Cython takes the module's name from it
+            whole.parent.mkdir(parents=True, exist_ok=True)
+            words = [sys.executable, "-m", "cython", f"--generate-shared={whole}"]
             subprocess.run(words, check=True)
+            whole.replace(shared)
         super().build_extensions()
 
     def build_extension(self, ext: Extension) -> None:
