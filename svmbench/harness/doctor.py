@@ -31,8 +31,8 @@ from svmbench.harness.trace import TraceWriter
 from svmbench.harness.worker import Measurement
 from svmbench.kernels.physics import stream_sum
 from svmbench.problem import Problem
+from svmbench.records.statistics import MIN_PAIRS, detectable
 from svmbench.solvers.stochastic.sgd_s import SgdS
-from svmbench.statistics import MIN_PAIRS, detectable
 
 #: Largest share by which evaluations between advances may disturb the clock.
 CLOCK_TOLERANCE = 0.02

@@ -17,7 +17,7 @@ from svmbench.errors import DataError
 from svmbench.harness.trace import Trace, read_trace
 from svmbench.harness.weights import kept_weights
 from svmbench.problem import relative_gap
-from svmbench.reference import reference_path, stored_pair
+from svmbench.reference.optimum import reference_path, stored_pair
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
 
 Verdict = Literal["holds", "does not hold", "not verified"]

@@ -9,7 +9,7 @@ from problems import dataset
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.harness.worker import Clock, Measurement
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.stochastic.perceptron import PassParameters
 from svmbench.solvers.stochastic.sgd_s import SgdS

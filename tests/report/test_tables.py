@@ -14,9 +14,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from svmbench.report.groups import group_runs, regularisation, short
+from svmbench.records.groups import group_runs, regularisation, short
+from svmbench.records.read import Results, read_results
 from svmbench.report.markup import to_csv, to_latex, to_markdown
-from svmbench.report.read import Results, read_results
 from svmbench.report.tables import Table, build_tables
 
 
