@@ -218,7 +218,8 @@ def _write(axes: Axes, name: CurveName, height: float) -> Annotation:
 def spread(ends: Sequence[float], apart: float) -> list[float]:
     """Heights for names that belong at ``ends`` (descending) but must stand apart.
 
-    Names that would touch are spread evenly about the mean of their ends, none below 0.
+    Names that would touch are spread evenly about the mean of their ends, from 0 to 1 where there
+    is room.
 
     Parameters
     ----------
@@ -234,6 +235,8 @@ def spread(ends: Sequence[float], apart: float) -> list[float]:
             total, count = blocks.pop()
             blocks[-1] = blocks[-1][0] + total, blocks[-1][1] + count
     places = [_top(block, apart) - apart * at for block in blocks for at in range(block[1])]
+    for at, place in enumerate(places):
+        places[at] = min(place, 1.0 if at == 0 else places[at - 1] - apart)
     for at in range(len(places) - 1, -1, -1):
         least = 0.0 if at == len(places) - 1 else places[at + 1] + apart
         places[at] = max(places[at], least)
