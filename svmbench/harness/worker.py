@@ -27,10 +27,10 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.errors import UnwritableError
 from svmbench.harness import system
 from svmbench.harness.child import CANNOT_WRITE, end_with
-from svmbench.harness.environment import available_memory
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
 from svmbench.harness.weights import keep_weights
+from svmbench.memory import available_memory
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 

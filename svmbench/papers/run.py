@@ -34,10 +34,11 @@ from svmbench.data.fetch import find
 from svmbench.data.load import cached_paths, load
 from svmbench.data.transforms import Derived
 from svmbench.errors import ConfigError, DataError, nearest
-from svmbench.harness.environment import available_memory, fingerprint
+from svmbench.harness.environment import fingerprint
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.run import Options, Outcome, Reporter, run_sweep
 from svmbench.harness.trace import UNFINISHED
+from svmbench.memory import available_memory
 from svmbench.papers.measured import sweep_folder
 from svmbench.papers.model import Paper, SweepSource
 from svmbench.solvers.registry import find_solver
