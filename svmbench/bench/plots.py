@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Versus
-from svmbench.report.groups import heading, short
+from svmbench.records.groups import heading, short
+from svmbench.records.statistics import median, median_interval
 from svmbench.report.plots import save_figure
-from svmbench.statistics import median, median_interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

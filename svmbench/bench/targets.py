@@ -27,8 +27,8 @@ from svmbench.config.complaint import complaint
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Accuracy, Positive, Text
 from svmbench.document import Loc, parse_document
-from svmbench.report.groups import heading, short
-from svmbench.statistics import Ratio, median, median_interval
+from svmbench.records.groups import heading, short
+from svmbench.records.statistics import Ratio, median, median_interval
 
 Verdict = Literal["reached", "not reached", "undecided", "not measured"]
 

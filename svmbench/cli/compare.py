@@ -71,8 +71,8 @@ def compare_command(
         raise click.UsageError("one folder and no labels; name a second folder or give --labels")
     # Deferred: pandas takes longer to load than most commands to run.
     from svmbench.durable import write_text
+    from svmbench.records.read import read_results
     from svmbench.report.comparison import Side, compare, to_json, to_markdown
-    from svmbench.report.read import read_results
 
     a = read_results(first)
     b = a if second is None else read_results(second)

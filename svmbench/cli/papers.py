@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from svmbench.harness.run import Options
+    from svmbench.harness.series import Job, Result
     from svmbench.papers.model import Paper
-    from svmbench.papers.run import Job, Result
 
 DEFAULT_BUDGET = "30m"
 
@@ -96,7 +96,7 @@ def command(
     seconds = None if full else seconds_of(budget)
     from svmbench.harness.run import Options
     from svmbench.papers.model import papers
-    from svmbench.papers.run import choose, jobs
+    from svmbench.papers.plan import choose, jobs
 
     known = papers(folder)
     chosen = choose(known, names)
@@ -166,9 +166,10 @@ def _make(
 ) -> int:
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
-    from svmbench.papers.run import reserve, run_jobs
+    from svmbench.harness.series import run_jobs
+    from svmbench.papers.plan import reserve
+    from svmbench.papers.report.write import write_papers
     from svmbench.papers.written import outdated, remember
-    from svmbench.report.papers.write import write_papers
 
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:

@@ -18,7 +18,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
 from svmbench.problem import Problem
-from svmbench.reference import Reference
+from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 
 

@@ -26,7 +26,7 @@ from svmbench.harness.supervise import Worker, make_run
 from svmbench.harness.trace import FAULTS, Trace
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.registry import find_solver
 
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise rules.

@@ -369,7 +369,7 @@ def _make_run(job: dict[str, Any], last: Posed | None) -> Posed | None:
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
     # Certifying optima takes libraries that a run does not; nor should it hold them.
-    from svmbench.regret import regrets
+    from svmbench.reference.regret import regrets
 
     for record in regrets(measurement.solver, measurement.problem, seed):
         trace.append({"kind": "regret", **record})

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmbench.durable import replacing
-from svmbench.report.groups import Group, group_runs, short
-from svmbench.report.read import Results
+from svmbench.records.groups import Group, group_runs, short
+from svmbench.records.read import Results
+from svmbench.records.statistics import format_value, median
 from svmbench.report.svg import with_titles
-from svmbench.statistics import format_value, median
 
 if TYPE_CHECKING:
     import pandas as pd

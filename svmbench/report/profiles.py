@@ -20,10 +20,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from svmbench.durable import write_text
-from svmbench.report.groups import Group, group_runs, short
+from svmbench.records.groups import Group, group_runs, short
+from svmbench.records.read import SCHEMA_VERSION, Results
+from svmbench.records.statistics import median, performance_ratios, solved_shares
 from svmbench.report.plots import save_figure
-from svmbench.report.read import SCHEMA_VERSION, Results
-from svmbench.statistics import median, performance_ratios, solved_shares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import is_color_like, to_hex, to_rgb
 from numpy.typing import NDArray
 
-from svmbench.report.read import Results
+from svmbench.records.read import Results
 
 #: Colours that people of every colour vision tell apart (Okabe and Ito), for solvers that
 #: bring none of their own.

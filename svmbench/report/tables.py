@@ -15,16 +15,16 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.report.groups import SHORT_OF, Group, group_runs, heading, short
-from svmbench.report.notices import notices
-from svmbench.report.read import SCHEMA_VERSION, Results
-from svmbench.statistics import (
+from svmbench.records.groups import SHORT_OF, Group, group_runs, heading, short
+from svmbench.records.read import SCHEMA_VERSION, Results
+from svmbench.records.statistics import (
     expected_running_time,
     format_value,
     median,
     median_interval,
     reached,
 )
+from svmbench.report.notices import notices
 
 
 @dataclass(frozen=True)

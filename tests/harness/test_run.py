@@ -19,7 +19,7 @@ from svmbench.harness.plan import plan_runs
 from svmbench.harness.run import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
-from svmbench.report.read import read_regret
+from svmbench.records.read import read_regret
 
 BASE = {
     "version": 1,

@@ -12,7 +12,7 @@ from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
 from svmbench.harness.worker import Clock, Measurement
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.stochastic.perceptron import PassParameters

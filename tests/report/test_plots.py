@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
-from svmbench.report.groups import group_runs
+from svmbench.records.groups import group_runs
+from svmbench.records.read import Results, read_results
 from svmbench.report.plots import Trace, draw, lifted, median_curve, write_plots
-from svmbench.report.read import Results, read_results
 from svmbench.report.style import PALETTE, looks
 
 

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pandas as pd
 import pytest
 
+from svmbench.records.read import read_results
 from svmbench.report.profiles import _places, build_profiles, write_profiles
-from svmbench.report.read import read_results
 
 LABELS = ("dcd", "sgd-s", "crawl")
 

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmbench.report.groups import group_runs, regularisation, short
+from svmbench.records.groups import group_runs, regularisation, short
+from svmbench.records.read import Results, read_results
 from svmbench.report.markup import to_csv, to_latex, to_markdown
-from svmbench.report.read import Results, read_results
 from svmbench.report.tables import Table, _enclosure, build_tables, digits_apart
 
 

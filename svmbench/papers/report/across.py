@@ -1,0 +1,109 @@
+"""Measures across the rows of the results: one point a row, joined along an axis."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.report.drawing import Drawer, Panel, Series, dense, measure_of, padded, told
+from svmbench.papers.report.numbers import SHARES, number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svmbench.report.style import Look
+
+
+@dataclass(frozen=True)
+class _Point:
+    x: float
+    y: float
+    low: float
+    high: float
+    bound: bool
+
+
+class Across(Drawer):
+    """One point a row of the results, joined along the horizontal axis."""
+
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
+        from svmbench.report.labels import End, label_ends
+
+        self.scale(axes)
+        chains = {each.name: self._points(each) for each in panel.series}
+        chains = {key: points for key, points in chains.items() if points}
+        missing = [each.name for each in panel.series if each.name not in chains]
+        texts = told(axes, "no value", missing)
+        if not chains:
+            return {}
+        self._limit(axes, [point for points in chains.values() for point in points])
+        self.ticks(axes)
+        looks = {each.name: each.look for each in panel.series}
+        titles: dict[str, str] = {}
+        ends, drawn = [], []
+        for at, (key, points) in enumerate(chains.items()):
+            look = looks[key]
+            x, y = (np.array([getattr(point, a) for point in points]) for a in "xy")
+            axes.plot(
+                x, y, color=look.colour, linestyle=look.dash, zorder=3, gid=f"{name}-{at}-line"
+            )
+            for point in points:
+                _mark(axes, point, look)
+            titles[f"{name}-{at}-line"] = key
+            ends.append(End(float(x[-1]), float(y[-1]), key, look.ink))
+            drawn.append(np.column_stack([x, y]))
+        for at, text in enumerate(label_ends(axes, ends, [dense(axes, c) for c in drawn], texts)):
+            text.set_gid(f"{name}-{at}-name")
+        return titles
+
+    def _points(self, series: Series) -> list[_Point]:
+        found = [point for row in series.rows if (point := self._point(row)) is not None]
+        return sorted(found, key=lambda point: point.x)
+
+    def _point(self, row: MeasuredRow) -> _Point | None:
+        shape = self.shape
+        measure = measure_of(shape.y, shape.at)
+        if measure is None:
+            return None
+        at = measure_of(shape.x, shape.at)
+        if at is None:
+            x = float(row.axis(shape.x))
+        else:
+            x = number(row, at).median * (100.0 if shape.x in SHARES else 1.0)
+        found = number(row, measure)
+        factor = 100.0 if shape.y in SHARES else 1.0
+        bound = found.median == math.inf and found.at_least > 0
+        y = found.at_least if bound else found.median
+        if not (math.isfinite(x) and math.isfinite(y)):
+            return None
+        if (shape.log_x and x <= 0) or (shape.log_y and y <= 0):
+            return None
+        low, high = (y, y) if bound else (found.low, found.high)
+        return _Point(x, factor * y, factor * low, factor * high, bound)
+
+    def _limit(self, axes: Axes, points: Sequence[_Point]) -> None:
+        xs = [point.x for point in points]
+        ys = [p.y for p in points]
+        ys += [e for p in points for e in (p.low, p.high) if math.isfinite(e)]
+        if self.shape.log_y:
+            ys = [y for y in ys if y > 0]
+        axes.set_xlim(*padded(min(xs), max(xs), self.shape.log_x, 0.05, 0.08))
+        axes.set_ylim(*padded(min(ys), max(ys), self.shape.log_y, 0.12, 0.08))
+
+
+def _mark(axes: Axes, point: _Point, look: Look) -> None:
+    if point.bound:
+        axes.plot(
+            [point.x], [point.y], marker="^", markersize=5, color=look.colour,
+            markerfacecolor="white", clip_on=False, zorder=4,
+        )  # fmt: skip
+        return
+    low = point.low if math.isfinite(point.low) else point.y
+    high = point.high if math.isfinite(point.high) else axes.get_ylim()[1]
+    axes.vlines(point.x, low, high, color=look.colour, linewidth=0.9, zorder=3)
+    axes.plot([point.x], [point.y], marker="o", markersize=3, color=look.colour, zorder=4)
