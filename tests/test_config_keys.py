@@ -57,7 +57,11 @@ def test_what_no_model_reads_has_no_keys(model, loc):
     ("model", "text", "message"),
     [
         (Paper, "version: 1\nautors: A\n", "2:1: unknown key 'autors'; did you mean 'authors'?"),
-        (Item, "sweeps: {a: {same_s: x/y}}\n", "1:14: unknown key 'same_s'; did you mean 'same_as'?"),
+        (
+            Item,
+            "sweeps: {a: {same_s: x/y}}\n",
+            "1:14: unknown key 'same_s'; did you mean 'same_as'?",
+        ),
         (
             Targets,
             "version: 1\ntargets:\n- {text: a, kind: ratio, at_most: 1, lambda: [1, 0]}\n",
