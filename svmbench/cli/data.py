@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def info(name: str) -> None:
 
 @command.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--offline", is_flag=True, help="Do not look for data on the network.")
+@options.offline
 def fetch(names: tuple[str, ...], offline: bool) -> None:
     """Find or download each data set NAME, check it and put its rows in the cache.
 
