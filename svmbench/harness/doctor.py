@@ -21,15 +21,11 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
 from svmbench.harness import system
-from svmbench.harness.environment import (
-    THREAD_VARIABLES,
-    available_memory,
-    environment,
-    pinned,
-)
+from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.worker import Measurement
 from svmbench.kernels.physics import stream_sum
+from svmbench.memory import available_memory
 from svmbench.problem import Problem
 from svmbench.records.statistics import MIN_PAIRS, detectable
 from svmbench.solvers.stochastic.sgd_s import SgdS
