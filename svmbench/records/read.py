@@ -204,6 +204,7 @@ def _read_runs(path: Path) -> pd.DataFrame:
         replace(column, name=f"{column.name}_{text}")
         for text in _threshold_texts(runs)
         for column in OF_ACCURACY
+        if column.presence != "optional" or f"{column.name}_{text}" in runs
     ]
     _convert(runs, path, (*RUNS, *of_accuracy))
     foreign = ~runs["state"].isin(STATES)
