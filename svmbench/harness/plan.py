@@ -127,7 +127,7 @@ class Run:
 
 
 def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = False) -> list[Run]:
-    """All runs of a sweep, in the order they are made.
+    """All runs that a sweep may ask for, in the order they are made.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
     order, so that a slow hour of the machine falls on all solvers alike. A ladder of horizons
@@ -141,7 +141,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
         Whether the runs are to be made several at a time.
     """
     runs: list[Run] = []
-    for repeat in range(sweep.repeats):
+    for repeat in range(sweep.at_most):
         block = [
             unit
             for instance in instances
