@@ -128,10 +128,10 @@ def describe(sweep: Sweep) -> str:
         for solver in sweep.solvers
     ]
     horizons = sum(len(for_each_horizon(solver, sweep.stop)) for solver in sweep.solvers)
-    runs = len(problems) * horizons * sweep.repeats
+    runs = len(problems) * horizons * sweep.at_least
     bound = runs * sweep.stop.time_limit + len(problems) * sweep.reference.time_limit
     lines.append(
-        f"{len(lines)} cells, {sweep.repeats} repeats: {runs} runs, "
+        f"{len(lines)} cells, {sweep.at_least} repeats: {runs} runs, "
         f"and {len(problems)} reference optima"
     )
     lines.append(f"training takes at most {duration(bound)} (every limit hit; usually far less)")

@@ -21,6 +21,9 @@ from svmbench.problem import Problem
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 
+#: A data set's label, a lambda and a solver's label.
+Cell = tuple[str, float, str]
+
 
 @dataclass(frozen=True, eq=False)
 class Instance:
@@ -83,7 +86,7 @@ class Run:
     rung: int | None = None
 
     @property
-    def cell(self) -> tuple[str, float, str]:
+    def cell(self) -> Cell:
         """What the repeats of a run have in common: data set, lambda and label."""
         problem = self.instance.problem
         return problem.data.name, problem.lam, self.solver.label
