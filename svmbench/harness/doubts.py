@@ -99,11 +99,14 @@ def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
     return Open(doubt, doubt.more * sum(map(sitting.seconds, doubt.cells)), "time")
 
 
-def batches(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> Iterator[Batch]:
+def batches(
+    questions: Sequence[Open], sittings: Mapping[int, Sitting], time_for_all: bool
+) -> Iterator[Batch]:
     """Repeats for open questions, those first that take the least time.
 
-    A question that shares cells with one that comes before it is served by the same blocks if
-    its other cells take no longer than that one does.
+    A question that shares cells with one that comes before it can be served by the same blocks,
+    which saves the repeats of these cells. It is if its other cells take no longer than that
+    question does, and always where there is time for all questions.
 
     Parameters
     ----------
@@ -111,6 +114,8 @@ def batches(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> Itera
         Those that have a price.
     sittings : mapping of int to Sitting
         The open sweeps by their place.
+    time_for_all : bool
+        Whether all these questions are expected to be decided in the time that is left.
     """
     waiting = sorted(questions, key=_price)
     while waiting:
@@ -124,7 +129,7 @@ def batches(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> Itera
             if (
                 doubt.job == first.doubt.job
                 and cells.intersection(doubt.cells)
-                and beside <= _price(first)
+                and (time_for_all or beside <= _price(first))
                 and sitting.free_repeats(together)
             ):
                 cells = together

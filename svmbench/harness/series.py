@@ -281,7 +281,9 @@ class _Series:
             if not todo:
                 return
             enough = time.monotonic() + PATIENCE * took
-            for batch in batches(todo, self._sittings):
+            needed = sum(each.seconds or 0.0 for each in todo)
+            time_for_all = self._end is None or time.monotonic() + needed <= self._end
+            for batch in batches(todo, self._sittings, time_for_all):
                 self._make(batch)
                 if self._over() or time.monotonic() >= enough:
                     break
