@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,9 +12,9 @@ import pandas as pd
 from svmbench.errors import ConfigError, DataError, nearest
 from svmbench.records.groups import Group, group_runs, short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import Pairs, pairs, samples
+from svmbench.records.samples import pairs, samples
 from svmbench.report.comparison.model import Metric, Side
-from svmbench.report.comparison.pairing import made_together
+from svmbench.report.pairing import samples_together
 
 #: Data set, whether it is a stand-in, λ, and the label (empty where any label matches).
 Key = tuple[str, bool, float, str]
@@ -150,9 +150,6 @@ def samples_of(
 ) -> Samples:
     """The samples of a match that can be compared.
 
-    Repeats that were not made next to each other are left out where most were: the clock decides
-    that, not what was measured. Where most were not, all repeats are kept, as unpaired ones.
-
     Raises
     ------
     DataError
@@ -161,43 +158,27 @@ def samples_of(
     for group, side in zip((match.one, match.other), sides, strict=True):
         _check_column(group, threshold, metric, side)
     asked = Asked(metric, threshold)
-    found = pairs(match.one, match.other, asked)
-    together = set(_together(match, found.repeats, sides, machines_differ))
-    in_pairs = 2 * len(together) >= len(found) > 0
-    # A count depends on the seed alone, whenever it was taken.
-    timed = asked.measure.per_machine
-    used = [at for at, r in enumerate(found.repeats) if r in together or not (timed and in_pairs)]
-    return Samples(
-        match,
-        threshold,
-        tuple(found.a[at] for at in used),
-        tuple(found.b[at] for at in used),
-        in_pairs or not timed,
-        "; ".join(_missing(match, asked, found)),
+    found = samples_together(
+        match.one,
+        match.other,
+        asked,
+        same_sweep=sides[0].results.folder == sides[1].results.folder,
+        same_machine=not machines_differ,
     )
+    missing = "; ".join(_missing(match, asked))
+    return Samples(match, threshold, found.a, found.b, found.paired, missing)
 
 
-def _missing(match: Match, asked: Asked, found: Pairs) -> Iterator[str]:
-    """Which repeats have no pair, and why."""
+def _missing(match: Match, asked: Asked) -> Iterator[str]:
+    """Which repeats have no samples that can be paired, and why."""
     known = []
     for name, group in (("A", match.one), ("B", match.other)):
         planned = set(group.runs["repeat"])
         known.append(set(samples(group, asked)))
         if absent := len(planned - known[-1]):
             yield f"{name}: {absent} of {len(planned)} repeats not measured"
-    if doubtful := len((known[0] & known[1]) - set(found.repeats)):
+    if doubtful := len((known[0] & known[1]) - set(pairs(match.one, match.other, asked).repeats)):
         yield f"{doubtful} skipped at a time limit near what the other side took"
-
-
-def _together(
-    match: Match, repeats: Sequence[int], sides: tuple[Side, Side], machines_differ: bool
-) -> Sequence[int]:
-    if machines_differ:
-        return []  # at the same time, perhaps, but not in the same state
-    same_folder = sides[0].results.folder == sides[1].results.folder
-    if same_folder and "started" not in match.one.runs:
-        return repeats  # older results of one sweep, which was interleaved
-    return made_together(match.one, match.other, repeats)
 
 
 def _check_column(group: Group, threshold: float, metric: Metric, side: Side) -> None:

@@ -19,9 +19,7 @@ from scipy.stats import t as student
 from svmbench.evidence.page import LEVEL, SHIFT_SHARE
 from svmbench.records.groups import Group
 from svmbench.report.comparison.match import Key
-
-#: Standard deviation, in logarithms, of a machine's speed on different days.
-DAY_SCATTER = 0.04
+from svmbench.report.pairing import ASSUMED_SHIFT
 
 #: Controls from which on the scatter of the shift is estimated instead of assumed.
 LEAST_CONTROLS = 6
@@ -107,14 +105,13 @@ def shift_of(key: Key, controls: Mapping[Key, Control], pass_ratio: float, quest
     """
     others = [control for other, control in controls.items() if other != key]
     count = len(others)
-    assumed = math.sqrt(2.0) * DAY_SCATTER
     if not others:
-        return Shift(1.0, max(assumed, abs(math.log(pass_ratio))), 0)
+        return Shift(1.0, max(ASSUMED_SHIFT, abs(math.log(pass_ratio))), 0)
     logs = [control.log_ratio for control in others]
     centre = math.exp(fmean(logs))
     if count < LEAST_CONTROLS:
         error = fmean(control.error**2 for control in others) / count
-        return Shift(centre, math.sqrt(assumed**2 * (1 + 1 / count) + error), count)
+        return Shift(centre, math.sqrt(ASSUMED_SHIFT**2 * (1 + 1 / count) + error), count)
     # A prediction interval: the row's own shift scatters about the mean like the controls' do.
     # Student's quantile at the tail that the page allows for stands for the normal one.
     tail = SHIFT_SHARE * LEVEL / (2 * questions)
