@@ -66,7 +66,7 @@ def samples_together(
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
         return Together(found.repeats, found.a, found.b, paired=True)
-    recorded = "started" in one.runs and "started" in other.runs
+    recorded = _starts(one) and _starts(other)
     together: Collection[int] = ()
     if same_sweep and not recorded:
         together = found.repeats

@@ -23,7 +23,7 @@ def compare(a: Side, b: Side, metric: Metric = "seconds", margin: float = 1.05) 
     ConfigError
         When they share no cell, a label is unknown, or the problems differ.
     DataError
-        When a column of the metric is missing or does not hold numbers.
+        When the runs do not record the metric.
     """
     left, right = groups_of(a), groups_of(b)
     found = matches(a, b, left, right)

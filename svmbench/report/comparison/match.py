@@ -7,8 +7,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
-
 from svmbench.errors import ConfigError, DataError, nearest
 from svmbench.records.groups import Group, group_runs, short
 from svmbench.records.measures import Asked
@@ -153,10 +151,10 @@ def samples_of(
     Raises
     ------
     DataError
-        When a column of the metric is missing or does not hold numbers.
+        When the runs do not record the metric.
     """
     for group, side in zip((match.one, match.other), sides, strict=True):
-        _check_column(group, threshold, metric, side)
+        _check_metric(group, threshold, metric, side)
     asked = Asked(metric, threshold)
     found = samples_together(
         match.one,
@@ -181,23 +179,16 @@ def _missing(match: Match, asked: Asked) -> Iterator[str]:
         yield f"{doubtful} skipped at a time limit near what the other side took"
 
 
-def _check_column(group: Group, threshold: float, metric: Metric, side: Side) -> None:
-    column = Asked(metric, threshold).column
-    place = side.results.folder / "runs.csv"
-    if column not in group.runs:
-        raise DataError(
-            f"{place}: no column {column!r}; run the sweep again to rewrite it, or choose "
-            "another --metric"
-        )
-    if metric == "passes" and group.runs["pass_unit"].isna().any():
-        raise DataError(
-            f"{place}: no seconds of a pass over {group.dataset}; run the sweep again with "
-            "--fresh, or choose another --metric"
-        )
-    try:
-        pd.to_numeric(group.runs[column])
-    except ValueError:
-        raise DataError(
-            f"{place}: column {column!r} holds what is not a number; run the sweep again to "
-            "rewrite it"
-        ) from None
+def _check_metric(group: Group, threshold: float, metric: Metric, side: Side) -> None:
+    """Refuse runs that reached the accuracy without what the metric needs being recorded."""
+    reached = group.runs[Asked("seconds", threshold).column].notna()
+    asked = Asked(metric, threshold)
+    if asked.column in group.runs and not (reached & group.runs[asked.column].isna()).any():
+        return
+    what = f"column {asked.column!r}"
+    if metric == "passes":
+        what = f"seconds of a pass over {group.dataset}"
+    raise DataError(
+        f"{side.results.folder / 'runs.csv'}: no {what}; run the sweep again with --fresh, or "
+        "choose another --metric"
+    )
