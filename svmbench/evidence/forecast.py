@@ -50,8 +50,10 @@ def pairs_until_decided(
         not side * (observed.median - boundary) > widening + TIE for boundary, side in sides
     ):
         return None
-    for length in (len(logs) + 50, len(logs) + MOST):  # most questions need the first only
+    for length in (len(logs) + 50, len(logs) + MOST):  # the first is enough for most questions
         extended = RatioEvidence(np.resize(observed.logs, length))
+        if any(extended.evidence(at + side * widening, side) < log_threshold for at, side in sides):
+            continue
         enough = np.logical_and.reduce(
             [extended.path(at + side * widening, side) >= log_threshold for at, side in sides]
         )
