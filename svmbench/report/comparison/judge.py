@@ -46,13 +46,11 @@ def judge_page(
     list of Judged
         In the order of the page.
     """
-    margin = max(margin, _LEAST_MARGIN)
     shifts = list(_shifts(page, metric, machines_differ))
     questions = [
         Question(
             tuple(log - math.log(shift.centre) for log in log_ratios(samples.a, samples.b)),
-            1 / margin,
-            margin,
+            *region(margin),
             shift.sd,
         )
         for samples, shift in zip(page, shifts, strict=True)
@@ -61,6 +59,12 @@ def judge_page(
         Judged(_concluded(samples, answer), shift)
         for samples, shift, answer in zip(page, shifts, judge(questions), strict=True)
     ]
+
+
+def region(margin: float) -> tuple[float, float]:
+    """The ratios that count as no difference."""
+    margin = max(margin, _LEAST_MARGIN)
+    return 1 / margin, margin
 
 
 def _shifts(page: Sequence[Samples], metric: Metric, machines_differ: bool) -> Iterator[Shift]:
