@@ -169,9 +169,9 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 
 
 def _questions(folder: Path, result: Result) -> str:
-    from svmbench.report.questions import questions_of
+    from svmbench.report.questions import leader_questions
 
-    asked = len(questions_of(folder))
+    asked = len(leader_questions(folder))
     if not asked:
         return "no questions: an accuracy that two solvers are timed to is needed for one"
     decided = asked - len(result.open)
