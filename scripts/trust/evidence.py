@@ -1,8 +1,8 @@
 """How often evidence errs, and how soon it decides, when one looks after every repeat.
 
-Equal methods are compared on pages of several questions, and each page is judged after every repeat:
-the first verdict of a difference is false, and ends the page. Methods that differ by a known factor
-are compared until the difference is shown.
+Equal methods are compared on pages of several questions, and each page is judged after every
+repeat: the first verdict of a difference is false, and ends the page. Methods that differ by a
+known factor are compared until the difference is shown.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HORIZON = 600
 
 def normal(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
     """Independent normal noise of each run."""
-    return SCATTER * math.sqrt(2) * random.standard_normal((questions, repeats))
+    return np.asarray(SCATTER * math.sqrt(2) * random.standard_normal((questions, repeats)))
 
 
 def student(freedom: float) -> Noise:
@@ -142,7 +142,7 @@ def _best_path(row: FloatArray) -> FloatArray:
     informative = ~np.isnan(row)
     evidence = RatioEvidence(row[informative])
     path = np.maximum(evidence.path(0.0, 1.0), evidence.path(0.0, -1.0))
-    return np.concatenate([[0.0], path])[np.cumsum(informative)]
+    return np.asarray(np.concatenate([[0.0], path])[np.cumsum(informative)])
 
 
 def page(logs: FloatArray) -> list[Question]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmbench.evidence import Question, RatioEvidence, judge
+from svmbench.evidence import Question, RatioEvidence, judge, pairs_to_show
 from svmbench.evidence.forecast import MOST, pairs_until_decided
 
 LOGS = st.lists(
@@ -69,3 +69,24 @@ def test_forecasts_are_about_right():
         more = judge([Question(tuple(logs[:12].tolist()), 1.0)])[0].more
         forecast.append(12 + (MOST if more is None else more))
     assert 0.5 <= np.median(forecast) / np.median(needed) <= 2.0
+
+
+@pytest.mark.parametrize(("factor", "scatter"), [(1.5, 0.28), (1.2, 0.28), (1.05, 0.04)])
+def test_pairs_to_show_a_factor_are_about_the_median_of_simulated_series(factor, scatter):
+    random = np.random.default_rng(9)
+    paths = np.array(
+        [
+            RatioEvidence(math.log(factor) + scatter * random.standard_normal(150)).path(0.0, 1.0)
+            for _ in range(200)
+        ]
+    )
+    decided = paths >= math.log(40)
+    needed = np.where(decided.any(axis=1), decided.argmax(axis=1) + 1, 151)
+    assert pairs_to_show(factor, scatter, 40) == pytest.approx(np.median(needed), rel=0.25, abs=1)
+
+
+def test_pairs_to_show_has_a_limit():
+    assert pairs_to_show(1.001, 0.3, 40) is None
+    assert pairs_to_show(1.2, 0.28, 40, most=5) is None
+    assert pairs_to_show(1e6, 0.01, 40) == 7
+    assert pairs_to_show(1.2, 0.28, 40) < pairs_to_show(1.2, 0.28, 4000)

@@ -20,7 +20,7 @@ def test_all_of_it_in_small():
     done = subprocess.run(
         [sys.executable, str(SCRIPT), "--scale", "0.002"], capture_output=True, text=True
     )
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode == 0, done.stderr
     for name in (*evidence.EQUAL, *evidence.TAILS):
         assert f"\n{name} " in done.stdout
     assert f"in {evidence.POWER[1.1]}" in done.stdout
@@ -31,23 +31,19 @@ def test_equal_methods_are_equal(name):
     """Every noise is as often above 1 as below it, after whatever came before."""
     logs = evidence.EQUAL[name](np.random.default_rng(1), 400, evidence.REPEATS)
     assert logs.shape == (400, evidence.REPEATS)
-    above, below = np.sum(logs > 0, axis=0), np.sum(logs < 0, axis=0)
-    assert abs(above.sum() - below.sum()) <= 4 * math.sqrt(
-        (above + below).sum() * (400 if name == "common rival" else 1)
-    )
-    if name == "some unreached":
-        assert np.isinf(logs).any()
-        assert np.isnan(logs).any()
-    else:
-        after_above = logs[:, 1:][logs[:, :-1] > 0]
-        if name != "common rival":
-            assert np.mean(after_above > 0) == pytest.approx(0.5, abs=0.02)
+    signs = np.sign(np.nan_to_num(logs, posinf=1.0, neginf=-1.0))
+    if name == "common rival":  # then the questions of a page are not independent
+        signs = signs[:1]
+    assert abs(signs.sum()) <= 4 * math.sqrt(np.abs(signs).sum())
+    products = signs[:, 1:] * signs[:, :-1]
+    assert abs(products.sum()) <= 4 * math.sqrt(np.abs(products).sum())
+    assert np.isinf(logs).any() == np.isnan(logs).any() == (name == "some unreached")
 
 
 def test_the_first_verdict_is_that_of_judging_after_every_repeat():
     random = np.random.default_rng(2)
     found = []
-    for shift in (0.0, 0.2, 0.3):
+    for shift in (0.0, 0.4, 0.6):
         logs = evidence.some_unreached(random, 3, 25) + shift
         expected = next(
             (
