@@ -4,10 +4,10 @@ A page of K questions rejects by e-BH (Wang and Ramdas, 2022): with the K e-valu
 largest number for which the k largest are at least t = 2K / (level k), and those k are decided.
 
 *Why 2K.* Verdicts are read from intervals: if a verdict is false, the interval misses the true
-ratio θ, which means that E_above(θ) >= t or E_below(θ) >= t (evidence is monotone in the boundary).
-Both have expectations of at most 1, as θ <= θ and θ >= θ are true. With the sum over all K questions,
+ratio θ. As evidence is monotone in the boundary, this means E_above(θ) >= t or E_below(θ) >= t.
+Both have expectations of at most 1, because θ <= θ and θ >= θ are true. Summed over all questions,
 
-    E[false verdicts / max(k, 1)] <= E[sum of (E_above(θ) + E_below(θ)) / (t k)] <= 2K / (t k) = level,
+    E[false verdicts / max(k, 1)] <= E[sum of (E_above(θ) + E_below(θ))] / (t k) <= level,
 
 whatever the questions have in common; t k is a constant. The same holds for the share of decided
 questions whose interval misses θ (Xu, Wang and Ramdas, 2022). To count the two directions once, as
@@ -57,8 +57,8 @@ class Answer:
         Median ratio of the informative pairs; may be 0 or +inf; nan without pairs.
     low, high : float
         Interval of the ratio by the same evidence and threshold: it lies within the region if the
-        claim holds, has nothing in common with its inner part if the claim does not hold, and
-        reaches across a boundary if the question is open.
+        claim holds, outside if the claim does not hold, and contains a boundary of the region if
+        the question is open. It may touch the boundary in all three cases.
     pairs : int
         Informative pairs.
     e_inside, e_outside : float
