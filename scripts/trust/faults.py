@@ -32,7 +32,7 @@ import pandas as pd
 from svmbench.data.cache import verify
 from svmbench.errors import DataError
 from svmbench.harness.trace import FAULTS, UNFINISHED, read_trace
-from svmbench.report.read import read_results
+from svmbench.records.read import read_results
 from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
 

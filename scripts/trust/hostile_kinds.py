@@ -528,15 +528,15 @@ class ReferenceEntry(Kind):
 
     def prepare(self, folder: Path) -> None:
         """Certify an optimum."""
-        from svmbench import reference
         from svmbench.problem import Problem
+        from svmbench.reference import optimum
 
         os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
         self.problem = Problem(a_dataset(), 0.1)
-        self.best = reference.certified_optimum(self.problem, 1e-8, 5.0)
+        self.best = optimum.certified_optimum(self.problem, 1e-8, 5.0)
         path = next((folder / "cache" / "references").iterdir())
         self.content = path.read_bytes()
-        self.read = reference._read
+        self.read = optimum._read
         # What an archive holds may be anything, also where its own sums agree.
         with np.load(path) as stored:
             self.stored = dict(stored)
@@ -855,8 +855,8 @@ class Results(Kind):
 
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read the folder and make the tables; numbers are those that the file has."""
+        from svmbench.records.read import read_regret, read_results
         from svmbench.report.markup import to_csv, to_markdown
-        from svmbench.report.read import read_regret, read_results
         from svmbench.report.tables import build_tables
 
         results = read_results(folder)

@@ -17,11 +17,11 @@ from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
-from svmbench.report.groups import Group, group_runs
-from svmbench.report.read import Results, read_results
+from svmbench.records.groups import Group, group_runs
+from svmbench.records.read import Results, read_results
+from svmbench.records.statistics import Ratio, median, paired_ratio
 from svmbench.report.tables import threshold_summary
 from svmbench.solvers.registry import find_solver
-from svmbench.statistics import Ratio, median, paired_ratio
 
 #: Bytes of a stored entry, column and value, by storage.
 ENTRY_BYTES = {

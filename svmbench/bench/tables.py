@@ -14,11 +14,11 @@ from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept, Versus
 from svmbench.bench.targets import Finding, Target
-from svmbench.report.groups import Group, heading, short
-from svmbench.report.papers.overall import Share
+from svmbench.records.groups import Group, heading, short
+from svmbench.records.statistics import Ratio, format_value, median, median_interval
+from svmbench.report.overall import Share
 from svmbench.report.tables import Cell, Row, Section, Table
 from svmbench.solvers.registry import find_solver
-from svmbench.statistics import Ratio, format_value, median, median_interval
 
 #: Columns of a table of findings.
 _BOUNDS = ("bound", "where", "aimed at", "measured", "interval", "verdict", "note")

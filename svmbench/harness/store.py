@@ -18,7 +18,6 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from svmbench.disturbance import disturbances
 from svmbench.durable import (
     remove_abandoned,
     replacing,
@@ -30,6 +29,7 @@ from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
 from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, is_complete, read_trace, rename
 from svmbench.harness.weights import SUFFIX, weights_are_kept
+from svmbench.records.disturbance import disturbances
 from svmbench.solvers.registry import find_solver
 
 SCHEMA_VERSION = 1

@@ -9,7 +9,7 @@ together by their number. A sample is what a repeat took; one that did not arriv
 +inf, one that was interrupted or has no such measure does not count. Two ways lead to a
 verdict beyond doubt:
 
-- at least `svmbench.statistics.MIN_PAIRS` pairs and a `paired_ratio` on whose p-value, adjusted
+- at least `MIN_PAIRS` pairs and a `paired_ratio` on whose p-value, adjusted
   after Holm for all comparisons judged together, the level `LEVEL` can be kept;
 - at least `FEW_PAIRS` pairs of which every sample of the one solver lies beyond every sample
   of the other by a factor of `APART` more than is claimed. That is no test, and what varies
@@ -40,8 +40,8 @@ from typing import Literal
 
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import Claim, Item, Measure, Place
-from svmbench.report.groups import heading, short
-from svmbench.statistics import (
+from svmbench.records.groups import heading, short
+from svmbench.records.statistics import (
     LEVEL,
     MIN_PAIRS,
     format_value,

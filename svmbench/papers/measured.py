@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 
 from svmbench.papers.model import Item, Measure, Paper, Place, SweepSource
-from svmbench.report.groups import Group, group_runs
-from svmbench.report.read import Results, read_results
+from svmbench.records.groups import Group, group_runs
+from svmbench.records.read import Results, read_results
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from svmbench.errors import DataError
-from svmbench.report.groups import group_runs, heading, regularisation, short
+from svmbench.records.groups import group_runs, heading, regularisation, short
+from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
-from svmbench.report.read import Results
 from svmbench.report.svg import inlined
 from svmbench.report.tables import Row, Section, Table, header, summarise
 from svmbench.report.verdict import verdicts

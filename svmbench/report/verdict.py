@@ -10,10 +10,10 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from svmbench.report.groups import Group, group_runs, heading, short
-from svmbench.report.read import Results
+from svmbench.records.groups import Group, group_runs, heading, short
+from svmbench.records.read import Results
+from svmbench.records.statistics import median, median_interval
 from svmbench.report.tables import Summary, interval_text, objective_samples, summarise
-from svmbench.statistics import median, median_interval
 
 #: The place of the one finding where no accuracy was asked for.
 _STOP = "at the stop"

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from svmbench.papers.claims import Finding, Part, judge, judge_all
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import Claim, Item
-from svmbench.report.groups import Group
+from svmbench.records.groups import Group
 
 INF = math.inf
 
