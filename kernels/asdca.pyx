@@ -2,7 +2,7 @@
 #
 #   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), smoothed hinge of width gamma;
 #             dual variables 0 <= alpha_i <= 1, z = w(alpha) = 1/(lam m) sum alpha_i y_i x_i
-#   update    u = (1 - theta) x + theta z, x the vector that is the output, 0 at the start;
+#   update    u = (1 - theta) x + theta z; x, the output, is 0 at the start;
 #             for each of the k distinct rows i of the batch, all with the same u:
 #                 alpha_i <- (1 - theta) alpha_i + theta clip((1 - y_i u.x_i)/gamma, 0, 1)
 #             z is kept in step;  x <- (1 - theta) x + theta z

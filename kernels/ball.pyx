@@ -4,9 +4,9 @@
 #   update    t = 1, 2, ...; A the next k rows;  eta = eta0/t or eta0/sqrt(t)
 #                 w <- Pi((1 - lam eta) w + eta/k sum_{i in A} [y_i w.x_i < 1] y_i x_i)
 #             all margins are those at the old w; Pi is the projection (projection.pyx)
-#   cost      n_i for the inner product and n_i more at a margin error; then d some ten times
-#             over, for the projection. Without an error w only shrinks (unless lam eta > 2)
-#             and need not be looked at: w = scale v, and the sum of iterates is tau v + u
+#   cost      n_i for the inner product and n_i more at a margin error, which also costs some ten
+#             passes over the d weights for the projection. Without an error w only shrinks
+#             (unless lam eta > 2), in O(1): w = scale v, and the sum of iterates is tau v + u
 #             (scaled.pxd). u is double in both precisions, since a projection moves every entry.
 #   source    Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), figure 2,
 #             with another ball than theirs; Zinkevich, ICML 2003.

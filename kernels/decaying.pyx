@@ -8,7 +8,7 @@
 #                 svmsgd    decay = lam eta0, quarters = 4, ties count
 #                 svmasgd   decay = lam eta0, quarters = 3, ties count
 #                 norma     decay = 1,        quarters = 2
-#             decay = 0 makes the steps constant, as the search for eta0 has them
+#             decay = 0 makes the steps constant; the search for eta0 uses such steps
 #   cost      n_i for the inner product, n_i more at a margin error and again n_i if iterates
 #             are summed: w = scale v, the sum is tau v + u (scaled.pxd)
 #   source    Bottou, sgd-2.0, programs svmsgd and svmasgd (2011);

@@ -1,4 +1,4 @@
-# The three losses, their derivatives and conjugates: the one place that defines them.
+# The three losses, their derivatives and conjugates, defined here alone.
 #
 #   margin s = y w.x             value                       dual q(alpha)             box
 #   hinge                        max(0, 1 - s)               alpha                     [0, 1]

@@ -9,8 +9,8 @@
 #                          I_i -= k,  a -= k y_i x_i
 #             w = a/b, alpha_i = I_i/N; zero rows take no part: I_i = N from the start
 #   ends      after finitely many steps: (sum (b + n_i/2) I_i - ||a||^2/2, sum I_i) grows
-#             lexicographically. Unlearning from p = b + n_i on would cycle, and so would
-#             rounding: p has to exceed it by one part in 1e12
+#             lexicographically. Unlearning at p = b + n_i would cycle, and so could
+#             unlearning at a p that rounding has raised: p must exceed b + n_i by one part in 1e12
 #   cost      n_i for the inner product, n_i more where I_i moves
 #   source    Panagiotakopoulos and Tsampouka, ICML 2010; the steps are reconstructed
 

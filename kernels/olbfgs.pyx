@@ -1,7 +1,7 @@
 # Online limited-memory BFGS: SGD through an inverse Hessian of low rank.
 #
-#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), the loss with a slope that has no
-#             jumps: squared or smoothed hinge
+#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), for a loss with a continuous
+#             slope: squared or smoothed hinge
 #   update    t = 0, 1, ...; the next row x, y;  G(w) = lam w + loss'(y w.x) y x:
 #                 p = -H G(w), H by the two-loop recursion over the last pairs (sigma, psi),
 #                     its middle the mean of sigma.psi/psi.psi over them, 1e-4 without any

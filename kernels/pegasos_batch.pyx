@@ -5,8 +5,8 @@
 #                 w <- min(1, 1/(sqrt(lam) ||w||)) w                  (optional)
 #             all margins are those at the old w
 #   cost      n_i for the inner product, n_i more at a margin error, and again n_i there if
-#             iterates are summed; the projection takes another inner product at every margin
-#             error of a batch but the first, for the products x_i.x_j in ||w||^2
+#             iterates are summed; with the projection, every margin error of a batch but
+#             the first costs another inner product, for the products x_i.x_j in ||w||^2
 #   source    Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), figure 2.
 #
 # It is a module of its own so that the compiler inlines the inner product of pegasos.pyx:

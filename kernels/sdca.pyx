@@ -7,8 +7,8 @@
 #                 alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #                 w += (change of alpha_i) y_i x_i / (lam m),  n_i = ||x_i||^2, s_i = y_i w.x_i
 #             exact maximisation over alpha_i: the step of dcd.pyx, without shrinking
-#   averages  the sums of the iterates are tau w + u and tau alpha + beta: an iterate adds one
-#             to tau, and what w and alpha_i gain is taken tau times from u and beta_i
+#   averages  the sums of the iterates are tau w + u and tau alpha + beta: each iterate adds
+#             one to tau, and tau times the gain of w and of alpha_i is subtracted from u and beta_i
 #   cost      n_i for the inner product, n_i more where alpha_i moves, and again n_i there
 #             if iterates are summed
 #   source    Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm.

@@ -4,9 +4,9 @@
 #   update    t = 0, 1, ...; S the next k rows; gamma = 1/(mu0 + increment t)
 #                 w <- w - gamma (pull w - sum_S [y_i (w.x_i + b) <= 1] y_i x_i)
 #                 b <- b + gamma sum_S [the same] y_i
-#             all margins are those at the old w and b; pull = row_pull k + step_pull, where
-#             the source's sums of losses have their lambda equal to m times lam:
-#                 row_pull = lam, step_pull = 0      the share of P that k rows have
+#             all margins are those at the old w and b; pull = row_pull k + step_pull. The source
+#             sums the losses, so that its lambda is m times lam:
+#                 row_pull = lam, step_pull = 0      the share of the regulariser that k rows have
 #                 row_pull = 0, step_pull = m lam    as printed: all of it in every step
 #   cost      n_i for the inner product, n_i more at a margin error: w = scale v (scaled.pxd)
 #   source    Garrido, Stochastic gradient descent for SVM (2021), section 1
