@@ -51,10 +51,11 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto
 
-lint: $(DEVELOPING) ## Check style and types
+lint: $(DEVELOPING) ## Check style, types and the direction of imports
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 	PATH="$(BIN):$$PATH" cython-lint kernels
 
 sanitize: $(DEVELOPING) ## Hostile input and the reader's tests under the compiler's sanitizers

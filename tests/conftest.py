@@ -14,3 +14,6 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("repeatable")
+
+#: Fixtures that tests of several folders share.
+pytest_plugins = ["results_folders", "browser"]

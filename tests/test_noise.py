@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svmbench.statistics import pairs_to_find
+from svmbench.records.statistics import pairs_to_find
 
 PLACE = Path(__file__).resolve().parent.parent / "scripts" / "trust"
 

@@ -11,7 +11,7 @@ import numpy as np
 from svmbench.data.dataset import Dataset, FloatArray, Provenance
 from svmbench.data.load import load
 from svmbench.problem import HINGE, Loss, Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Solver
 
 

@@ -17,7 +17,7 @@ from measure import made, markdown, matrix, wants_real
 from svmbench.data.dataset import FloatArray
 from svmbench.data.load import load
 from svmbench.problem import Problem
-from svmbench.regret import Follower, regret
+from svmbench.reference.regret import Follower, regret
 from svmbench.solvers.bounds import logarithmic_bound
 from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.online.presented import PresentedParameters

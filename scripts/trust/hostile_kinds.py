@@ -528,15 +528,15 @@ class ReferenceEntry(Kind):
 
     def prepare(self, folder: Path) -> None:
         """Certify an optimum."""
-        from svmbench import reference
         from svmbench.problem import Problem
+        from svmbench.reference import optimum
 
         os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
         self.problem = Problem(a_dataset(), 0.1)
-        self.best = reference.certified_optimum(self.problem, 1e-8, 5.0)
+        self.best = optimum.certified_optimum(self.problem, 1e-8, 5.0)
         path = next((folder / "cache" / "references").iterdir())
         self.content = path.read_bytes()
-        self.read = reference._read
+        self.read = optimum._read
         # What an archive holds may be anything, also where its own sums agree.
         with np.load(path) as stored:
             self.stored = dict(stored)
@@ -794,7 +794,7 @@ class RunFile(Kind):
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read it as the harness does when it looks for finished runs, and export it."""
         from svmbench.harness import store
-        from svmbench.harness.trace import STATES
+        from svmbench.records.states import ENDS
 
         place = self.store.path(self.run)
         place.write_bytes(case.files["run.jsonl"])
@@ -805,7 +805,7 @@ class RunFile(Kind):
             if case.files["run.jsonl"] in self.whole:
                 raise FindError("a sound trace is called damaged")
             return False
-        if trace.state not in STATES:
+        if trace.state not in ENDS:
             raise FindError(f"state {trace.state!r}")
         row = store.run_row(self.run, trace)
         store.trace_rows(self.run, trace)
@@ -855,8 +855,8 @@ class Results(Kind):
 
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read the folder and make the tables; numbers are those that the file has."""
+        from svmbench.records.read import read_regret, read_results
         from svmbench.report.markup import to_csv, to_markdown
-        from svmbench.report.read import read_regret, read_results
         from svmbench.report.tables import build_tables
 
         results = read_results(folder)

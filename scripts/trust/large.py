@@ -36,7 +36,7 @@ from known_optima import Known, known_problem
 from svmbench.errors import SvmbenchError
 from svmbench.harness.worker import BOUND_SLACK
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, relative_gap
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Precision, Solver
 from svmbench.solvers.registry import solvers
 from svmbench.verify.extended import Facts, dual, evaluate

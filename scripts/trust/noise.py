@@ -32,11 +32,11 @@ from svmbench.config import Sweep
 from svmbench.errors import ConfigError
 from svmbench.harness.run import run_sweep
 from svmbench.problem import Problem
+from svmbench.records.read import Results, read_results
+from svmbench.records.statistics import LEVEL, holm, paired_ratio
 from svmbench.report.comparison import Comparison, Metric, Side, compare
-from svmbench.report.read import Results, read_results
 from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
-from svmbench.statistics import LEVEL, holm, paired_ratio
 
 #: Share of its processor time that the slowed solver takes on top; the variable hands it to the
 #: workers.

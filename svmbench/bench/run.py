@@ -1,7 +1,7 @@
 """Plans a benchmark within its budget, and makes what of it is missing.
 
 **Time.** What is measured beside the sweeps comes first, and none of it is begun once nearly half
-of the budget has passed; the sweeps, which `svmbench.papers.run` makes in the order of the profile,
+of the budget has passed; the sweeps, which `svmbench.harness.series` makes in the profile's order,
 have the rest but for what is kept for writing. What is not made by then a later call makes.
 """
 
@@ -24,9 +24,10 @@ from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
 from svmbench.errors import DataError
 from svmbench.harness.run import Options, Reporter
-from svmbench.papers.run import Job, Result, Source, run_jobs, source_of
+from svmbench.harness.series import Job, Result, run_jobs
+from svmbench.harness.sources import Source, source_of
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 
 #: Shares of the budget: for what is measured beside the sweeps, and for writing; and the seconds
 #: that writing takes at most.

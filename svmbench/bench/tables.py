@@ -14,11 +14,13 @@ from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept, Versus
 from svmbench.bench.targets import Finding, Target
-from svmbench.report.groups import Group, heading, short
-from svmbench.report.papers.overall import Share
+from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import samples
+from svmbench.records.statistics import Ratio, format_value, median, median_interval
+from svmbench.report.overall import Share
 from svmbench.report.tables import Cell, Row, Section, Table
 from svmbench.solvers.registry import find_solver
-from svmbench.statistics import Ratio, format_value, median, median_interval
 
 #: Columns of a table of findings.
 _BOUNDS = ("bound", "where", "aimed at", "measured", "interval", "verdict", "note")
@@ -355,12 +357,12 @@ def _facts(group: Group) -> str:
 
 
 def _middle(group: Group, threshold: float) -> float:
-    times = list(findings.seconds_by_repeat(group, threshold).values())
+    times = list(samples(group, Asked("seconds", threshold)).values())
     return median(times) if times else math.inf
 
 
 def _second_record(swept: Swept, group: Group, threshold: float, value: float) -> dict[str, Any]:
-    times = findings.seconds_by_repeat(group, threshold)
+    times = samples(group, Asked("seconds", threshold))
     return {
         "part": swept.part,
         "set": group.dataset,

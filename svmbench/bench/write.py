@@ -24,7 +24,7 @@ from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.report.html import Figure, environment_facts, inline_figure, linked_figure, render
 from svmbench.report.markup import to_csv, to_markdown
-from svmbench.report.papers.overall import problems_of, shares, write_overall
+from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.registry import solvers
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ REGRESSION = 4
     show_default=True,
     help="Factor up to which a difference does not count.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@options.as_json
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -71,8 +72,8 @@ def compare_command(
         raise click.UsageError("one folder and no labels; name a second folder or give --labels")
     # Deferred: pandas takes longer to load than most commands to run.
     from svmbench.durable import write_text
+    from svmbench.records.read import read_results
     from svmbench.report.comparison import Side, compare, to_json, to_markdown
-    from svmbench.report.read import read_results
 
     a = read_results(first)
     b = a if second is None else read_results(second)

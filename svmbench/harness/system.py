@@ -51,7 +51,7 @@ def now() -> Moment | None:
 
 
 def since(begun: Moment | None) -> dict[str, float]:
-    """What the machine did since that moment, as `svmbench.disturbance` reads it.
+    """What the machine did since that moment, as `svmbench.records.disturbance` reads it.
 
     Returns
     -------

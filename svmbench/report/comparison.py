@@ -16,10 +16,9 @@ from typing import Any, Literal
 import pandas as pd
 
 from svmbench.errors import ConfigError, DataError, nearest
-from svmbench.report.groups import Group, group_runs, heading, regularisation, short
-from svmbench.report.notices import disturbed_runs
-from svmbench.report.read import Results
-from svmbench.statistics import (
+from svmbench.records.groups import Group, group_runs, heading, regularisation, short
+from svmbench.records.read import Results
+from svmbench.records.statistics import (
     LEVEL,
     MIN_PAIRS,
     Ratio,
@@ -31,6 +30,7 @@ from svmbench.statistics import (
     pairs_to_find,
     reached,
 )
+from svmbench.report.notices import disturbed_runs
 
 Metric = Literal["seconds", "cpu_seconds", "passes", "epochs"]
 

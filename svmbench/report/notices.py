@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from svmbench.disturbance import CAUSES
-from svmbench.report.groups import ROW, regularisation, short
-from svmbench.report.read import Results
-from svmbench.statistics import OUTLIER_FACTOR, outliers
+from svmbench.records.disturbance import CAUSES
+from svmbench.records.groups import ROW, regularisation, short
+from svmbench.records.read import Results
+from svmbench.records.statistics import OUTLIER_FACTOR, outliers
 
 #: States of runs that say nothing against the solver or the machine.
 _WELL = ("converged", "max_steps", "time_limit", "skipped", "not_installed")

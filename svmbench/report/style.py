@@ -11,7 +11,7 @@ import pandas as pd
 from matplotlib.colors import is_color_like, to_hex, to_rgb
 from numpy.typing import NDArray
 
-from svmbench.report.read import Results
+from svmbench.records.read import Results
 
 #: Colours that people of every colour vision tell apart (Okabe and Ito), for solvers that
 #: bring none of their own.
@@ -29,12 +29,7 @@ DASHES: tuple[Any, ...] = (
     (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
 )
 
-#: Sizes in inches: three panels make a page's width. Labels of curves that end at a panel's
-#: right edge stand in the space beside it.
-PANEL_WIDTH, PANEL_HEIGHT = 2.75, 2.5
-SPACE_BESIDE, SPACE_BELOW = 0.95, 0.62
-MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 0.62, 0.6, 0.76, 0.84
-PANELS_ACROSS = 3
+#: Dots per inch of a PNG.
 DPI = 180
 
 RC: Any = {

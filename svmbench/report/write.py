@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from svmbench.durable import require_own, write_text
+from svmbench.records.read import read_results
 from svmbench.report.html import to_html
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profiles
-from svmbench.report.read import read_results
 from svmbench.report.tables import build_tables
 
 

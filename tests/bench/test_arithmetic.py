@@ -28,8 +28,8 @@ from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
-from svmbench.report.groups import Group
-from svmbench.report.read import Results
+from svmbench.records.groups import Group
+from svmbench.records.read import Results
 from svmbench.solvers.dual.dcd import Dcd
 
 PHYSICS = {

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from svmbench.bench import champion, run
 from svmbench.bench.profile import load_profile, profiles
 from svmbench.cli import main
-from svmbench.papers.run import Result
+from svmbench.harness.series import Result
 
 PROFILE = """\
 version: 1

@@ -11,9 +11,9 @@ from small_paper import write_small_paper
 
 from svmbench.bundled import bundled
 from svmbench.cli import main
+from svmbench.harness import series
 from svmbench.harness.run import Outcome
-from svmbench.papers import run
-from svmbench.report.papers import write
+from svmbench.papers.report import write
 
 TABLE = (
     HEAD
@@ -159,8 +159,8 @@ def test_exit_codes(papers, monkeypatch, change, code, said):
         outcome.interrupted = change.get("interrupted", False)
         return outcome
 
-    monkeypatch.setattr(run, "run_sweep", pretend)
-    monkeypatch.setattr(run, "PASSES", 1)
+    monkeypatch.setattr(series, "run_sweep", pretend)
+    monkeypatch.setattr(series, "PASSES", 1)
     result = papers()
     assert result.exit_code == code, result.output
     assert said in result.output

@@ -9,13 +9,13 @@ import re
 import numpy as np
 import pytest
 
-from svmbench import reference
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, TraceWriter, is_complete, read_trace
 from svmbench.problem import Problem
-from svmbench.report.read import _number, _read_environment
+from svmbench.records.read import _number, _read_environment
+from svmbench.reference import optimum
 from svmbench.report.write import write_report
 
 POINT = {
@@ -116,10 +116,10 @@ def test_a_reference_of_other_arrays_is_made_again(tmp_path, name, value):
     problem = small_problem()
     path = tmp_path / "x.npz"
     arrays = {"w": np.zeros(2), "alpha": np.zeros(4), "bias": 0.0, "seconds": 1.0, "sought": 0.0}
-    np.savez(path, schema_version=reference.SCHEMA_VERSION, **arrays)
-    assert reference._read(path, problem) is not None
-    np.savez(path, schema_version=reference.SCHEMA_VERSION, **{**arrays, name: value})
-    assert reference._read(path, problem) is None
+    np.savez(path, schema_version=optimum.SCHEMA_VERSION, **arrays)
+    assert optimum._read(path, problem) is not None
+    np.savez(path, schema_version=optimum.SCHEMA_VERSION, **{**arrays, name: value})
+    assert optimum._read(path, problem) is None
 
 
 def test_a_reference_that_unpacks_to_too_much_is_made_again(tmp_path):
@@ -127,8 +127,8 @@ def test_a_reference_that_unpacks_to_too_much_is_made_again(tmp_path):
     np.savez_compressed(buffer, w=np.zeros(10**6))
     (tmp_path / "x.npz").write_bytes(buffer.getvalue())
     with pytest.raises(ValueError, match="more than a reference takes"):
-        reference._unpacked(tmp_path / "x.npz", 1 << 16)
-    assert reference._read(tmp_path / "x.npz", small_problem()) is None
+        optimum._unpacked(tmp_path / "x.npz", 1 << 16)
+    assert optimum._read(tmp_path / "x.npz", small_problem()) is None
 
 
 def small_problem():

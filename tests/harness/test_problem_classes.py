@@ -18,7 +18,7 @@ from svmbench.harness.run import run_sweep
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.harness.worker import Measurement
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from twins import objective as twin
 
 STOP = {

@@ -9,28 +9,21 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from svmbench import reference
 from svmbench.cli import main
 from svmbench.config import Sweep
 from svmbench.config.sweep import DatasetSpec
 from svmbench.data import catalogue
 from svmbench.data.load import load
 from svmbench.errors import ConfigError
+from svmbench.harness import series, sources
 from svmbench.harness.run import Options, Reporter, run_sweep
-from svmbench.papers import run
+from svmbench.harness.series import run_jobs
+from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
 from svmbench.papers.model import papers
-from svmbench.papers.run import (
-    SCALES,
-    choose,
-    is_here,
-    jobs,
-    reserve,
-    run_jobs,
-    scale_for,
-    source_of,
-)
+from svmbench.papers.plan import choose, jobs, reserve
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference import optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.registry import find_solver
 
 WEBSPAM = catalogue.entry("webspam.trigram").stand_in
@@ -120,9 +113,9 @@ def test_no_stand_in_that_takes_longer_to_make_than_there_is_time():
 
 def test_memory_bounds_stand_ins_that_no_budget_does(monkeypatch):
     assert scale_for(ALPHA, None) is not None
-    monkeypatch.setattr(run, "available_memory", lambda: 1e9)
+    monkeypatch.setattr(sources, "available_memory", lambda: 1e9)
     assert scale_for(WEBSPAM, None) < scale_for(ALPHA, None) < 1.0
-    monkeypatch.setattr(run, "available_memory", lambda: None)
+    monkeypatch.setattr(sources, "available_memory", lambda: None)
     assert scale_for(WEBSPAM, None) == 1.0
 
 
@@ -268,13 +261,13 @@ def test_runs_wait_for_a_reference_that_the_deadline_cut_short(folder, tmp_path,
 
 def test_an_optimum_is_not_sought_again_in_vain(monkeypatch):
     searches = []
-    search = reference._search
+    search = optimum._search
 
     def counted(problem, gap, time_limit, progress):
         searches.append(time_limit)
         return search(problem, gap, time_limit, progress)
 
-    monkeypatch.setattr(reference, "_search", counted)
+    monkeypatch.setattr(optimum, "_search", counted)
     problem = Problem(load("tiny-dense").train, 0.1)
     first = certified_optimum(problem, -1.0, 0.05)
     again = certified_optimum(problem, -1.0, 0.05)
@@ -286,9 +279,9 @@ def test_an_optimum_is_not_sought_again_in_vain(monkeypatch):
 
 def test_what_is_cut_short_is_gone_on_with_while_there_is_time(folder, tmp_path, monkeypatch):
     deadlines = iter([0.0, 0.0])
-    plain = run._deadline
+    plain = series._deadline
     monkeypatch.setattr(
-        run, "_deadline", lambda end, weights: next(deadlines, None) or plain(end, weights)
+        series, "_deadline", lambda end, weights: next(deadlines, None) or plain(end, weights)
     )
     result = run_jobs(planned(folder, tmp_path), Reporter(), budget=300.0)
     assert (result.made, result.left, result.reused) == (5, 0, 0)
@@ -317,13 +310,13 @@ def test_with_a_budget_all_first_repeats_come_before_any_second(folder, tmp_path
 def test_first_repeats_have_a_share_of_the_time_or_all_they_take(
     folder, tmp_path, monkeypatch, in_order
 ):
-    shared, plain = [], run._deadline
+    shared, plain = [], series._deadline
 
     def noted(end, weights):
         shared.append(len(weights))
         return plain(end, weights)
 
-    monkeypatch.setattr(run, "_deadline", noted)
+    monkeypatch.setattr(series, "_deadline", noted)
     run_jobs(planned(folder, tmp_path), Reporter(), budget=600.0, in_order=in_order)
     assert shared == [1 if in_order else 2, 1, 1]
 

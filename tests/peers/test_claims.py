@@ -13,7 +13,7 @@ import pytest
 
 from problems import dataset, dense, labels, ordinary_problems
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.cutting_plane.ocas import Ocas, OcasParameters
 from svmbench.solvers.cutting_plane.svmperf import Svmperf, SvmperfParameters
 from svmbench.solvers.dual.sdca import Sdca

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 
 from svmbench.errors import DataError
+from svmbench.records.read import read_results
 from svmbench.report.html import to_html
-from svmbench.report.read import read_results
 from svmbench.report.tables import build_tables
 from svmbench.report.write import write_report
 

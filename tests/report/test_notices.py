@@ -8,8 +8,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from svmbench.records.read import read_results
 from svmbench.report.notices import Notice, notices, reference_gap_asked
-from svmbench.report.read import read_results
 from svmbench.report.tables import build_tables
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from svmbench.report.read import read_results
+from svmbench.records.read import read_results
 from svmbench.report.tables import build_tables
 from svmbench.report.verdict import Verdict, verdicts
 

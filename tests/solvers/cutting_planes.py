@@ -9,7 +9,7 @@ from problems import dense, edge_problems, labels, ordinary_problems
 from svmbench.data.load import load
 from svmbench.errors import DataError
 from svmbench.problem import Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from twins.optimum import optimum
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}

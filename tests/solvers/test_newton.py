@@ -22,7 +22,7 @@ from svmbench.data.load import load
 from svmbench.errors import DataError
 from svmbench.kernels.newton import product
 from svmbench.problem import Loss, Problem
-from svmbench.reference import certified_optimum
+from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.dual.smo import Smo
 from svmbench.solvers.second_order import newton, normal_equations

@@ -94,7 +94,7 @@ class Asdca(IterateOutput):
         m, given = problem.data.n_samples, self.parameters
         self._problem = problem
         self._rng = Generator(seed)
-        batch = min(given.batch or min(8, max(1, m // 8)), m)
+        batch = self.step_rows(m)
         theta = given.caution * self._bound(batch) if given.theta is None else given.theta
         self._permutation = np.arange(m, dtype=np.int32)
         self._order = np.empty(m - m % batch, dtype=np.int32)
@@ -105,6 +105,10 @@ class Asdca(IterateOutput):
         if self.parameters.output == "average":
             batches = -(-self._horizon_presentations(m) // batch)
             self._begins = batches // 2 * batch
+
+    def step_rows(self, m: int) -> int:
+        """Rows of one step: a batch."""
+        return min(self.parameters.batch or min(8, max(1, m // 8)), m)
 
     @property
     def w(self) -> FloatArray:

@@ -1,0 +1,108 @@
+"""Which sweeps the papers' items need, and on which data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from svmbench.config.sweep import DatasetSpec
+from svmbench.errors import ConfigError, nearest
+from svmbench.harness.series import Job
+from svmbench.harness.sources import Source, source_of
+from svmbench.papers.measured import sweep_folder
+from svmbench.papers.model import Paper, SweepSource
+
+#: Seconds that writing takes, a table and a figure, and the share of the budget it gets at most.
+_TABLE, _FIGURE = 0.3, 1.5
+WRITING_SHARE = 0.4
+
+
+def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str, str]]:
+    """The items meant by ``KEY`` and ``KEY/ITEM``, in the order of the papers; all for none.
+
+    Raises
+    ------
+    ConfigError
+        When there is no such paper or item.
+    """
+    items = [(key, name) for key, paper in papers.items() for name in paper.items]
+    chosen = set()
+    for text in wanted:
+        key, _, name = text.partition("/")
+        if key not in papers:
+            raise ConfigError(f"unknown paper {key!r}; {nearest(key, list(papers))}")
+        if name and name not in papers[key].items:
+            raise ConfigError(
+                f"{key} has no item {name!r}; {nearest(name, list(papers[key].items))}"
+            )
+        chosen |= {item for item in items if item == (key, name) or (item[0] == key and not name)}
+    return [item for item in items if item in chosen or not wanted]
+
+
+def jobs(
+    papers: Mapping[str, Paper],
+    chosen: Sequence[tuple[str, str]],
+    root: Path,
+    *,
+    full: bool = False,
+    budget: float | None = None,
+    fetch: bool = False,
+) -> list[Job]:
+    """The sweeps of items, with the source of each data set; one that items share only once.
+
+    Parameters
+    ----------
+    papers : mapping of str to Paper
+    chosen : sequence of (str, str)
+        Keys of papers and items.
+    root : Path
+        Folder of all results.
+    full : bool
+        At full published size.
+    budget : float, optional
+        Seconds for everything, by which stand-ins are scaled.
+    fetch : bool
+        Download what is not here.
+    """
+    sources: dict[DatasetSpec, Source] = {}
+
+    def known(dataset: DatasetSpec) -> Source:
+        if dataset not in sources:
+            sources[dataset] = source_of(dataset, budget, fetch)
+        return sources[dataset]
+
+    return [
+        Job(
+            key,
+            item,
+            name,
+            sweep,
+            sweep_folder(root, papers[key], item, name),
+            tuple(known(dataset) for dataset in sweep.datasets),
+        )
+        for key, item, name in _own_sweeps(papers, chosen)
+        for sweep in [papers[key].items[item].sweep_at(name, full)]
+    ]
+
+
+def _own_sweeps(
+    papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]
+) -> Iterator[tuple[str, str, str]]:
+    """Paper, item and name of every sweep the items need, where it is described."""
+    seen = set()
+    for key, item in chosen:
+        for name, sweep in papers[key].items[item].sweeps.items():
+            place = (key, item, name)
+            if isinstance(sweep, SweepSource):
+                other, _, name = sweep.same_as.partition("/")
+                place = (key, other, name)
+            if place not in seen:
+                seen.add(place)
+                yield place
+
+
+def reserve(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], budget: float) -> float:
+    """Seconds of the budget that are kept for tables and figures."""
+    items = [papers[key].items[name] for key, name in chosen]
+    needed = sum(_TABLE * len(item.tables) + _FIGURE * len(item.figures) for item in items)
+    return min(WRITING_SHARE * budget, needed + _FIGURE)

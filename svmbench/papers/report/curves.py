@@ -1,0 +1,144 @@
+"""Curves along the runs: medians with bands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.model import FigureShape
+from svmbench.papers.report.drawing import (
+    ABSCISSAE,
+    Drawer,
+    Drawn,
+    FloatArray,
+    Panel,
+    axis_words,
+    say_missing,
+)
+from svmbench.papers.report.layout import ItemResults
+from svmbench.records.measures import MEASURES
+from svmbench.report.curves import Curve, lifted, median_curve, trajectories
+from svmbench.report.plots import draw_curve, limit_abscissa, rounded
+from svmbench.report.sheet import CurveName
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svmbench.records.read import Results
+
+#: Above this multiple of the optimum a linear axis of an objective ends.
+_CEILING = 1.6
+
+
+class Curves(Drawer):
+    """Along the runs: medians with bands."""
+
+    def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
+        super().__init__(source, shape, found)
+        self._measure = MEASURES[shape.y]
+        self._curves = {
+            panel.title: {each.name: self._curve(each.rows[0]) for each in panel.series}
+            for panel in found
+        }
+
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+        self.scale(axes)
+        curves = {key: c for key, c in self._curves[panel.title].items() if c is not None}
+        say_missing(axes, "no trace", [e.name for e in panel.series if e.name not in curves])
+        if not curves:
+            return Drawn()
+        optima = self._optima(panel)
+        axes.set_ylim(*self._limits(panel, optima))
+        if self.shape.log_x:
+            limit_abscissa(axes, list(curves.values()))
+        else:
+            axes.set_xlim(0.0, 1.03 * max(float(curve.x[-1]) for curve in curves.values()))
+        self.ticks(axes)
+        self._rules(axes, panel, optima)
+        looks = {each.name: each.look for each in panel.series}
+        titles: dict[str, str] = {}
+        names: list[CurveName] = []
+        for at, (key, curve) in enumerate(curves.items()):
+            names.append(draw_curve(axes, curve, looks[key], key, f"{name}-{at}"))
+            title = self._title(key, curve)
+            titles |= {f"{name}-{at}-{part}": title for part in ("band", "line", "end", "name")}
+        return Drawn(titles, names)
+
+    def _title(self, key: str, curve: Curve) -> str:
+        x, y = axis_words(self.shape)
+        return f"{key}\n{y} {rounded(curve.middle[-1])} at the end, {x} {rounded(curve.x[-1])}"
+
+    def _rules(self, axes: Axes, panel: Panel, optima: Sequence[float]) -> None:
+        levels = list(optima)
+        if self.shape.y == "accuracy":
+            levels = list(self._results(panel.series[0].rows[0]).thresholds)
+        for level in levels:
+            axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
+
+    def _optima(self, panel: Panel) -> list[float]:
+        """Of the panel's problems, where they are above 0."""
+        groups = [each.rows[0].group for each in panel.series]
+        optima = [
+            self._measure.optimum(g.middle("reference_dual"), g.lam, g.middle("m")) for g in groups
+        ]
+        return [value for value in dict.fromkeys(optima) if value is not None and value > 0]
+
+    def _limits(self, panel: Panel, optima: Sequence[float]) -> tuple[float, float]:
+        shared = self.shape.y == "accuracy"
+        titles = [each.title for each in self.panels] if shared else [panel.title]
+        curves = [c for title in titles for c in self._curves[title].values() if c is not None]
+        least = min(float(curve.middle.min()) for curve in curves)
+        most = max(float(curve.middle.max()) for curve in curves)
+        floor = min([least, *optima])
+        if not self.shape.log_y:
+            if self._measure.objective:
+                most = lifted(min(most, _CEILING * floor), curves, log=False)
+            span = max(most - floor, 1e-3 * abs(most), 1e-12)
+            return max(floor - 0.22 * span, -0.08 * span), most + 0.05 * span
+        if self._measure.objective:
+            most = lifted(min(most, max(10.0 * floor, _CEILING * least)), curves)
+        elif self.shape.y == "accuracy":
+            most = lifted(min(most, 100.0), curves)
+        span = math.log(max(most / floor, 1.05))
+        return floor * math.exp(-0.25 * span), floor * math.exp(1.06 * span)
+
+    def _results(self, row: MeasuredRow) -> Results:
+        return self.source.results[row.sweep]
+
+    def _curve(self, row: MeasuredRow) -> Curve | None:
+        points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
+        runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
+        curve = median_curve(runs)
+        # Only of what a run was stopped for it is known that it stays below after its end.
+        if curve is None or not self._measure.share:
+            return curve
+        open_ended = median_curve([replace(run, state="max_steps") for run in runs])
+        return None if open_ended is None else replace(open_ended, fate=curve.fate)
+
+    def _heights(self, row: MeasuredRow, points: pd.DataFrame) -> FloatArray:
+        group, measure = row.group, self._measure
+        dual, m = group.middle("reference_dual"), group.middle("m")
+        columns: dict[str, Any] = {
+            name: pd.to_numeric(points[name], errors="coerce").to_numpy(np.float64)
+            for name in ("primal", "accuracy", "gap", "test_error", "train_error")
+        }
+        columns |= {"lambda": group.lam, "m": m, "reference_dual": dual}
+        heights = measure.scale * measure.formula(columns)
+        if measure.objective:
+            return np.asarray(heights, dtype=np.float64)
+        # Below the reference's own gap an accuracy is not known, only bounded.
+        floor = max(group.middle("reference_gap"), 1e-16)
+        if measure.name == "suboptimality":
+            floor *= dual if dual > 0 else 1.0
+        if measure.share:
+            # No errors at all are shown as half a row's share, which a logarithm can show.
+            floor = 0.5 * measure.scale / m
+        floored: FloatArray = np.maximum(heights, floor)
+        return floored

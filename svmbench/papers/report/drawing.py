@@ -1,0 +1,172 @@
+"""What the kinds of a paper's figures share: series, axes and their words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.model import FigureShape
+from svmbench.papers.report.layout import ItemResults
+from svmbench.records.groups import short
+from svmbench.records.measures import MEASURES, Asked
+from svmbench.report.plots import set_ticks
+from svmbench.report.sheet import CurveName
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svmbench.report.style import Look
+
+FloatArray = NDArray[np.float64]
+
+#: Horizontal axes of curves: column of traces.csv and what is written below.
+ABSCISSAE = {
+    "seconds": ("wall_seconds", "seconds of training"),
+    "epochs": ("epochs", "epochs"),
+    "presentations": ("presentations", "rows presented"),
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one curve or chain of points of a panel is about.
+
+    Parameters
+    ----------
+    name : str
+        As it is written beside it.
+    rows : list of MeasuredRow
+        One for a curve; those along the horizontal axis for a chain.
+    look : Look
+    """
+
+    name: str
+    rows: list[MeasuredRow]
+    look: Look
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    series: list[Series]
+
+
+def axis_words(shape: FigureShape) -> tuple[str, str]:
+    """What is written below and beside a figure's panels."""
+    if shape.kind == "regret":
+        return "steps T", "regret"
+    if shape.kind == "lines":
+        return "", ""
+    if shape.kind == "curve":
+        return ABSCISSAE[shape.x][1], MEASURES[shape.y].heading
+    return _measure_words(shape.x, shape.at), _measure_words(shape.y, shape.at)
+
+
+def _measure_words(name: str, at: float | None) -> str:
+    measure = measure_of(name, at)
+    return measure.heading if measure else {"lambda": "λ"}.get(name, name)
+
+
+def measure_of(name: str, at: float | None) -> Asked | None:
+    """The measure of that name; None where it is an axis of the results."""
+    if name not in MEASURES:
+        return None
+    return Asked(name, at if MEASURES[name].to_accuracy else None)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a panel shows.
+
+    Parameters
+    ----------
+    titles : dict
+        What its curves say of themselves, by id.
+    names : list of CurveName
+        To be written beside the panel.
+    """
+
+    titles: dict[str, str] = field(default_factory=dict)
+    names: list[CurveName] = field(default_factory=list)
+
+
+class Drawer(ABC):
+    """Draws the panels of one figure; each kind of figure has its own."""
+
+    def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
+        self.source, self.shape, self.panels = source, shape, found
+
+    def __call__(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+        """Draw a panel; ``name`` begins the ids of its parts."""
+        return self._draw(axes, panel, name)
+
+    @abstractmethod
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+        """Draw the panel's curves."""
+
+    def scale(self, axes: Axes) -> None:
+        """Set the scales asked for."""
+        axes.set_xscale("log" if self.shape.log_x else "linear")
+        axes.set_yscale("log" if self.shape.log_y else "linear")
+
+    def ticks(self, axes: Axes) -> None:
+        """Ticks in plain numbers; for axes whose limits are set."""
+        from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+        set_ticks(axes)
+        for axis, log in ((axes.xaxis, self.shape.log_x), (axes.yaxis, self.shape.log_y)):
+            if not log:
+                axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+                axis.set_minor_locator(NullLocator())
+                axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
+                continue
+            low, high = axis.get_view_interval()
+            if 4 * low <= high < 12 * low:  # too few round numbers of 1, 2, 5
+                axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
+
+
+def _tick(value: float) -> str:
+    """A linear axis' tick: thousands as powers of ten."""
+    return short(value, 4) if abs(value) < 1e5 else short(value, 3, plain_from=1e9)
+
+
+def padded(low: float, high: float, log: bool, before: float, after: float) -> tuple[float, float]:
+    """Limits with room on both sides, as shares of the range."""
+    if log:
+        span = math.log(max(high / low, 1.2))
+        return low * math.exp(-before * span), high * math.exp(after * span)
+    span = max(high - low, 1e-3 * abs(high), 1e-12)
+    return low - before * span, high + after * span
+
+
+def say_missing(axes: Axes, what: str, names: Sequence[str]) -> None:
+    """Write in a panel's corner which series it lacks."""
+    if not names:
+        return
+    axes.text(
+        0.995,
+        0.99,
+        "\n".join(textwrap.wrap(f"{what}: {', '.join(names)}", 38)),
+        transform=axes.transAxes,
+        ha="right",
+        va="top",
+        fontsize=7,
+        color="#666666",
+        zorder=6,
+        bbox={
+            "boxstyle": "square,pad=0.1",
+            "facecolor": "white",
+            "edgecolor": "none",
+            "alpha": 0.8,
+        },
+    )

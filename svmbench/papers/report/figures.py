@@ -1,0 +1,237 @@
+"""A paper's figures: curves along the runs, measures across them, regret and decision lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svmbench.papers.measured import MeasuredRow, same
+from svmbench.papers.model import FigureShape
+from svmbench.papers.report.across import Across
+from svmbench.papers.report.curves import Curves
+from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
+from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.report.planes import Planes
+from svmbench.papers.report.regrets import Regrets
+from svmbench.records.groups import heading, short
+from svmbench.records.measures import MEASURES
+from svmbench.report.curves import BAND
+from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from svmbench.report.style import Look
+
+
+def write_figures(
+    source: ItemResults, looks: Mapping[str, Look], folder: Path, key: str | None = None
+) -> list[Path]:
+    """Draw an item's figures that have runs to show.
+
+    Parameters
+    ----------
+    source : ItemResults
+    looks : mapping of str to Look
+        By label and by solver, the same for all papers.
+    folder : Path
+        Where ``figure-N.png``, ``.svg`` and ``.pdf`` go.
+    key : str, optional
+        Only the figure of this name.
+    """
+    written: list[Path] = []
+    with uniform_style():
+        for at, shape in enumerate(source.item.figures):
+            name = f"figure-{at + 1}"
+            if key not in (None, name) or not _rows(source, shape):
+                continue
+            figure, titles = draw(source, shape, looks)
+            written += save_figure(figure, folder / name, titles)
+    return written
+
+
+def caption(source: ItemResults, shape: FigureShape) -> str:
+    """What a figure shows, in a line."""
+    x, y = axis_words(shape)
+    what = {"lines": "decision lines", "regret": "regret against steps"}.get(
+        shape.kind, f"{y} against {x}"
+    )
+    stand_ins = source.stand_ins(_rows(source, shape))
+    mark = f". STAND-IN for {', '.join(stand_ins)}" if stand_ins else ""
+    return f"{source.item.number}: {shape.title or what}{f', {what}' if shape.title else ''}{mark}"
+
+
+def _rows(source: ItemResults, shape: FigureShape) -> list[MeasuredRow]:
+    return [row for row in source.rows if row.lies_in(shape.of)]
+
+
+# ---------------------------------------------------------------- panels
+
+
+def panels(source: ItemResults, shape: FigureShape, looks: Mapping[str, Look]) -> list[Panel]:
+    """The panels of a figure, each with its curves."""
+    split: dict[tuple[str, ...], list[MeasuredRow]] = {}
+    for row in _rows(source, shape):
+        split.setdefault(tuple(_panel_words(row, name) for name in shape.panels), []).append(row)
+    if shape.kind == "lines":  # one solver a panel, or its lines would hide each other
+        split = {
+            (*key, row.group.label): [row] for key, members in split.items() for row in members
+        }
+    return [
+        Panel(", ".join(dict.fromkeys(key)), _series(members, shape, looks))
+        for key, members in split.items()
+    ]
+
+
+def _panel_words(row: MeasuredRow, name: str) -> str:
+    if name == "dataset":
+        return heading(row.group.dataset, row.group.stand_in)
+    if name == "lambda":
+        return f"λ = {row.group.written_lambda}"
+    value = row.axis(name)
+    return value if isinstance(value, str) else f"{name} = {short(value, 4)}"
+
+
+def _series(
+    rows: Sequence[MeasuredRow], shape: FigureShape, looks: Mapping[str, Look]
+) -> list[Series]:
+    """Rows by what is written beside them; a chain along an axis is one."""
+    chained = shape.kind == "across"
+    # Sizes are data sets of their own: whoever draws along m has put no others in the panel.
+    alongs = {"lambda": ("lambda", "C"), "C": ("lambda", "C"), "m": ("m", "dataset")}
+    along: tuple[str, ...] = alongs.get(shape.x, ())
+    if chained and not along:
+        along = ("lambda", "C", "m", "dataset", "sweep")
+    members: dict[str, list[MeasuredRow]] = {}
+    for row in rows:
+        alike = [other for other in rows if other.group.label == row.group.label]
+        apart = _apart(row, alike, along if chained else ())
+        members.setdefault(", ".join([row.group.label, *apart]), []).append(row)
+    return told_apart(
+        [Series(name, group, looks[group[0].group.solver]) for name, group in members.items()]
+    )
+
+
+def _apart(row: MeasuredRow, alike: Sequence[MeasuredRow], along: Sequence[str]) -> Iterator[str]:
+    """What tells a row from others of the same label: as few axes as do."""
+    left = list(alike)
+    for name in ("dataset", "lambda", "sweep"):
+        if name in along or len(left) == 1:
+            continue
+        if name == "sweep" and along and not _same_place(left, along):
+            continue
+        if any(not same(other.axis(name), row.axis(name)) for other in left):
+            yield _panel_words(row, name)
+            left = [other for other in left if same(other.axis(name), row.axis(name))]
+
+
+def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
+    """Whether two of the rows have one place along an axis."""
+    places = [tuple(row.axis(name) for name in along) for row in rows]
+    return len(set(places)) < len(places)
+
+
+def told_apart(series: Sequence[Series]) -> list[Series]:
+    """Series of one colour, or of colours that are easily confused, get different dashes."""
+    from svmbench.report.style import ALIKE, DASHES, difference
+
+    found: list[Series] = []
+    for each in series:
+        taken = [
+            other.look.dash
+            for other in found
+            if difference(each.look.colour, other.look.colour) < ALIKE
+        ]
+        dash = min(DASHES, key=taken.count)
+        found.append(replace(each, look=replace(each.look, dash=dash)))
+    return found
+
+
+# ---------------------------------------------------------------- the sheet
+
+
+def draw(
+    source: ItemResults, shape: FigureShape, looks: Mapping[str, Look]
+) -> tuple[Figure, dict[str, str]]:
+    """Draw one figure.
+
+    Returns
+    -------
+    figure : Figure
+    titles : dict
+        What its curves say of themselves, by their ids in the SVG.
+    """
+    found = panels(source, shape, looks)
+    title = f"{source.item.number}: {shape.title or source.item.title}"
+    stand_ins = source.stand_ins(_rows(source, shape))
+    sheet = Sheet(
+        len(found),
+        title + (f" (STAND-IN for {', '.join(stand_ins)})" if stand_ins else ""),
+        remarks=_remarks(source, shape),
+        warns=bool(stand_ins),
+        names=_names(found, shape),
+        panel=(PANEL[0], PANEL[0]) if shape.kind == "lines" else PANEL,
+    )
+    x, y = axis_words(shape)
+    titles: dict[str, str] = {}
+    drawer = _drawer(source, shape, found)
+    for at, (axes, panel) in enumerate(zip(sheet.axes, found, strict=True)):
+        axes.set_xlabel(x, labelpad=2)
+        axes.set_ylabel(y if at % PANELS_ACROSS == 0 else "")
+        axes.set_title(panel.title, loc="left", fontsize=8.5)
+        drawn = drawer(axes, panel, f"panel-{at}")
+        titles |= drawn.titles
+        sheet.name_curves(axes, drawn.names)
+    return sheet.finish(), titles
+
+
+def _names(found: Sequence[Panel], shape: FigureShape) -> list[str]:
+    """The names of the panel that has most; decision lines need none."""
+    if shape.kind == "lines":
+        return []
+    names = max(([each.name for each in panel.series] for panel in found), key=len)
+    return names if shape.kind != "regret" else [*names, *(f"{name}: bound" for name in names)]
+
+
+def _remarks(source: ItemResults, shape: FigureShape) -> str:
+    rows = _rows(source, shape)
+    most = max(len(row.group.repeats) for row in rows)
+    low, high = (f"{100 * q:.0f}" for q in BAND)
+    parts = []
+    if shape.kind == "curve":
+        parts.append(
+            f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
+            if most > 1
+            else "Single runs."
+        )
+        if MEASURES[shape.y].objective:
+            parts.append("Grey: the certified optimum.")
+        elif shape.y == "accuracy":
+            parts.append("Grey: the accuracies asked for.")
+        parts.append("Dot: reached its accuracy; ring: ended by a limit; cross: diverged.")
+        joined = dict.fromkeys(row.group.label for row in rows if row.group.separate_runs)
+        if joined:
+            parts.append(f"Joined ends of separate runs, one per horizon: {', '.join(joined)}.")
+    elif shape.kind == "across":
+        parts.append(f"Medians of up to {most} runs with their intervals.")
+        parts.append("Triangle: not reached, the value is at least this.")
+    elif shape.kind == "regret":
+        parts.append(
+            f"Certified upper end of the regret, median and range of up to {most} runs; dotted: "
+            "the proved bound. Where the regret is not positive nothing is drawn."
+        )
+    else:
+        parts.append(
+            "Circles: +1; crosses: −1. Solid: score 0; dashed: scores −1 and +1. Final weights of "
+            "the first repeat."
+        )
+    return " ".join(parts)
+
+
+def _drawer(source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> Drawer:
+    kinds: dict[str, type[Drawer]] = {
+        "curve": Curves, "across": Across, "regret": Regrets, "lines": Planes
+    }  # fmt: skip
+    return kinds[shape.kind](source, shape, found)

@@ -1,0 +1,309 @@
+"""Which cells a paper's table has: those measured, those expected and those published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from svmbench.config.sweep import Sweep
+from svmbench.errors import ConfigError
+from svmbench.papers.measured import MeasuredRow, rows, same
+from svmbench.papers.model import (
+    AXES,
+    Item,
+    Paper,
+    Published,
+    PublishedValue,
+    SweepSource,
+    TableShape,
+)
+from svmbench.records.groups import short
+from svmbench.records.read import Results
+
+Value = str | float
+Key = tuple[Value, ...]
+
+#: Order of numbers on an axis: False the least first, True the largest.
+_DESCENDING = {"lambda": True, "C": False, "m": False}
+
+
+@dataclass(frozen=True)
+class ItemResults:
+    """What is there of an item.
+
+    Parameters
+    ----------
+    paper : Paper
+    name : str
+        The item's key.
+    results : dict
+        Its sweeps' results, by key; those that were not run are absent.
+    """
+
+    paper: Paper
+    name: str
+    results: Mapping[str, Results]
+    rows: list[MeasuredRow] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", rows(self.results))
+
+    @property
+    def item(self) -> Item:
+        """Its description."""
+        return self.paper.items[self.name]
+
+    def slots(self) -> list[dict[str, Value]]:
+        """What its sweeps ask for: each row's place, without axes that the rows alone tell."""
+        return [slot for key in self.item.sweeps for slot in self._slots(key)]
+
+    def not_run(self) -> list[dict[str, Value]]:
+        """The slots that have no row."""
+        return [slot for slot in self.slots() if not any(_fills(row, slot) for row in self.rows)]
+
+    def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
+        """Data sets that are not the real ones, of some rows or all.
+
+        Each is named by its label; one that has several, cut to several sizes for example, once,
+        by its name in the catalogue.
+        """
+        labels: dict[str, list[str]] = {}
+        for row in self.rows if rows is None else rows:
+            if row.group.stand_in:
+                label = row.group.dataset
+                name = self._catalogued.get((row.sweep, label), label)
+                labels.setdefault(name, []).append(label)
+        return [name if len(set(members)) > 1 else members[0] for name, members in labels.items()]
+
+    @cached_property
+    def _catalogued(self) -> dict[tuple[str, str], str]:
+        """Names in the catalogue by sweep and label."""
+        sweeps = {key: self._sweep(key) for key in self.item.sweeps}
+        return {
+            (key, dataset.label): dataset.name
+            for key, sweep in sweeps.items()
+            if sweep is not None
+            for dataset in sweep.datasets
+            if dataset.name is not None
+        }
+
+    def _slots(self, key: str) -> Iterator[dict[str, Value]]:
+        sweep = self._sweep(key)
+        if sweep is None:
+            return
+        axis, weights = ("lambda", sweep.lambdas) if sweep.lambdas is not None else ("C", sweep.C)
+        for dataset in sweep.datasets:
+            for weight in weights or ():
+                for solver in sweep.solvers:
+                    yield {
+                        "sweep": key, "dataset": dataset.label, axis: weight, "solver": solver.label
+                    }  # fmt: skip
+
+    def _sweep(self, key: str) -> Sweep | None:
+        """The sweep as it was run; as the paper's file has it where it was not."""
+        if key in self.results:
+            try:
+                return Sweep.model_validate(self.results[key].config)
+            except (ValidationError, ConfigError):
+                return None  # of another version: then only what was run is known
+        source = self.item.sweeps[key]
+        if isinstance(source, SweepSource):
+            other, _, name = source.same_as.partition("/")
+            found = self.paper.items[other].sweeps[name]
+            return found if isinstance(found, Sweep) else None
+        return source
+
+
+def _fills(row: MeasuredRow, slot: Mapping[str, Value]) -> bool:
+    return all(same(row.axis(name), value) for name, value in slot.items())
+
+
+def axes_of(row: MeasuredRow) -> dict[str, Value]:
+    """A row's place on every axis."""
+    return {name: row.axis(name) for name in AXES}
+
+
+@dataclass(frozen=True)
+class Quoted:
+    """A published value and where it is printed."""
+
+    value: PublishedValue
+    published: Published
+
+    def place(self) -> dict[str, Value]:
+        """The axes it gives."""
+        given = self.value.model_dump(by_alias=True, exclude={"measure", "value"})
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass
+class Layout:
+    """The cells of one table.
+
+    Parameters
+    ----------
+    rows, columns : list of tuple
+        Values on the shape's axes, in order.
+    measured : dict
+        By (row, column): the runs' rows there.
+    quoted : dict
+        By (row, column, name of the measure's column): what is published.
+    expected : set
+        (row, column) of what the sweeps ask for.
+    placed : list of Quoted
+        The published values that have a place here.
+    """
+
+    rows: list[Key]
+    columns: list[Key]
+    measured: dict[tuple[Key, Key], list[MeasuredRow]] = field(default_factory=dict)
+    quoted: dict[tuple[Key, Key, str], list[Quoted]] = field(default_factory=dict)
+    expected: set[tuple[Key, Key]] = field(default_factory=set)
+    placed: list[Quoted] = field(default_factory=list)
+
+
+def quotations(item: Item) -> list[Quoted]:
+    """All published values of an item."""
+    return [Quoted(value, published) for published in item.published for value in published.values]
+
+
+def lay_out(source: ItemResults, shape: TableShape) -> Layout:
+    """Find a table's cells.
+
+    A published value takes the one cell that agrees with what it gives; where there is none,
+    it opens a row or a column, whose other axes are those of the cells it agrees with but for
+    its solver.
+    """
+    measured = [row for row in source.rows if row.lies_in(shape.of)]
+    slots = [slot for slot in source.slots() if _within(slot, shape)]
+    places: list[dict[str, Value]] = [axes_of(row) for row in measured]
+    places += [slot for slot in slots if not any(_fills(row, slot) for row in measured)]
+    needed = (*shape.rows, *shape.columns)
+    # A slot of a sweep in C does not tell its lambda: it has no place until it was run.
+    places = [place for place in places if all(name in place for name in needed)]
+    quoted = list(_placed(source, shape, places))
+    every = [*places, *(place for _, place in quoted)]
+    order = _orders(slots, every, needed)
+    layout = Layout(_keys(every, shape.rows, order), _keys(every, shape.columns, order))
+    find = _Finder(layout)
+    for row in measured:
+        cell = find.cell(axes_of(row), shape)
+        layout.measured.setdefault(cell, []).append(row)
+        layout.expected.add(cell)
+    for place in places:
+        layout.expected.add(find.cell(place, shape))
+    for value, place in quoted:
+        row_key, column_key = find.cell(place, shape)
+        at = (row_key, column_key, value.value.measure.column)
+        layout.quoted.setdefault(at, []).append(value)
+        layout.placed.append(value)
+    return layout
+
+
+def _within(place: Mapping[str, Value], shape: TableShape) -> bool:
+    return all(
+        name not in place or any(same(place[name], value) for value in values)
+        for name, values in shape.of.given.items()
+    )
+
+
+def _placed(
+    source: ItemResults, shape: TableShape, places: Sequence[Mapping[str, Value]]
+) -> Iterator[tuple[Quoted, dict[str, Value]]]:
+    needed = (*shape.rows, *shape.columns)
+    measures = {measure.column for measure in shape.measures}
+    others = [*source.slots(), *map(axes_of, source.rows)]
+    others = [place for place in others if not _within(place, shape)]
+    for quoted in quotations(source.item):
+        given = quoted.place()
+        if quoted.value.measure.column not in measures or not _within(given, shape):
+            continue
+        agreeing = [place for place in places if _agrees(place, given)]
+        if not agreeing:
+            solverless = {name: value for name, value in given.items() if name != "solver"}
+            agreeing = [{**p, **given} for p in places if _agrees(p, solverless)]
+            if not agreeing and any(_agrees(place, solverless) for place in others):
+                continue  # it is of another table
+        candidates = {tuple(place.get(name, "") for name in needed) for place in agreeing}
+        if not candidates:
+            candidates = {tuple(_only(places, name, given) for name in needed)}
+        if len(candidates) == 1:
+            yield quoted, dict(zip(needed, candidates.pop(), strict=True))
+
+
+def _agrees(place: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
+    return all(name not in place or same(place[name], value) for name, value in given.items())
+
+
+def _only(places: Sequence[Mapping[str, Value]], name: str, given: Mapping[str, Value]) -> Value:
+    """The value on an axis: given, or the only one there is; blank where neither."""
+    if name in given:
+        return given[name]
+    values = {place[name] for place in places if name in place}
+    return values.pop() if len(values) == 1 else ""
+
+
+def _orders(
+    slots: Iterable[Mapping[str, Value]], places: Iterable[Mapping[str, Value]], axes: Iterable[str]
+) -> dict[str, list[Value]]:
+    """The values of each axis in order: of the configuration; numbers by size."""
+    orders: dict[str, list[Value]] = {}
+    everything = [*slots, *places]
+    for name in axes:
+        values: list[Value] = []
+        for place in everything:
+            if name in place and not any(same(place[name], value) for value in values):
+                values.append(place[name])
+        if name in _DESCENDING:
+            numbers = [value for value in values if not isinstance(value, str)]
+            texts = [value for value in values if isinstance(value, str)]
+            values = [*sorted(numbers, reverse=_DESCENDING[name]), *texts]
+        orders[name] = values
+    return orders
+
+
+def _rank(order: Sequence[Value], value: Value) -> int:
+    return next(at for at, other in enumerate(order) if same(other, value))
+
+
+def _keys(
+    places: Iterable[Mapping[str, Value]], axes: Sequence[str], orders: dict[str, list[Value]]
+) -> list[Key]:
+    ranks = {tuple(_rank(orders[name], place[name]) for name in axes) for place in places}
+    return [
+        tuple(orders[name][at] for name, at in zip(axes, rank, strict=True))
+        for rank in sorted(ranks)
+    ]
+
+
+@dataclass(frozen=True)
+class _Finder:
+    layout: Layout
+
+    def cell(self, place: Mapping[str, Value], shape: TableShape) -> tuple[Key, Key]:
+        """The keys of a place, as the layout has them."""
+        return (
+            _matching(self.layout.rows, [place[name] for name in shape.rows]),
+            _matching(self.layout.columns, [place[name] for name in shape.columns]),
+        )
+
+
+def _matching(keys: Sequence[Key], wanted: Sequence[Value]) -> Key:
+    return next(key for key in keys if all(same(a, b) for a, b in zip(key, wanted, strict=True)))
+
+
+def axis_text(name: str, value: Value) -> str:
+    """A value as a row's or a column's name."""
+    if isinstance(value, str):
+        return value or "–"
+    if name == "m":
+        return f"{value:,.0f}"
+    return short(value, 4, plain_from=0.1 if name == "lambda" else 1e-3)
+
+
+def axis_name(name: str) -> str:
+    """An axis as a column's heading."""
+    return {"lambda": "λ", "dataset": "data set"}.get(name, name)

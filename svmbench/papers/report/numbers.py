@@ -1,0 +1,157 @@
+"""One measure of one row: its samples, their median, and how a table prints it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from svmbench.papers.measured import MeasuredRow
+from svmbench.records.groups import Group, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import measured, of_repeats, pairs, samples, states
+from svmbench.records.states import STATES
+from svmbench.records.statistics import median, median_interval, paired_ratio
+from svmbench.records.summaries import limit_words, summary
+from svmbench.report.tables import digits_apart, fault_words, interval_text, threshold_cell
+
+
+@dataclass(frozen=True)
+class Number:
+    """One measure of one row of the runs.
+
+    Parameters
+    ----------
+    text : str
+        As a table prints it.
+    median, low, high, coverage : float
+        nan where nothing is known, +inf where most runs did not arrive.
+    reached, runs : int
+        Repeats with a finite value, and all.
+    at_least : float
+        A bound on the median where that is +inf; nan where there is none.
+    limit : str
+        What kept the others from a value.
+    hint : str
+        More about it.
+    """
+
+    text: str
+    median: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    coverage: float = math.nan
+    reached: int = 0
+    runs: int = 0
+    at_least: float = math.nan
+    limit: str = ""
+    hint: str = ""
+
+
+def number(row: MeasuredRow, asked: Asked) -> Number:
+    """The measure of a row's repeats, in the unit of ``asked.words`` (shares as shares)."""
+    if asked.measure.to_accuracy:
+        return _to_accuracy(row.group, asked)
+    return _at_end(row.group, asked)
+
+
+def _to_accuracy(group: Group, asked: Asked) -> Number:
+    repeats = len(group.repeats)
+    if f"seconds_to_{asked.at!r}" not in group.runs:
+        return Number("not asked for", runs=repeats)
+    found = summary(group, asked)
+    if not found.samples:
+        return Number(found.limit, runs=repeats, limit=found.limit)
+    cell = threshold_cell(found)
+    return Number(
+        text=cell.text,
+        median=found.median,
+        low=found.low,
+        high=found.high,
+        coverage=found.coverage,
+        reached=sum(map(math.isfinite, found.samples)),
+        runs=len(found.samples),
+        at_least=math.nan if math.isfinite(found.median) else found.at_least,
+        limit=found.limit,
+        hint=cell.hint,
+    )
+
+
+def _at_end(group: Group, asked: Asked) -> Number:
+    found, known = samples(group, asked), measured(group, asked)
+    repeats, lost = len(group.repeats), [r for r in states(group) if r not in known]
+    if not found:
+        fault = limit_words(group, [r for r in lost if not _ended_well(group, r)])
+        return Number(fault or "—", runs=repeats, limit=fault)
+    values = list(found.values())
+    middle = median(values)
+    low, high, coverage = median_interval(values)
+    limit = limit_words(group, lost)
+    if fault := fault_words(group, asked):
+        text = f"{fault}, {len(known)} of {repeats}" if known else fault
+    else:
+        text = _printed(group, asked, middle, low, high)
+        if lost:
+            text += f", {len(known)} of {repeats}"
+    at_least = math.nan
+    if math.isinf(middle) and asked.measure.taken == "spent":
+        spent = of_repeats(group, asked)
+        at_least = median([0.0 if math.isnan(spent[r]) else spent[r] for r in found])
+    return Number(text, middle, low, high, coverage, len(known), repeats, at_least, limit)
+
+
+def _ended_well(group: Group, repeat: int) -> bool:
+    return STATES[states(group)[repeat]].at_end == "value"
+
+
+def _printed(group: Group, asked: Asked, middle: float, low: float, high: float) -> str:
+    best = asked.measure.optimum(group.middle("reference_dual"), group.lam, group.middle("m"))
+    if best is not None and not math.isnan(best):
+        return digits_apart(middle, best)
+    scale = asked.measure.scale
+    return interval_text(scale * middle, scale * low, scale * high)
+
+
+# ---------------------------------------------------------------- ratios
+
+
+def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
+    """The measure of one row over that of another, repeat by repeat."""
+    both = pairs(other.group, own.group, asked)
+    if not len(both):
+        return Number("—")
+    found = paired_ratio(both.a, both.b)
+    bounded = _bounded(number(own, asked), number(other, asked))
+    if math.isfinite(found.estimate) and found.estimate > 0 and not bounded:
+        low, high = (found.low, found.high) if len(both) > 1 else (found.estimate,) * 2
+        text = interval_text(found.estimate, low, high)
+    else:
+        text = bounded or "—"
+    known = text not in ("—", bounded)
+    return Number(
+        text,
+        found.estimate if known else math.nan,
+        found.low if known else math.nan,
+        found.high if known else math.nan,
+        0.95,
+        len(both),
+        len(both),
+        limit=bounded,
+    )
+
+
+def _bounded(own: Number, other: Number) -> str:
+    """The bound that is left of a ratio when one of the two was not reached."""
+    if own.median == math.inf and math.isfinite(other.median) and other.median > 0:
+        least = own.at_least / other.median
+        return f"≥ {short(least, 2)}" if least > 0 else "not reached"
+    if other.median == math.inf and math.isfinite(own.median) and other.at_least > 0:
+        return f"≤ {short(own.median / other.at_least, 2)}"
+    return ""
+
+
+# ---------------------------------------------------------------- words
+
+
+def published_text(asked: Asked, value: float | str) -> str:
+    """A published value as a table prints it."""
+    return value if isinstance(value, str) else short(asked.measure.scale * value, 6)

@@ -1,0 +1,218 @@
+"""The page of all papers, index.html: it needs nothing but itself, or its figures' PNGs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from svmbench.papers.claims import Finding
+from svmbench.papers.model import Item, Paper, Published
+from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations
+from svmbench.papers.report.numbers import published_text
+from svmbench.papers.report.tables import MARKS
+from svmbench.records.read import Results
+from svmbench.report.html import Figure, environment_facts, render
+from svmbench.report.overall import Share
+from svmbench.report.tables import Table, header
+
+if TYPE_CHECKING:
+    from svmbench.report.style import Look
+
+#: Verdicts in the order in which they are counted, with a sign that needs no colour.
+VERDICTS = {
+    "holds": "✓",
+    "does not hold": "✗",
+    "undecided": "?",
+    "not testable here": "–",
+}
+
+
+@dataclass(frozen=True)
+class ItemView:
+    """An item as the page shows it.
+
+    Parameters
+    ----------
+    source : ItemResults
+    tables : list of Table
+    figures : list of Figure
+    findings : list of Finding
+    shown : list of Quoted
+        Published values that stand in a table.
+    warnings : list of str
+    missing : int
+        Cells that its sweeps ask for and that have no runs.
+    """
+
+    source: ItemResults
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    shown: list[Quoted] = field(default_factory=list)
+
+    @property
+    def item(self) -> Item:
+        """Its description."""
+        return self.source.item
+
+    @property
+    def anchor(self) -> str:
+        """Its id in the page."""
+        return f"{self.source.paper.key}-{self.source.name}"
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes its numbers less trustworthy, once for all its tables."""
+        return list(dict.fromkeys(text for table in self.tables for text in table.warnings))
+
+    @property
+    def notes(self) -> list[str]:
+        """How to read its numbers, and the paper's footnotes."""
+        notes = [note for table in self.tables for note in table.notes]
+        return list(dict.fromkeys([*notes, *self.item.notes]))
+
+    @property
+    def not_run(self) -> str:
+        """What of it was not run, in words; empty if all was."""
+        asked, missing = len(self.source.slots()), len(self.source.not_run())
+        if not asked or not missing:
+            return ""
+        if not self.source.rows:
+            return "Not run."
+        return f"{missing} of {asked} cells (data set × λ × solver) were not run."
+
+    @property
+    def stand_ins(self) -> list[str]:
+        """Data sets that are not the real ones."""
+        return self.source.stand_ins()
+
+    @property
+    def quoted(self) -> list[dict[str, str]]:
+        """Published values that have no place in a table."""
+        placed = [id(each.value) for each in self.shown]
+        return [
+            {
+                "place": ", ".join(
+                    f"{axis_name(name)} {axis_text(name, value)}"
+                    if name in ("lambda", "C")
+                    else axis_text(name, value)
+                    for name, value in each.place().items()
+                ),
+                "measure": each.value.measure.heading,
+                "value": published_text(each.value.measure, each.value.value),
+                "source": each.published.source,
+            }
+            for each in quotations(self.item)
+            if id(each.value) not in placed
+        ]
+
+    @property
+    def published(self) -> list[dict[str, Any]]:
+        """Sources, each with its mark and what it says."""
+        return [_published(each) for each in self.item.published]
+
+
+def _published(each: Published) -> dict[str, Any]:
+    return {
+        "source": each.source,
+        "mark": MARKS[each.mark],
+        "ranges": each.ranges,
+        "numbers": len(each.values),
+        "not_available": each.not_available,
+    }
+
+
+@dataclass(frozen=True)
+class PaperView:
+    """A paper with its items."""
+
+    paper: Paper
+    items: list[ItemView]
+
+    @property
+    def counts(self) -> str:
+        """Its verdicts, counted."""
+        return counted(finding for view in self.items for finding in view.findings)
+
+
+def counted(findings: Any) -> str:
+    """``3 hold ...`` in the order of `VERDICTS`."""
+    counts = Counter(finding.verdict for finding in findings)
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+
+
+def to_page(
+    papers: Sequence[PaperView],
+    shares: Sequence[Share],
+    profiles: Sequence[Figure],
+    looks: Mapping[str, Look],
+    *,
+    linked: bool = False,
+) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    papers : sequence of PaperView
+    shares : sequence of Share
+        Of the virtual best solver.
+    profiles : sequence of Figure
+    looks : mapping of str to Look
+        By label and by solver.
+    linked : bool
+        Whether its figures are links to PNGs.
+    """
+    views = [view for paper in papers for view in paper.items]
+    findings = [finding for view in views for finding in view.findings]
+    everything = _distinct(views)
+    return render(
+        "papers.html",
+        ["report.css", "papers.css"],
+        papers=papers,
+        views=views,
+        signs=VERDICTS,
+        counts=Counter(finding.verdict for finding in findings),
+        findings=findings,
+        linked=linked,
+        suffix=".png" if linked else ".svg",
+        header=list(dict.fromkeys(line for results in everything for line in header(results))),
+        stand_ins=list(dict.fromkeys(name for view in views for name in view.stand_ins)),
+        not_run=[view for view in views if view.not_run],
+        shares=shares,
+        profiles=profiles,
+        colours={name: look.colour for name, look in looks.items()},
+        environments=_environments(everything),
+    )
+
+
+def _distinct(views: Sequence[ItemView]) -> list[Results]:
+    """Every sweep's results once, though several items may show them."""
+    found: dict[Path, Results] = {}
+    for view in views:
+        for results in view.source.results.values():
+            found.setdefault(results.folder.resolve(), results)
+    return list(found.values())
+
+
+#: Facts of an environment that differ from sweep to sweep on one machine.
+_PASSING = ("recorded", "load_average", "schema_version", "memory_gib")
+
+
+def _environments(everything: Sequence[Results]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """Each distinct environment, headed by when it was and how many sweeps were run in it."""
+    found: dict[str, list[Results]] = {}
+    for results in everything:
+        lasting = {k: v for k, v in results.environment.items() if k not in _PASSING}
+        if lasting:
+            found.setdefault(repr(sorted(lasting.items())), []).append(results)
+    named = []
+    for members in found.values():
+        days = sorted(str(r.environment.get("recorded") or "")[:10] for r in members)
+        when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+        count = f"{len(members)} sweep{'' if len(members) == 1 else 's'}"
+        lasting = {k: v for k, v in members[0].environment.items() if k not in _PASSING}
+        named.append((", ".join(filter(None, [when, count])), list(environment_facts(lasting))))
+    return named

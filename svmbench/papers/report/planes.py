@@ -1,0 +1,146 @@
+"""Decision lines: the plane of two-dimensional data with the line a run came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from svmbench.config.sweep import DatasetSpec, Sweep
+from svmbench.data.dataset import Dataset
+from svmbench.data.load import load
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.trace import read_trace
+from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.report.drawing import Drawer, Drawn, Panel
+from svmbench.records.read import Results
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svmbench.report.style import Look
+
+FloatArray = NDArray[np.float64]
+
+#: The scores at which a line is drawn, and how.
+_LEVELS = ((0.0, "solid", 1.3), (-1.0, (0, (4, 2)), 0.8), (1.0, (0, (4, 2)), 0.8))
+
+#: Classes: label, marker and colour, told apart in print and by the colour-blind.
+_CLASSES = ((1, "o", "#0072B2"), (-1, "x", "#D55E00"))
+
+
+@dataclass(frozen=True)
+class Line:
+    """score(x) = w.x + b of a run's end.
+
+    Parameters
+    ----------
+    w : ndarray, shape (2,)
+    b : float
+    """
+
+    w: FloatArray
+    b: float
+
+
+def final_line(results: Results, row: MeasuredRow) -> Line | None:
+    """The line of a row's first repeat; None where its file does not tell, or not of a plane."""
+    for name in row.group.runs["id"]:
+        trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
+        weights = trace.end.get("weights") if trace is not None else None
+        if weights is None or trace is None:
+            continue
+        spec = _spec(results, row.group.dataset)
+        b = float(trace.end.get("bias") or 0.0)
+        if len(weights) == 3 and spec is not None and spec.bias is not None:
+            return Line(np.array(weights[:2], dtype=np.float64), b + weights[2] * spec.bias)
+        return Line(np.array(weights, dtype=np.float64), b) if len(weights) == 2 else None
+    return None
+
+
+def points(results: Results, row: MeasuredRow) -> Dataset | None:
+    """The training rows, if they are at hand without a network; stand-ins are not made anew."""
+    spec = _spec(results, row.group.dataset)
+    if spec is None or row.group.stand_in:
+        return None
+    try:
+        return load(spec.source, offline=True).train
+    except DataError:
+        return None
+
+
+def _spec(results: Results, dataset: str) -> DatasetSpec | None:
+    try:
+        specs = Sweep.model_validate(results.config).datasets
+    except (ValidationError, ConfigError):
+        return None  # of another version
+    return next((spec for spec in specs if spec.label == dataset), None)
+
+
+def draw_plane(axes: Axes, line: Line | None, data: Dataset | None, look: Look, name: str) -> None:
+    """Draw the points of both classes and the line with its margins."""
+    xy = _plane(data) if data is not None else np.empty((0, 2))
+    if data is not None:
+        for label, marker, colour in _CLASSES:
+            members = xy[np.asarray(data.labels) == label]
+            axes.plot(
+                *members.T, linestyle="none", marker=marker, markersize=2.6, color=colour,
+                markerfacecolor="none", markeredgewidth=0.7, zorder=2,
+            )  # fmt: skip
+    x, y = _frame(xy, line)
+    axes.set_xlim(*x)
+    axes.set_ylim(*y)
+    if line is None:
+        axes.text(0.5, 0.5, "no weights recorded", transform=axes.transAxes, ha="center")
+        return
+    norm = float(np.hypot(*line.w))
+    if norm == 0:
+        axes.text(0.5, 0.5, "w = 0: no line", transform=axes.transAxes, ha="center")
+        return
+    along = np.array([-line.w[1], line.w[0]]) / norm
+    reach = 4.0 * max(*np.abs(axes.get_xlim()), *np.abs(axes.get_ylim()), 1.0)
+    for level, dash, width in _LEVELS:
+        foot = line.w * (level - line.b) / norm**2
+        ends = np.array([foot - reach * along, foot + reach * along])
+        axes.plot(
+            *ends.T, color=look.colour, linestyle=dash, linewidth=width, zorder=3,
+            scalex=False, scaley=False, gid=f"{name}-line" if level == 0 else None,
+        )  # fmt: skip
+
+
+def _plane(data: Dataset) -> FloatArray:
+    """The first two features of each row, shape (m, 2)."""
+    dense = np.zeros((data.n_samples, max(data.n_features, 2)))
+    if data.indptr is None or data.indices is None:
+        assert data.values is not None
+        dense[:, : data.n_features] = data.values
+    else:
+        at = np.repeat(np.arange(data.n_samples), np.diff(data.indptr))
+        dense[at, data.indices] = 1.0 if data.values is None else data.values
+    return dense[:, :2]
+
+
+def _frame(xy: FloatArray, line: Line | None) -> tuple[Sequence[float], Sequence[float]]:
+    """Limits of both axes, of one length, for a square panel."""
+    if len(xy):
+        low, high = xy.min(axis=0), xy.max(axis=0)
+        middle, reach = (low + high) / 2, 0.54 * max(float((high - low).max()), 1e-9)
+    elif line is not None and (norm := float(np.hypot(*line.w))) > 0:
+        middle, reach = -line.w * line.b / norm**2, 3.0 / norm
+    else:
+        middle, reach = np.zeros(2), 1.0
+    return (middle[0] - reach, middle[0] + reach), (middle[1] - reach, middle[1] + reach)
+
+
+class Planes(Drawer):
+    """The data's plane, with the line of one solver."""
+
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+        row, look = panel.series[0].rows[0], panel.series[0].look
+        results = self.source.results[row.sweep]
+        draw_plane(axes, final_line(results, row), points(results, row), look, name)
+        return Drawn({f"{name}-line": panel.series[0].name})

@@ -1,0 +1,416 @@
+"""A paper's tables: what was measured beside what was published, in the paper's own layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from svmbench.papers.measured import MeasuredRow, same
+from svmbench.papers.model import Published, TableShape
+from svmbench.papers.report.layout import (
+    ItemResults,
+    Key,
+    Layout,
+    Quoted,
+    axis_name,
+    axis_text,
+    lay_out,
+)
+from svmbench.papers.report.numbers import (
+    Number,
+    number,
+    published_text,
+    ratio,
+)
+from svmbench.records.columns import SCHEMA_VERSION
+from svmbench.records.groups import short
+from svmbench.records.measures import Asked
+from svmbench.report.notices import notices, stand_in_warning
+from svmbench.report.tables import (
+    Cell,
+    Row,
+    Section,
+    Table,
+    finite,
+    header,
+    interval_notes,
+    state_counts,
+)
+
+#: What a cell says that no run was made for, that nothing was to be run for, and that no
+#: published number could be found for.
+NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
+
+STAND_IN = "(STAND-IN)"
+
+#: What the sides of a column are called.
+_MEASURED, _PUBLISHED = "measured", "published"
+
+#: How a published number's source was come by.
+MARKS = {
+    "seed": "as the text of the paper that this suite is built from gives it",
+    "read": "read in the publication or its released code",
+}
+
+
+def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[Quoted]]:
+    """One table of an item.
+
+    Parameters
+    ----------
+    source : ItemResults
+    number_of : int
+        Its place among the item's tables, from 0.
+
+    Returns
+    -------
+    table : Table
+    placed : list of Quoted
+        The published values that it shows.
+    """
+    shape = source.item.tables[number_of]
+    builder = _Builder(source, shape, lay_out(source, shape))
+    return builder.table(f"table-{number_of + 1}"), builder.layout.placed
+
+
+@dataclass(frozen=True)
+class _Field:
+    """A column of numbers: a place on the column axes, a measure and a side of it."""
+
+    key: Key
+    asked: Asked
+    side: str
+
+
+@dataclass(frozen=True)
+class _Builder:
+    source: ItemResults
+    shape: TableShape
+    layout: Layout
+
+    def table(self, kind: str) -> Table:
+        item, paper = self.source.item, self.source.paper
+        fields = self._fields()
+        return Table(
+            kind=kind,
+            title=f"{paper.title}: {item.number}",
+            header=tuple(
+                dict.fromkeys(line for r in self.source.results.values() for line in header(r))
+            ),
+            warnings=tuple(self._warnings()),
+            sections=(self._section(fields),),
+            notes=tuple(dict.fromkeys(self._notes(fields))),
+            records=pd.DataFrame(list(self._records())),
+        )
+
+    # ------------------------------------------------------------ columns
+
+    def _fields(self) -> list[_Field]:
+        found = []
+        for key in self.layout.columns:
+            for asked in self.shape.measures:
+                wanted = any(at[1] == key for at in self.layout.expected)
+                sides = [_MEASURED] * wanted
+                quoted = any(at[1] == key and at[2] == asked.column for at in self.layout.quoted)
+                sides += [_PUBLISHED] * quoted
+                if asked.measure.cost and self._has_ratio(key):
+                    sides += [f"× {self.shape.against}"] * wanted
+                    sides += [f"{_PUBLISHED} ×"] * quoted
+                found += [_Field(key, asked, side) for side in sides]
+        return found
+
+    def _has_ratio(self, key: Key) -> bool:
+        against = self.shape.against
+        if against is None or "solver" not in (*self.shape.rows, *self.shape.columns):
+            return False
+        if "solver" in self.shape.columns:
+            return key[self.shape.columns.index("solver")] != against
+        return True
+
+    def _heading(self, field: _Field) -> str:
+        parts = [
+            axis_text(name, value)
+            for name, value in zip(self.shape.columns, field.key, strict=True)
+        ]
+        if "dataset" in self.shape.columns and self._column_stands_in(field.key):
+            parts[self.shape.columns.index("dataset")] += f" {STAND_IN}"
+        for at, name in enumerate(self.shape.columns):
+            if name in ("lambda", "C", "m"):
+                parts[at] = f"{axis_name(name)} = {parts[at]}"
+        several = len(self.shape.measures) > 1 or not parts
+        return ", ".join([*parts, *[field.asked.heading] * several])
+
+    def _column_stands_in(self, key: Key) -> bool:
+        found = [row for at, rows in self.layout.measured.items() if at[1] == key for row in rows]
+        return any(row.group.stand_in for row in found)
+
+    # ------------------------------------------------------------ cells
+
+    def _section(self, fields: Sequence[_Field]) -> Section:
+        shape, item = self.shape, self.source.item
+        groups: list[tuple[str, int]] = []
+        for field in fields:
+            name = self._heading(field)
+            if groups and groups[-1][0] == name:
+                groups[-1] = (name, groups[-1][1] + 1)
+            else:
+                groups.append((name, 1))
+        spanned = {field.side for field in fields} != {_MEASURED}
+        texts = [axis_name(name) for name in shape.rows]
+        names = [field.side if spanned else self._heading(field) for field in fields]
+        unavailable = bool(self._unavailable()) and not self.layout.quoted
+        if unavailable:
+            groups, names = [*groups, ("", 1)], [*names, _PUBLISHED]
+        rows = []
+        last: Key | None = None
+        for key in self.layout.rows:
+            opens = last is None or (len(key) > 1 and key[0] != last[0])
+            cells = [self._cell(key, field) for field in fields]
+            cells += [Cell(NOT_AVAILABLE)] * unavailable
+            rows.append(Row((*self._head(key), *cells), opens, self._label(key)))
+            last = key
+        return Section(
+            heading=". ".join(filter(None, [item.title.rstrip("."), shape.title])),
+            facts="; ".join([*(asked.heading for asked in shape.measures), *self._not_run()]),
+            columns=(*texts, *names),
+            rows=tuple(rows),
+            texts=len(texts),
+            spans=tuple(groups) if spanned else (),
+        )
+
+    def _not_run(self) -> Iterator[str]:
+        missing = len(self.layout.expected - set(self.layout.measured))
+        if missing:
+            yield f"{missing} of {len(self.layout.expected)} cells not run"
+
+    def _label(self, key: Key) -> str:
+        return str(key[self.shape.rows.index("solver")]) if "solver" in self.shape.rows else ""
+
+    def _head(self, key: Key) -> list[Cell]:
+        texts = [axis_text(name, value) for name, value in zip(self.shape.rows, key, strict=True)]
+        found = [row for at, rows in self.layout.measured.items() if at[0] == key for row in rows]
+        marked = [row.group.stand_in for row in found]
+        if any(marked) and "dataset" not in self.shape.columns:
+            at = self.shape.rows.index("dataset") if "dataset" in self.shape.rows else -1
+            texts[at] += f" {STAND_IN}" if all(marked) else " (in part STAND-IN)"
+        return [Cell(text) for text in texts]
+
+    def _cell(self, row: Key, field: _Field) -> Cell:
+        at = (row, field.key)
+        if field.side == _MEASURED:
+            return self._measured_cell(at, field.asked)
+        if field.side == _PUBLISHED:
+            quoted = self.layout.quoted.get((*at, field.asked.column), [])
+            texts = [published_text(field.asked, each.value.value) for each in quoted]
+            return Cell("; ".join(texts) or self._without(at, field.asked))
+        if field.side == f"{_PUBLISHED} ×":
+            quotient = self._published_ratio(at, field.asked)
+            text = NOTHING if math.isnan(quotient) else _factor(quotient)
+            return Cell(text, value=_sortable(quotient))
+        found = self._ratio(at, field.asked)
+        return Cell(found.text, value=_sortable(found.median))
+
+    def _without(self, at: tuple[Key, Key], asked: Asked) -> str:
+        return NOT_AVAILABLE if self._unavailable() and at in self.layout.expected else NOTHING
+
+    def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> Cell:
+        members = self.layout.measured.get(at, [])
+        if not members:
+            return Cell(NOT_RUN if at in self.layout.expected else NOTHING)
+        found = [number(row, asked) for row in members]
+        text = "; ".join(each.text for each in found)
+        best = len(members) == 1 and self._best(at, asked, found[0])
+        hints = "; ".join(filter(None, [each.hint for each in found]))
+        return Cell(text, best, _sortable(found[0].median), hints)
+
+    def _rivals(self, at: tuple[Key, Key]) -> Iterator[MeasuredRow]:
+        """The rows of other solvers in the same place."""
+        own = self._axes(at)
+        for other, rows in self.layout.measured.items():
+            place = self._axes(other)
+            alike = all(same(value, place[name]) for name, value in own.items() if name != "solver")
+            if alike and other != at:
+                yield from rows
+
+    def _axes(self, at: tuple[Key, Key]) -> dict[str, str | float]:
+        return dict(zip((*self.shape.rows, *self.shape.columns), (*at[0], *at[1]), strict=True))
+
+    def _best(self, at: tuple[Key, Key], asked: Asked, own: Number) -> bool:
+        """Whether no other solver's median is better beyond the intervals."""
+        if not math.isfinite(own.median) or "solver" not in self._axes(at):
+            return False
+        others = [number(row, asked) for row in self._rivals(at)]
+        others = [each for each in others if math.isfinite(each.median)]
+        if not others:
+            return False
+        sign = -1.0 if asked.measure.more_is_better else 1.0
+        leader = min([own, *others], key=lambda each: sign * each.median)
+        reaches = own.low <= leader.high if sign > 0 else own.high >= leader.low
+        return reaches or own.median == leader.median
+
+    # ------------------------------------------------------------ ratios
+
+    def _against(self, at: tuple[Key, Key]) -> tuple[Key, Key] | None:
+        """The cell of the solver that this one is held against."""
+        against = self.shape.against
+        place = self._axes(at)
+        if against is None or "solver" not in place or place["solver"] == against:
+            return None
+        place["solver"] = against
+        return (
+            tuple(place[name] for name in self.shape.rows),
+            tuple(place[name] for name in self.shape.columns),
+        )
+
+    def _ratio(self, at: tuple[Key, Key], asked: Asked) -> Number:
+        other = self._against(at)
+        own = self.layout.measured.get(at, [])
+        rivals = self.layout.measured.get(other, []) if other else []
+        if len(own) != 1 or len(rivals) != 1:
+            return Number(NOTHING)
+        return ratio(own[0], rivals[0], asked)
+
+    def _published_ratio(self, at: tuple[Key, Key], asked: Asked) -> float:
+        other = self._against(at)
+        own, rival = (
+            self._published_number(cell, asked) if cell else math.nan for cell in (at, other)
+        )
+        return own / rival if rival > 0 else math.nan
+
+    def _published_number(self, at: tuple[Key, Key], asked: Asked) -> float:
+        quoted = self.layout.quoted.get((*at, asked.column), [])
+        numbers = [each.value.value for each in quoted if not isinstance(each.value.value, str)]
+        return float(numbers[0]) if numbers else math.nan
+
+    # ------------------------------------------------------------ words
+
+    def _unavailable(self) -> list[Published]:
+        return [each for each in self.source.item.published if each.not_available]
+
+    def _warnings(self) -> Iterator[str]:
+        if names := self.source.stand_ins():
+            yield stand_in_warning(names)
+        for key, results in self.source.results.items():
+            prefix = f"{key}: " if len(self.source.item.sweeps) > 1 else ""
+            for notice in notices(results, [], of_stand_ins=False):
+                yield prefix + notice.text
+
+    def _numbers(self) -> Iterator[tuple[MeasuredRow, Asked, Number]]:
+        for rows in self.layout.measured.values():
+            for row in rows:
+                for asked in self.shape.measures:
+                    yield row, asked, number(row, asked)
+
+    def _notes(self, fields: Sequence[_Field]) -> Iterator[str]:
+        found = list(self._numbers())
+        coverages = {
+            each.runs: each.coverage for _, _, each in found if each.coverage == each.coverage
+        }
+        if coverages:
+            yield from interval_notes(coverages)
+        for each in dict.fromkeys(
+            (q.published.source, q.published.mark) for q in self.layout.placed
+        ):
+            yield f"Published: {each[0]}, {MARKS[each[1]]}."
+        for published in self._unavailable():
+            yield f"Published numbers not available ({published.source}): {published.not_available}"
+        if any(field.side.startswith("×") for field in fields):
+            yield (
+                f"× {self.shape.against}: the value over that of {self.shape.against}, geometric "
+                "mean over the repeats, pair by pair, with its 95 % interval; ≥, ≤: a bound, where "
+                "one of the two was not reached. Published times are of the machines of their day: "
+                "compare the ratios."
+            )
+        if any(each.limit for _, _, each in found):
+            yield (
+                "A run that does not arrive or diverges counts as +∞ in the median. ≥ T: not "
+                "reached in the median when the limit T ended the runs. k of n: runs with a value."
+            )
+        if any("†" in each.text for _, _, each in found):
+            yield "†: some runs were above ε again after they had first reached it."
+        if self._bold():
+            yield "Bold: the best median of a place, and every other whose interval overlaps it."
+        if any(row.group.stand_in for row, _, _ in found):
+            yield f"{STAND_IN}: synthetic rows in the shape of the data set, not the set itself."
+        yield from self.source.item.notes
+
+    def _bold(self) -> bool:
+        return any(
+            self._measured_cell(at, asked).best
+            for at in self.layout.measured
+            for asked in self.shape.measures
+        )
+
+    # ------------------------------------------------------------ records
+
+    def _records(self) -> Iterator[dict[str, Any]]:
+        """One a cell and row of the runs; one where there is a cell but no row."""
+        for row in self.layout.rows:
+            for column in self.layout.columns:
+                at = (row, column)
+                known = at in self.layout.expected or any(q[:2] == at for q in self.layout.quoted)
+                if known:
+                    members: list[MeasuredRow | None] = [*self.layout.measured.get(at, [])]
+                    for member in members or [None]:
+                        yield self._record(at, member)
+
+    def _record(self, at: tuple[Key, Key], row: MeasuredRow | None) -> dict[str, Any]:
+        record: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "paper": self.source.paper.key,
+            "item": self.source.name,
+        }
+        place = {name: (row.axis(name) if row else None) for name in _PLACE}
+        place |= {name: value for name, value in self._axes(at).items() if value != ""}
+        record |= place
+        record["stand_in"] = row.group.stand_in if row else None
+        record["measured"] = row is not None
+        record["runs"] = len(row.group.repeats) if row else 0
+        record |= state_counts(row.group) if row else {"states": ""}
+        for asked in self.shape.measures:
+            record |= self._values(at, row, asked)
+        return record
+
+    def _values(self, at: tuple[Key, Key], row: MeasuredRow | None, asked: Asked) -> dict[str, Any]:
+        found = number(row, asked) if row else Number("")
+        quoted = self.layout.quoted.get((*at, asked.column), [])
+        values = [each.value.value for each in quoted]
+        texts = [value for value in values if isinstance(value, str)]
+        record: dict[str, Any] = {
+            "median": finite(found.median),
+            "low": finite(found.low),
+            "high": finite(found.high),
+            "interval_coverage": found.coverage,
+            "reached": found.reached,
+            "at_least": finite(found.at_least),
+            "limit": found.limit.replace("≥ ", ""),
+            "published": self._published_number(at, asked),
+            "published_text": "; ".join(texts),
+            "published_source": "; ".join(dict.fromkeys(q.published.source for q in quoted)),
+            "published_mark": "; ".join(dict.fromkeys(q.published.mark for q in quoted)),
+        }
+        if self.shape.against is not None and asked.measure.cost:
+            quotient = self._ratio(at, asked)
+            record |= {
+                "ratio": finite(quotient.median),
+                "ratio_low": finite(quotient.low),
+                "ratio_high": finite(quotient.high),
+                "published_ratio": self._published_ratio(at, asked),
+            }
+        return {f"{asked.column}_{name}": value for name, value in record.items()}
+
+
+_PLACE = ("sweep", "dataset", "lambda", "C", "m", "solver")
+
+
+def _factor(value: float) -> str:
+    """A ratio of two published numbers."""
+    return short(value, 3) if value < 1000 else f"{value:.0f}"
+
+
+def _sortable(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,153 @@
+"""Writes the papers' tables and figures, and the page of all papers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import pandas as pd
+
+from svmbench.durable import write_text
+from svmbench.papers.claims import Finding, judge, judge_all
+from svmbench.papers.measured import read_item
+from svmbench.papers.model import Paper
+from svmbench.papers.report.figures import caption, write_figures
+from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.report.page import ItemView, PaperView, to_page
+from svmbench.papers.report.tables import build_paper_table
+from svmbench.records.read import Results
+from svmbench.report.html import Figure, inline_figure, linked_figure
+from svmbench.report.markup import to_csv, to_latex, to_markdown
+from svmbench.report.overall import problems_of, shares, write_overall
+from svmbench.report.style import Look, looks_of
+from svmbench.report.tables import Table
+
+_RENDERERS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
+
+
+def write_papers(
+    root: Path,
+    papers: Mapping[str, Paper],
+    items: Sequence[tuple[str, str]] | None = None,
+    *,
+    linked: bool = False,
+) -> list[Path]:
+    """Write tables and figures of items, and the page of all papers, from the runs there are.
+
+    Parameters
+    ----------
+    root : Path
+        Runs of a sweep lie in ``root/KEY/ITEM/SWEEP/``; tables and figures of an item are
+        written to ``root/KEY/ITEM/``, the page to ``root/index.html``.
+    papers : mapping of str to Paper
+    items : sequence of (str, str), optional
+        Paper and item whose files are written anew; all unless given. The page is always
+        about all papers; of other items it shows the figures that lie there.
+    linked : bool
+        Whether the page links the figures' PNGs, in place of holding the pictures itself.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+
+    Raises
+    ------
+    DataError
+        When results cannot be read.
+    """
+    sources = [
+        ItemResults(paper, name, read_item(root, paper, name))
+        for paper in papers.values()
+        for name in paper.items
+    ]
+    everything = [results for source in sources for results in source.results.values()]
+    looks = _looks(everything)
+    written: list[Path] = []
+    page = root / "index.html"
+    suffix = ".png" if linked else ".svg"
+
+    def shown(path: Path, text: str, prefix: str = "") -> Figure:
+        return linked_figure(path, text, page) if linked else inline_figure(path, text, prefix)
+
+    views: dict[str, list[ItemView]] = {key: [] for key in papers}
+    for source, findings in zip(sources, _findings(sources), strict=True):
+        folder = root / source.paper.key / source.name
+        chosen = items is None or (source.paper.key, source.name) in items
+        view = _view(source, findings)
+        if chosen:
+            files = _write_tables(view.tables, folder)
+            files += write_figures(source, looks, folder)
+            _drop_stale(folder, files)
+            written += files
+        view.figures.extend(
+            shown(path, text, f"{source.paper.key}-{source.name}-")
+            for path, text in _figures(source, looks, folder, suffix)
+        )
+        views[source.paper.key].append(view)
+    problems = problems_of(everything)
+    overall = write_overall(problems, looks, root)
+    written += [path for path, _ in overall]
+    profiles = [shown(path, text) for path, text in overall if path.suffix == suffix]
+    pages = [PaperView(papers[key], members) for key, members in views.items()]
+    write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
+    return [*written, page]
+
+
+def _looks(everything: Sequence[Results]) -> dict[str, Look]:
+    """One look a label and a solver, the same in all papers."""
+    if not everything:
+        return {}
+    runs = pd.concat([results.runs[["solver", "label", "colour"]] for results in everything])
+    solvers = sorted(set(runs["solver"]))
+    # By its own name, too, for what is about solvers whatever their settings.
+    own = runs.drop_duplicates("solver").assign(label=lambda rows: rows["solver"])
+    return looks_of(runs, solvers) | looks_of(own, solvers)
+
+
+def _findings(sources: Sequence[ItemResults]) -> Iterator[list[Finding]]:
+    """The findings of each item; one level holds for all of the page together."""
+    found = [judge(source.item, source.rows) for source in sources]
+    together = iter(judge_all([finding for findings in found for finding in findings]))
+    for findings in found:
+        yield list(islice(together, len(findings)))
+
+
+def _view(source: ItemResults, findings: list[Finding]) -> ItemView:
+    view = ItemView(source, findings=findings)
+    for number in range(len(source.item.tables)):
+        table, shown = build_paper_table(source, number)
+        view.tables.append(table)
+        view.shown.extend(shown)
+    return view
+
+
+def _write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
+    written = []
+    for table in tables:
+        for suffix, render in _RENDERERS.items():
+            path = folder / f"{table.kind}.{suffix}"
+            write_text(path, render(table))
+            written.append(path)
+    return written
+
+
+def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
+    """Remove tables and figures of before that the item no longer has."""
+    for pattern in ("table-*.*", "figure-*.*"):
+        for path in folder.glob(pattern):
+            if path not in written:
+                path.unlink()
+
+
+def _figures(
+    source: ItemResults, looks: Mapping[str, Look], folder: Path, suffix: str
+) -> Iterator[tuple[Path, str]]:
+    """Pictures of an item that has runs, with captions; drawn now where there are none yet."""
+    for at, shape in enumerate(source.item.figures):
+        path = folder / f"figure-{at + 1}{suffix}"
+        if not path.exists() and source.rows:
+            write_figures(source, looks, folder, path.stem)
+        if path.exists():
+            yield path, caption(source, shape)

@@ -1,0 +1,164 @@
+"""The runs of a results folder by row of its tables: data set, λ and label."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from svmbench.records.states import HORIZON, LIMITED, RERUN
+from svmbench.records.statistics import median
+
+if TYPE_CHECKING:
+    from svmbench.records.measures import Asked
+    from svmbench.records.read import Results
+    from svmbench.records.summaries import Summary
+
+#: Columns of runs.csv that the repeats of a row share; fields of `Group` in this order.
+ROW = ("dataset", "stand_in", "lambda", "solver", "label")
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """The repeats of one row: data set, λ and label.
+
+    Parameters
+    ----------
+    dataset : str
+    stand_in : bool
+    lam : float
+    solver, label : str
+    runs : DataFrame
+        In the order of the repeats; several a repeat when the solver has a horizon.
+    """
+
+    dataset: str
+    stand_in: bool
+    lam: float
+    solver: str
+    label: str
+    runs: pd.DataFrame
+
+    @cached_property
+    def repeats(self) -> pd.DataFrame:
+        """One row a repeat.
+
+        A solver whose steps depend on where it is to end is run once for each such
+        horizon. Its repeat then has the least time to each accuracy, ends with the most
+        accurate of its runs, and has spent what the longest took.
+        """
+        if not self.separate_runs:
+            return self.runs
+        merged = [_merged(runs) for _, runs in self.runs.groupby("repeat", sort=True)]
+        return pd.DataFrame(merged).reset_index(drop=True)
+
+    @cached_property
+    def summaries(self) -> dict[Asked, Summary]:
+        """What `svmbench.records.summaries.summary` has worked out already."""
+        return {}
+
+    @property
+    def separate_runs(self) -> bool:
+        """Whether the solver was run for one horizon after another."""
+        return bool(self.runs["horizon"].notna().any())
+
+    @property
+    def written_lambda(self) -> str:
+        """λ as tables and plots print it."""
+        return regularisation(self.lam, float(self.runs["C"].iloc[0]))
+
+    def column(self, name: str) -> list[float]:
+        """A column's values by repeat, nan where there is none."""
+        return [float(value) for value in self.repeats[name]]
+
+    def middle(self, name: str) -> float:
+        """Median of the values there are, nan when there are none."""
+        known = [value for value in self.column(name) if not math.isnan(value)]
+        return median(known) if known else math.nan
+
+
+def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
+    """The rows of every table: runs by data set, then λ (descending), then label.
+
+    `Results.groups` keeps them.
+
+    Returns
+    -------
+    dict
+        Keys are (data set, whether it is a stand-in).
+    """
+    groups = []
+    for _, members in results.runs.groupby(list(ROW), sort=False):
+        first = members.iloc[0]
+        dataset, stand_in, lam, solver, label = (first[name] for name in ROW)
+        runs = members.sort_values("repeat", kind="stable")
+        groups.append(Group(dataset, stand_in, lam, solver, label, runs))
+    groups.sort(
+        key=lambda group: (
+            results.datasets.index(group.dataset),
+            group.stand_in,
+            -group.lam,
+            results.solvers.index(group.solver),
+            len(group.label),
+            group.label,
+        )
+    )
+    by_dataset: dict[tuple[str, bool], list[Group]] = {}
+    for group in groups:
+        by_dataset.setdefault((group.dataset, group.stand_in), []).append(group)
+    return by_dataset
+
+
+def _merged(runs: pd.DataFrame) -> pd.Series:
+    """The runs of one repeat for its horizons as one."""
+    row = runs.sort_values("accuracy", kind="stable").iloc[0].copy()  # nan comes last
+    row["state"] = _state(runs)
+    for column in runs.columns:
+        if column.startswith(("seconds_to_", "epochs_to_", "passes_to_")):
+            row[column] = runs[column].min()
+        elif column.startswith("last_above_seconds_"):
+            row[column] = math.nan  # other runs' points say nothing about this one's
+    for column in ("train_seconds", "train_passes", "epochs"):
+        row[column] = runs[column].max()
+    return row
+
+
+def _state(runs: pd.DataFrame) -> str:
+    """What the repeat as a whole came to: 'converged' is to the tightest accuracy only."""
+    accuracies = [column for column in runs.columns if column.startswith("seconds_to_")]
+    if accuracies:
+        tightest = min(accuracies, key=lambda column: float(column.removeprefix("seconds_to_")))
+        if runs[tightest].notna().any():
+            return "converged"
+    states = Counter(runs["state"])
+    for state in (*RERUN, *LIMITED):  # a horizon that was not run might have been enough
+        if state in states:
+            return state
+    return HORIZON if "converged" in states else states.most_common(1)[0][0]
+
+
+def heading(dataset: str, stand_in: bool) -> str:
+    """A data set's name, marked when it is not the real one."""
+    return f"{dataset} (STAND-IN)" if stand_in else dataset
+
+
+def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
+    """A parameter as one would write it: ``0.01``, ``1e-4``, ``250``."""
+    if number == 0 or not math.isfinite(number):
+        return f"{number:g}"
+    if plain_from <= abs(number) < 1e6:
+        return f"{number:.{digits}g}"
+    mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
+    return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
+
+
+def regularisation(lam: float, C: float) -> str:
+    """λ, with C beside it when C is the rounder number."""
+    plain = short(lam, 3, plain_from=0.1)
+    if math.isclose(float(plain), lam, rel_tol=1e-9):
+        return plain
+    return f"{plain} (C = {short(C, 4)})"

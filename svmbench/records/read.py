@@ -1,0 +1,339 @@
+"""Reads a results folder and checks that it is one this version understands."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from svmbench.document import parse_document
+from svmbench.errors import ConfigError, DataError
+from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
+from svmbench.records.disturbance import disturbances
+from svmbench.records.groups import Group, group_runs
+from svmbench.records.states import STATES
+
+TABLES = ("time", "epochs", "objective", "passes")
+#: Tables of a sweep that does not say which.
+USUAL_TABLES = ("time", "epochs", "objective")
+PLOTS = ("log-primal", "log-suboptimality")
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """What a results folder holds, checked and typed.
+
+    Parameters
+    ----------
+    folder : Path
+    name : str
+        The sweep's.
+    runs : DataFrame
+        runs.csv: a row a run, missing numbers nan, missing text empty. ``disturbed`` is told anew,
+        of older results too. ``pass_unit`` is the unit of `in_passes`, and the columns of
+        seconds to an accuracy come once more in it: ``passes_to_E``.
+    traces : DataFrame
+        traces.csv: a row a checkpoint.
+    thresholds : tuple of float
+        The sweep's accuracies, the loosest first; may be empty.
+    tables, plots : tuple of str
+        The kinds the sweep asks for.
+    datasets, solvers : tuple of str
+        Names in the order of the configuration, then of the alphabet.
+    repeats : int
+        Asked for; a sweep that is not finished has fewer.
+    environment : dict
+        environment.json; empty if there is none.
+    config : dict
+        config.yaml.
+    config_text : str
+        The same as it stands there.
+    """
+
+    folder: Path
+    name: str
+    runs: pd.DataFrame
+    traces: pd.DataFrame
+    thresholds: tuple[float, ...]
+    tables: tuple[str, ...]
+    plots: tuple[str, ...]
+    datasets: tuple[str, ...]
+    solvers: tuple[str, ...]
+    repeats: int
+    environment: dict[str, Any]
+    config: dict[str, Any]
+    config_text: str
+
+    @cached_property
+    def groups(self) -> dict[tuple[str, bool], list[Group]]:
+        """The runs by row of the tables, by data set and whether it is a stand-in."""
+        return group_runs(self)
+
+
+def read_results(folder: Path) -> Results:
+    """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/NAME``.
+
+    Raises
+    ------
+    DataError
+        When a file is missing or cannot be read, or has another schema version.
+    """
+    if not folder.is_dir():
+        raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
+    config_text = _read_text(folder / "config.yaml")
+    config = _parse_config(folder / "config.yaml")
+    runs = _read_runs(folder / "runs.csv")
+    traces = _read_table(folder / "traces.csv", empty=TRACES)
+    _convert(traces, folder / "traces.csv", TRACES)
+    thresholds = _thresholds(runs)
+    return Results(
+        folder=folder,
+        name=str(config.get("name") or folder.resolve().name),
+        runs=runs,
+        traces=traces,
+        thresholds=thresholds,
+        tables=_asked_for(config, "tables", TABLES, USUAL_TABLES, folder / "config.yaml"),
+        plots=_asked_for(config, "plots", PLOTS, PLOTS, folder / "config.yaml"),
+        datasets=_in_order(config.get("datasets"), runs["dataset"]),
+        solvers=_in_order(config.get("solvers"), runs["solver"]),
+        repeats=_repeats(config, runs),
+        environment=_read_environment(folder / "environment.json"),
+        config=config,
+        config_text=config_text,
+    )
+
+
+def read_regret(folder: Path) -> pd.DataFrame:
+    """regret.csv: a row a number of steps; without rows where the sweep did not ask for it.
+
+    Parameters
+    ----------
+    folder : Path
+        ``results/NAME``.
+
+    Returns
+    -------
+    DataFrame
+        Run, data set, solver, label, lambda and repeat; presentations T, online_cost
+        sum f_t(w_t), the interval regret_low to regret_high that holds the regret, and
+        regret_bound, nan where none is proved for the solver.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read.
+    """
+    path = folder / "regret.csv"
+    table = _read_table(path, empty=REGRETS) if path.exists() else _without_rows(REGRETS)
+    _convert(table, path, REGRETS)
+    return table
+
+
+def _parse_config(path: Path) -> dict[str, Any]:
+    try:
+        config: dict[str, Any] = parse_document(path).value
+    except ConfigError as error:
+        raise DataError(f"{error}; run the sweep again to rewrite it") from None
+    return config
+
+
+def _read_environment(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        environment = json.loads(_read_text(path))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: not JSON ({_one_line(error)}); restore or remove it") from error
+    return environment if isinstance(environment, dict) else {}
+
+
+def _require_file(path: Path) -> None:
+    if not path.is_file():
+        what = "not a file" if path.exists() else "missing"
+        raise DataError(f"{path}: {what}; 'svmbench run' writes it at the end of a sweep")
+
+
+def _read_text(path: Path) -> str:
+    _require_file(path)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
+
+
+def _read_table(path: Path, empty: Sequence[Column] = ()) -> pd.DataFrame:
+    """A CSV file with every field as text: conversion is ours, so that it names the place.
+
+    A file without even a header has the columns ``empty``.
+    """
+    _require_file(path)
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
+    except pd.errors.EmptyDataError:
+        return _without_rows(empty)
+    except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
+    return table.astype(object)
+
+
+def _without_rows(columns: Sequence[Column]) -> pd.DataFrame:
+    names = [column.name for column in columns if column.presence != "unread"]
+    return pd.DataFrame(columns=names, dtype=object)
+
+
+def _read_runs(path: Path) -> pd.DataFrame:
+    runs = _read_table(path)
+    if runs.empty:
+        raise DataError(f"{path}: holds no runs; run the sweep first")
+    _check_version(runs, path)
+    of_accuracy = [
+        replace(column, name=f"{column.name}_{text}")
+        for text in _threshold_texts(runs)
+        for column in OF_ACCURACY
+        if column.presence != "optional" or f"{column.name}_{text}" in runs
+    ]
+    _convert(runs, path, (*RUNS, *of_accuracy))
+    foreign = ~runs["state"].isin(STATES)
+    if foreign.any():
+        raise DataError(
+            f"{path}:{_line(foreign)}: column 'state': {runs['state'][foreign].iloc[0]!r} is not "
+            f"one of {', '.join(STATES)}"
+        )
+    twice = runs["id"].duplicated()
+    if twice.any():
+        raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
+    runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
+    return in_passes(runs, _threshold_texts(runs))
+
+
+def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:
+    """The runs with their seconds also in streaming passes over their data on their machine.
+
+    The unit, ``pass_unit``, is the median over all runs on a data set of the seconds that one
+    streaming pass over its rows took just before each: nan where none was measured.
+    """
+    unit = runs.groupby(["dataset", "stand_in"])["pass_seconds"].transform("median")
+    passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in thresholds}
+    passes |= {f"{what}_passes": runs[f"{what}_seconds"] / unit for what in ("train", "limit")}
+    return pd.concat([runs, pd.DataFrame({"pass_unit": unit, **passes})], axis=1)
+
+
+def _check_version(runs: pd.DataFrame, path: Path) -> None:
+    versions = runs["schema_version"] if "schema_version" in runs else pd.Series(["none"])
+    foreign = versions != str(SCHEMA_VERSION)
+    if foreign.any():
+        raise DataError(
+            f"{path}:{_line(foreign)}: schema version {versions[foreign].iloc[0]}, but this "
+            f"svmbench reads {SCHEMA_VERSION}; report with the version that ran the sweep"
+        )
+
+
+def _convert(table: pd.DataFrame, path: Path, columns: Sequence[Column]) -> None:
+    """Turn the columns' text into numbers and flags, in place; add those older results lack."""
+    read = [column for column in columns if column.presence != "unread"]
+    for column in read:
+        if column.name not in table:
+            if column.presence != "optional":
+                raise DataError(
+                    f"{path}: no column {column.name!r}; run the sweep again to rewrite it"
+                )
+            table[column.name] = ""
+    for column in read:
+        text = table[column.name]
+        if column.presence == "filled" and (empty := text == "").any():
+            raise DataError(f"{path}:{_line(empty)}: column {column.name!r} is empty")
+        if column.kind == "flag":
+            table[column.name] = pd.Series(_parsed(text, _flag, "true or false", path), dtype=bool)
+        elif column.kind == "number":
+            table[column.name] = pd.Series(
+                _parsed(text, _number, "a finite number", path), dtype=float
+            )
+
+
+def _parsed(
+    column: pd.Series, parse: Callable[[str], float], wanted: str, path: Path
+) -> list[float]:
+    values = []
+    for row, text in enumerate(column):
+        try:
+            values.append(parse(text))
+        except ValueError:
+            raise DataError(
+                f"{path}:{row + 2}: column {column.name!r}: {text!r} is not {wanted}"
+            ) from None
+    return values
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
+
+
+def _number(text: str) -> float:
+    if not text:
+        return math.nan
+    # float() alone takes more for a number than is ever written: 1_0, nan, blanks around it.
+    value = float(text) if _DECIMAL.fullmatch(text) else math.inf
+    if math.isinf(value):
+        raise ValueError(text)
+    return value
+
+
+def _threshold_texts(runs: pd.DataFrame) -> list[str]:
+    """What follows ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
+    found = (re.fullmatch(r"seconds_to_([0-9.]+(?:e[+-]\d+)?)", name) for name in runs.columns)
+    return [match.group(1) for match in found if match]
+
+
+def _thresholds(runs: pd.DataFrame) -> tuple[float, ...]:
+    return tuple(sorted((float(text) for text in _threshold_texts(runs)), reverse=True))
+
+
+def _asked_for(
+    config: dict[str, Any], key: str, known: tuple[str, ...], usual: tuple[str, ...], path: Path
+) -> tuple[str, ...]:
+    asked = config.get(key)
+    if asked is None:
+        return usual
+    if not isinstance(asked, list) or not set(map(str, asked)) <= set(known):
+        raise DataError(f"{path}: {key!r} is not a list of {', '.join(known)}; run the sweep again")
+    return tuple(kind for kind in known if kind in asked)
+
+
+def _in_order(entries: object, present: pd.Series) -> tuple[str, ...]:
+    """The names that have runs, as the configuration lists them; others follow sorted."""
+    named = []
+    for entry in entries if isinstance(entries, list) else ():
+        name = entry.get("name") if isinstance(entry, dict) else entry
+        named.append(str(name))
+    there = set(present)
+    return tuple(dict.fromkeys([name for name in named if name in there] + sorted(there)))
+
+
+def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
+    asked = config.get("repeats")
+    return asked if isinstance(asked, int) else int(runs["repeat"].max()) + 1
+
+
+def _line(rows: pd.Series) -> int:
+    """Line in the file of the first row that is true; the header is line 1."""
+    return int(rows.to_numpy().argmax()) + 2
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

@@ -1,0 +1,1 @@
+"""Certified optima of problems: the bound that runs are measured against, and regret."""

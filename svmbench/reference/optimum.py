@@ -1,0 +1,256 @@
+"""Certified optima: for each problem a lower bound on P* that every run is held against.
+
+The method that finds one is of no consequence; the certificate is recomputed from
+(w, b, alpha) by `Problem`, also when it comes from the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import lzma
+import struct
+import time
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from svmbench.data.cache import cache_dir
+from svmbench.data.dataset import FloatArray
+from svmbench.durable import remove_abandoned, replacing
+from svmbench.problem import Problem, relative_gap
+from svmbench.reference.search import (
+    Pair,
+    balanced_descent,
+    champion,
+    descent,
+    descent_inside,
+    dual_gradient,
+    interior,
+    working_sets,
+)
+
+SCHEMA_VERSION = 2
+
+#: Features up to which normal equations are formed.
+FEW_FEATURES = 2000
+
+#: Share of the time limit that the suite's fastest solver has, on the problems it can solve.
+CHAMPION_SHARE = 0.6
+
+#: Bytes that an archive's arrays may take besides their entries.
+_ROOM = 1 << 16
+
+#: Seconds that coordinate descent has before the interior-point method is tried.
+HEAD_START = 1.0
+
+#: Share of the time limit by which it must be there.
+INTERIOR_SHARE = 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A certified optimum.
+
+    Parameters
+    ----------
+    w : ndarray of float64, shape (d,)
+    alpha : ndarray of float64, shape (m,)
+        Feasible.
+    primal, dual : float
+        P(w, b) and D(alpha): P* lies between them.
+    seconds : float
+        What finding it took, on the machine and at the time that found it.
+    bias : float
+        b; 0 where the problem has none.
+    sought : float
+        Time limit of the longest search that ended short of its gap: another as long would find
+        no better one. 0 where there was none.
+    """
+
+    w: FloatArray
+    alpha: FloatArray
+    primal: float
+    dual: float
+    seconds: float
+    bias: float = 0.0
+    sought: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Relative gap (P - D)/D."""
+        return relative_gap(self.primal, self.dual)
+
+
+def certified_optimum(
+    problem: Problem,
+    gap: float,
+    time_limit: float,
+    progress: Callable[[float], None] = lambda gap: None,
+) -> Reference:
+    """The problem's reference, from the cache where that one is good enough.
+
+    Parameters
+    ----------
+    problem : Problem
+    gap : float
+        Relative gap asked for. A reference is returned in any case; its own `gap` says
+        whether it was reached.
+    time_limit : float
+        Seconds after which the best pair found so far is returned.
+    progress : callable
+        Told the gap reached, from time to time.
+
+    Notes
+    -----
+    For the hinge without bias and ball the champion comes first, then the interior-point method
+    where the features are few, then dual coordinate descent. Otherwise shrinking dual coordinate
+    descent comes first, being the quicker where it converges at all; where it has not by
+    `HEAD_START` seconds and the features are few, the interior-point method takes over, and if
+    that ends short of the gap the descent goes on. With an l1 ball the
+    interior-point method comes first, on those of many features that have weights. The bounds
+    that are returned are valid in any case, were it those of w = 0 and alpha = 0.
+    """
+    path = reference_path(problem.facts())
+    cached = _read(path, problem)
+    if cached is not None and (cached.gap <= gap or cached.sought >= time_limit):
+        return cached
+    best = _search(problem, gap, time_limit, progress)
+    if cached is not None:
+        # Each bound by itself: what runs were held against before is never kept less well.
+        seconds = cached.seconds if cached.gap <= best.gap else best.seconds
+        best = _better(best, problem, (cached.w, cached.bias, cached.alpha), seconds)
+    if best.gap > gap:
+        best = replace(best, sought=max(time_limit, best.sought))
+    _write(path, best)
+    return best
+
+
+def _search(
+    problem: Problem, gap: float, time_limit: float, progress: Callable[[float], None]
+) -> Reference:
+    begun = time.monotonic()
+    w, alpha = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
+    best = Reference(w, alpha, problem.primal(w), problem.dual(alpha), 0.0)
+    for pairs, share in _turns(problem, time_limit):
+        while best.gap > gap and time.monotonic() - begun < share * time_limit:
+            pair = next(pairs, None)
+            if pair is None:
+                break
+            best = _better(best, problem, pair, time.monotonic() - begun)
+            progress(best.gap)
+    return best
+
+
+def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], float]]:
+    """What to try in turn, and by which share of the time limit each turn ends."""
+    few = problem.data.n_features <= FEW_FEATURES
+    head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
+    if problem.constraint == "l1":
+        last = (dual_gradient(problem), 1.0)
+        if few:
+            return [(interior(problem), INTERIOR_SHARE), last]
+        inside, sets = descent_inside(problem), working_sets(problem, FEW_FEATURES)
+        return [(inside, head_start), (sets, INTERIOR_SHARE), (inside, 1.0), last]
+    if problem.bias == "none" and problem.loss.name == "hinge":
+        turns = [(champion(problem), CHAMPION_SHARE)]
+        if few:
+            turns.append((interior(problem), INTERIOR_SHARE))
+        return [*turns, (descent(problem), 1.0)]
+    down = descent(problem) if problem.bias == "none" else balanced_descent(problem)
+    if few:
+        return [(down, head_start), (interior(problem), INTERIOR_SHARE), (down, 1.0)]
+    return [(down, 1.0)]
+
+
+def _better(best: Reference, problem: Problem, pair: Pair, seconds: float) -> Reference:
+    """The best w and the best alpha of all that were shown; each may come from another pair."""
+    w, bias, alpha = pair
+    primal, dual = problem.primal(w, bias), problem.dual(alpha)
+    if not primal < best.primal:
+        w, bias, primal = best.w, best.bias, best.primal
+    if not dual > best.dual:
+        alpha, dual = best.alpha, best.dual
+    return Reference(w, alpha, primal, dual, seconds, bias)
+
+
+def reference_path(facts: dict[str, Any]) -> Path:
+    """Where the reference of the problem of these facts (`Problem.facts`) is kept."""
+    name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
+    return cache_dir() / "references" / f"{name}.npz"
+
+
+#: What zip, its decompressors and NumPy's reading of a header raise at an absent or damaged file.
+_DAMAGED = (
+    OSError, EOFError, ValueError, KeyError, IndexError, TypeError, OverflowError, SyntaxError,
+    RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+    tokenize.TokenError,
+)  # fmt: skip
+
+
+def stored_pair(path: Path, n_features: int, n_samples: int) -> Pair | None:
+    """Weights, bias and alpha of a stored reference; None where it is absent or damaged.
+
+    Parameters
+    ----------
+    path : Path
+    n_features, n_samples : int
+        Sizes of the problem it is of.
+    """
+    stored = _load(path, n_features, n_samples)
+    return None if stored is None else (stored["w"], float(stored["bias"]), stored["alpha"])
+
+
+def _read(path: Path, problem: Problem) -> Reference | None:
+    stored = _load(path, problem.data.n_features, problem.data.n_samples)
+    if stored is None:
+        return None
+    w, alpha = stored["w"], stored["alpha"]
+    bias, seconds, sought = (float(stored[name]) for name in ("bias", "seconds", "sought"))
+    return Reference(w, alpha, problem.primal(w, bias), problem.dual(alpha), seconds, bias, sought)
+
+
+def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] | None:
+    """What is stored, checked; None where it is absent or damaged."""
+    shapes = {"w": (n_features,), "alpha": (n_samples,)}
+    try:
+        stored = _unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
+    except _DAMAGED:
+        return None  # it is made again
+    stored.setdefault("sought", np.zeros(()))
+    for name in ("schema_version", "w", "alpha", "bias", "seconds", "sought"):
+        array = stored.get(name)
+        if array is None or array.shape != shapes.get(name, ()) or array.dtype.kind not in "fi":
+            return None
+        if not np.isfinite(array).all() or (name in shapes and array.dtype != np.float64):
+            return None
+    return stored if int(stored["schema_version"]) == SCHEMA_VERSION else None
+
+
+def _unpacked(path: Path, room: int) -> dict[str, FloatArray]:
+    """The arrays of an archive that unpacks to no more than ``room`` bytes."""
+    with zipfile.ZipFile(path) as archive:
+        if sum(member.file_size for member in archive.infolist()) > room:
+            raise ValueError("more than a reference takes")
+    with np.load(path, allow_pickle=False) as stored:
+        return dict(stored)
+
+
+def _write(path: Path, found: Reference) -> None:
+    remove_abandoned(path.parent, ".*.tmp")
+    with replacing(path, "wb") as file:
+        np.savez(
+            file,
+            schema_version=SCHEMA_VERSION,
+            w=found.w,
+            bias=found.bias,
+            alpha=found.alpha,
+            seconds=found.seconds,
+            sought=found.sought,
+        )

@@ -1,0 +1,195 @@
+"""All cells of all papers at one look: profiles, and the virtual best solver."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results
+from svmbench.records.statistics import performance_ratios, solved_shares
+from svmbench.records.summaries import summary
+from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, Profile, draw
+from svmbench.report.sheet import save_figure, uniform_style
+
+if TYPE_CHECKING:
+    from svmbench.report.style import Look
+
+#: How much slower than the fastest a solver may be and still count as fastest.
+WITHIN = 1.05
+
+
+@dataclass(frozen=True)
+class ProblemCosts:
+    """A data set, λ and accuracy of one sweep, with each solver's median costs.
+
+    Parameters
+    ----------
+    stand_in : bool
+    seconds, epochs : dict
+        By solver, the best of its labels; +inf where it did not arrive.
+    """
+
+    stand_in: bool
+    seconds: dict[str, float]
+    epochs: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a solver contributes to the virtual best one.
+
+    Parameters
+    ----------
+    solver : str
+    problems, solved : int
+        On which it was run, and on which it arrived.
+    fastest, alone : int
+        On which it was within 5 % of the fastest, and no other was.
+    """
+
+    solver: str
+    problems: int
+    solved: int
+    fastest: int
+    alone: int
+
+
+def problems_of(everything: Iterable[Results]) -> list[ProblemCosts]:
+    """All problems that at least two solvers were run on; runs that are shared count once."""
+    found = []
+    folders = set()
+    for results in everything:
+        folder = results.folder.resolve()
+        if folder not in folders:
+            folders.add(folder)
+            found += list(_problems(results))
+    return found
+
+
+def _problems(results: Results) -> Iterator[ProblemCosts]:
+    for (_, stand_in), groups in results.groups.items():
+        for lam in dict.fromkeys(group.lam for group in groups):
+            members = [group for group in groups if group.lam == lam]
+            for threshold in results.thresholds:
+                seconds, epochs = (
+                    _costs(members, Asked(unit, threshold)) for unit in ("seconds", "epochs")
+                )
+                if len(seconds) >= 2:
+                    yield ProblemCosts(stand_in, seconds, epochs)
+
+
+def _costs(groups: Sequence[Group], asked: Asked) -> dict[str, float]:
+    """By solver the least median of its labels, without solvers of which nothing is known."""
+    costs: dict[str, float] = {}
+    for group in groups:
+        found = summary(group, asked)
+        if found.samples:
+            costs[group.solver] = min(found.median, costs.get(group.solver, math.inf))
+    return costs
+
+
+def shares(problems: Sequence[ProblemCosts]) -> list[Share]:
+    """Each solver's share in the virtual best one, the largest first."""
+    found = []
+    for solver in dict.fromkeys(name for problem in problems for name in problem.seconds):
+        mine = [problem.seconds for problem in problems if solver in problem.seconds]
+        near = [_near(costs) for costs in mine]
+        found.append(
+            Share(
+                solver=solver,
+                problems=len(mine),
+                solved=sum(math.isfinite(costs[solver]) for costs in mine),
+                fastest=sum(solver in names for names in near),
+                alone=sum(names == {solver} for names in near),
+            )
+        )
+    return sorted(found, key=lambda share: (-share.fastest, -share.solved, share.solver))
+
+
+def _near(costs: Mapping[str, float]) -> set[str]:
+    """The solvers within 5 % of the fastest; none where none arrived."""
+    best = min(costs.values())
+    return {name for name, cost in costs.items() if math.isfinite(cost) and cost <= WITHIN * best}
+
+
+def write_overall(
+    problems: Sequence[ProblemCosts],
+    looks: Mapping[str, Look],
+    folder: Path,
+    whose: str = "All papers",
+    sweeps: str = "every sweep of the papers",
+) -> list[tuple[Path, str]]:
+    """Draw ``profile-performance.*`` and ``profile-data.*`` over all problems.
+
+    Parameters
+    ----------
+    problems : sequence of ProblemCosts
+    looks : mapping of str to Look
+        By solver.
+    folder : Path
+    whose, sweeps : str
+        Whose problems they are: in the title, and in the caption.
+
+    Returns
+    -------
+    list of (Path, str)
+        The files, each with the caption of its picture; none of too few problems.
+    """
+    if len(problems) < LEAST_PROBLEMS:
+        return []
+    stood_in = sum(problem.stand_in for problem in problems)
+    caption = (
+        f"{len(problems)} problems: data set, λ and ε of {sweeps} that at least "
+        "two solvers were run on; in brackets how many of them a solver was run on, of which its "
+        "shares are. Medians; of a solver with several settings the best on each problem, which "
+        "is an oracle's choice. What was not reached is never solved."
+    )
+    if stood_in:
+        caption += f"\nWith STAND-INS: {stood_in} of the problems."
+    written = []
+    with uniform_style():
+        for kind, profiles in profiles_of(problems).items():
+            names = {name for profile in profiles for name in profile.curves}
+            named = {name: looks[name.rpartition(" (")[0]] for name in names}
+            title = f"{whose}: {TITLES[kind]}"
+            figure = draw(title, profiles, caption, named)
+            for path in save_figure(figure, folder / f"profile-{kind}", {}):
+                written.append((path, title))
+    return written
+
+
+def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[Profile]]:
+    """Performance and data profiles by kind; a solver's shares are of the problems it ran on."""
+    ratios = {}
+    for unit in ("seconds", "epochs"):
+        costs = [getattr(problem, unit) for problem in problems]
+        ratios[unit] = _profile(
+            "performance", unit, f"{unit} / least {unit}", 1.0, [_relative(c) for c in costs]
+        )
+    epochs = [problem.epochs for problem in problems]
+    data = _profile("data", "epochs", "epochs (passes over the data)", 0.0, epochs)
+    return {"performance": list(ratios.values()), "data": [data]}
+
+
+def _relative(costs: Mapping[str, float]) -> dict[str, float]:
+    """Costs over the least; +inf where there is none."""
+    ratios = performance_ratios({name: [cost] for name, cost in costs.items()})
+    return {name: ratio for name, (ratio,) in ratios.items()}
+
+
+def _profile(
+    kind: str, unit: str, axis: str, least: float, costs: Sequence[Mapping[str, float]]
+) -> Profile:
+    samples: dict[str, list[float]] = {}
+    for each in costs:
+        for solver, cost in each.items():
+            samples.setdefault(solver, []).append(cost)
+    curves = {
+        f"{solver} ({len(values)})": solved_shares(values) for solver, values in samples.items()
+    }
+    return Profile(kind, unit, axis, least, curves)

@@ -1,0 +1,392 @@
+"""Figures of the papers: what they draw is what the runs hold."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.text import Text
+
+from svmbench.harness.run import run_sweep
+from svmbench.papers.measured import read_item
+from svmbench.papers.model import FigureShape, SweepSource, papers
+from svmbench.papers.report.drawing import Series
+from svmbench.papers.report.figures import caption, draw, panels, told_apart
+from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.report.numbers import number
+from svmbench.papers.report.planes import final_line, points
+from svmbench.records.measures import Asked
+from svmbench.report.overall import WITHIN, ProblemCosts, problems_of, profiles_of, shares
+from svmbench.report.style import ALIKE, Look, difference
+from svmbench.solvers.registry import solvers
+
+LOOKS = {
+    "pegasos": Look("#CC79A7", "solid", "#A05080"),
+    "sgd-m(schedule=blocks)": Look("#D55E00", "solid", "#A04000"),
+    "sgd-m": Look("#D55E00", "solid", "#A04000"),
+    "dcd": Look("#009E73", "solid", "#007050"),
+    "svmperf": Look("#555555", "solid", "#555555"),
+}
+
+
+@pytest.fixture(scope="module")
+def source(papered) -> ItemResults:
+    paper = papers(papered / "papers")["demo"]
+    return ItemResults(paper, "times", read_item(papered, paper, "times"))
+
+
+def shape(**keys) -> FigureShape:
+    return FigureShape.model_validate(keys)
+
+
+def drawn(axes, gid):
+    (line,) = (line for line in axes.lines if line.get_gid() == gid)
+    return line
+
+
+def names(axes) -> list[str]:
+    return [text.get_text() for text in axes.texts if text.get_gid()]
+
+
+# ---------------------------------------------------------------- curves
+
+
+def test_panels_are_split_as_asked(source):
+    by_both = panels(source, shape(x="seconds", y="accuracy"), LOOKS)
+    assert [panel.title for panel in by_both] == [
+        "adult, λ = 1e-4",
+        "adult, λ = 1e-5",
+        "covtype.binary (STAND-IN), λ = 1e-4",
+        "covtype.binary (STAND-IN), λ = 1e-5",
+    ]
+    assert all(len(panel.series) == 4 for panel in by_both)
+    (alone,) = panels(source, shape(panels=[], of={"dataset": "adult", "solver": "dcd"}), LOOKS)
+    assert [each.name for each in alone.series] == ["dcd, λ = 1e-4", "dcd, λ = 1e-5"]
+    colours = {each.look.colour for each in alone.series}
+    assert colours == {"#009E73"}
+    assert alone.series[0].look.dash != alone.series[1].look.dash
+
+
+@pytest.mark.parametrize(
+    ("y", "column"),
+    [("primal", "primal"), ("accuracy", "accuracy"), ("train_error", "train_error")],
+)
+def test_a_curve_of_one_run_is_its_trace(papered, tmp_path, y, column, make_results, paper_files):
+    paper = papers(paper_files(tmp_path / "papers"))["demo"]
+    make_results(
+        tmp_path / "demo" / "times" / "base",
+        repeats=1, labels=("dcd",), lambdas=(1e-4,), datasets=(("adult", False),),
+    )  # fmt: skip
+    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    figure, titles = draw(source, shape(x="epochs", y=y), LOOKS)
+    line = drawn(figure.axes[0], "panel-0-0-line")
+    trace = pd.read_csv(tmp_path / "demo" / "times" / "base" / "traces.csv").iloc[1:]
+    factor = 100.0 if y == "train_error" else 1.0
+    x, heights = line.get_data()
+    expected = [trace.loc[trace["epochs"] <= at * (1 + 1e-12), column].iloc[-1] for at in x]
+    assert np.allclose(heights, factor * np.array(expected))
+    assert titles["panel-0-0-line"].startswith("dcd\n")
+
+
+def test_suboptimality_j_and_the_sum_are_of_the_objective(source):
+    of = {"dataset": "adult", "lambda": 1e-4, "solver": "dcd"}
+    heights = {}
+    for y in ("primal", "suboptimality", "J", "sum_objective"):
+        # The model names what is written in the files; a figure may derive the others.
+        figure, _ = draw(source, shape(x="epochs", y=y, of=of), LOOKS)
+        heights[y] = drawn(figure.axes[0], "panel-0-0-line").get_ydata()
+    dual = source.rows[0].group.middle("reference_dual")
+    assert np.allclose(heights["J"], heights["primal"] / 1e-4)
+    assert np.allclose(heights["sum_objective"], heights["primal"] * 32561)
+    assert np.allclose(heights["suboptimality"], heights["primal"] - dual, rtol=1e-3)
+
+
+def solvers_drawn(paper, name, figure) -> list:
+    """The solvers of a figure's sweeps, as they are configured."""
+    found = []
+    for key, sweep in paper.items[name].sweeps.items():
+        if figure.of.sweep is None or key in figure.of.sweep:
+            if isinstance(sweep, SweepSource):
+                other, _, key = sweep.same_as.partition("/")
+                sweep = paper.items[other].sweeps[key]
+            found += [s for s in sweep.solvers if s.label in (figure.of.solver or [s.label])]
+    return list({solver.label: solver for solver in found}.values())
+
+
+@pytest.mark.parametrize("key", papers())
+def test_curves_of_one_figure_are_told_apart_by_every_eye(key):
+    paper = papers()[key]
+    for name, item in paper.items.items():
+        for figure in item.figures:
+            drawn = solvers_drawn(paper, name, figure)
+            looks = [Look(solvers()[each.name].colour, "solid", "") for each in drawn]
+            apart = told_apart([Series(str(at), [], look) for at, look in enumerate(looks)])
+            for one, other in combinations([each.look for each in apart], 2):
+                assert one.dash != other.dash or difference(one.colour, other.colour) >= ALIKE
+                assert one.colour == other.colour or difference(one.colour, other.colour) >= ALIKE
+
+
+def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
+    assert difference("#000000", "#ffffff") == pytest.approx(100.0, abs=0.1)
+    assert difference("#2080C0", "#2080C0") == 0.0
+    assert difference("#0072B2", "#D55E00") > 2 * ALIKE
+    red, green = "#B4503C", "#6E7832"
+    assert difference(red, green) == difference(green, red) < ALIKE
+
+
+def test_curves_of_errors_end_where_the_runs_do(source):
+    figure, _ = draw(source, shape(x="epochs", y="train_error", log_y=False), LOOKS)
+    traces = next(iter(source.results.values())).traces
+    axes = figure.axes[0]
+    for label in ("pegasos", "dcd"):
+        at = names(axes).index(label)
+        last = traces[
+            (traces["label"] == label) & (traces["dataset"] == "adult") & (traces["lambda"] == 1e-4)
+        ]
+        end = last.groupby("repeat")["epochs"].max().median()
+        assert drawn(axes, f"panel-0-{at}-line").get_xdata()[-1] == pytest.approx(end, rel=0.05)
+
+
+def test_linear_axes_are_linear_and_begin_at_zero(source):
+    figure, _ = draw(source, shape(x="epochs", y="primal", log_x=False, log_y=False), LOOKS)
+    axes = figure.axes[0]
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
+    assert axes.get_xlim()[0] == 0.0
+
+
+def test_labels_do_not_cover_each_other(source):
+    figure, _ = draw(source, shape(x="seconds", y="accuracy"), LOOKS)
+    for axes in figure.axes:
+        boxes = [Text.get_window_extent(text).padded(-1.0) for text in axes.texts]
+        assert len(boxes) >= 4
+        assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+
+
+def test_what_has_no_trace_is_named(source):
+    figure, _ = draw(source, shape(of={"lambda": 1e-5}), LOOKS)
+    assert "no trace: svmperf" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_stand_ins_are_marked_in_red_and_in_the_caption(source):
+    figure, _ = draw(source, shape(), LOOKS)
+    (warning,) = (text for text in figure.texts if "STAND-IN" in text.get_text())
+    assert warning.get_color() == "#B00000"
+    assert "STAND-IN for covtype.binary" in caption(source, shape())
+    assert "STAND-IN" not in caption(source, shape(of={"dataset": "adult"}))
+
+
+def test_text_stays_inside_a_single_panels_sheet(source):
+    long = shape(title="A title that is far longer than what stands above one panel of a figure",
+                 panels=[], of={"dataset": "adult", "lambda": 1e-4})  # fmt: skip
+    figure, _ = draw(source, long, LOOKS)
+    width, height = figure.get_size_inches() * figure.dpi
+    for text in figure.texts:
+        box = text.get_window_extent()
+        assert box.x1 <= width
+        assert 0 <= box.y0 <= box.y1 <= height
+
+
+# ---------------------------------------------------------------- across
+
+
+def test_points_across_are_the_tables_medians(source):
+    asked = shape(kind="across", x="lambda", y="seconds", at=1e-2, panels=["dataset"])
+    figure, _ = draw(source, asked, LOOKS)
+    assert len(figure.axes) == 2
+    at = names(figure.axes[0]).index("dcd")
+    x, y = drawn(figure.axes[0], f"panel-0-{at}-line").get_data()
+    rows = {row.group.lam: row for row in source.rows
+            if row.group.label == "dcd" and row.group.dataset == "adult"}  # fmt: skip
+    assert list(x) == [1e-5, 1e-4]
+    seconds = Asked(name="seconds", at=1e-2)
+    assert list(y) == [number(rows[lam], seconds).median for lam in x]
+
+
+def test_a_measure_can_be_the_axis(source):
+    asked = shape(kind="across", x="train_seconds", y="test_error", panels=[], log_y=False,
+                  of={"dataset": "adult", "lambda": 1e-4})  # fmt: skip
+    figure, _ = draw(source, asked, LOOKS)
+    axes = figure.axes[0]
+    assert axes.get_xlabel() == "training time [s]"
+    assert axes.get_ylabel() == "test error [%]"
+    assert {line.get_ydata()[0] for line in axes.lines} == {16.1 + 0.0}
+
+
+# ---------------------------------------------------------------- regret and lines
+
+PLANE = """
+version: 1
+number: Figure 1
+order: 1
+title: Lines
+question: Do all come to one line?
+sweeps:
+  base:
+    datasets: [plane-separable]
+    lambda: 1e-2
+    bias: free
+    solvers: [sgd-bias, gd-bias]
+    stop: {max_epochs: 20, time_limit: 20s}
+  regret:
+    datasets: [tiny-separable]
+    lambda: 1e-1
+    solvers: [pegasos, norma]
+    stop: {max_epochs: 3, time_limit: 20s}
+    repeats: 2
+    regret: true
+  apart:
+    datasets: [plane-separable]
+    lambda: 5e-5
+    bias: free
+    solvers:
+      - {name: sgd-bias, mu0: 100, increment: 1, form: printed, label: sgd-bias}
+      - {name: gd-bias, mu0: 100, increment: 1, label: gd-bias}
+    stop: {max_epochs: 300, time_limit: 20s}
+    reference: {gap: 1e-2, time_limit: 5s}
+figures:
+  - {kind: lines, of: {sweep: base}, panels: [dataset]}
+  - {kind: regret, of: {sweep: regret}, panels: [lambda]}
+  - {kind: curve, of: {sweep: apart}, x: epochs, y: sum_objective, panels: [dataset]}
+"""
+
+
+@pytest.fixture(scope="module")
+def planes(paper_files, tmp_path_factory) -> ItemResults:
+    root = tmp_path_factory.mktemp("planes")
+    files = paper_files(root / "papers")
+    (files / "demo" / "plane.yaml").write_text(PLANE, encoding="utf-8")
+    paper = papers(files)["demo"]
+    for key in ("base", "regret", "apart"):
+        run_sweep(paper.items["plane"].sweep_at(key, full=False), root / "demo" / "plane" / key)
+    return ItemResults(paper, "plane", read_item(root, paper, "plane"))
+
+
+@pytest.fixture(scope="module")
+def plane_looks():
+    labels = ("sgd-bias", "gd-bias", "pegasos", "norma")
+    colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+    return {
+        label: Look(colour, "solid", colour) for label, colour in zip(labels, colours, strict=True)
+    }
+
+
+def test_lines_have_the_scores_they_stand_for(planes, plane_looks):
+    figure, _ = draw(planes, planes.item.figures[0], plane_looks)
+    assert len(figure.axes) == 2
+    for at, (axes, row) in enumerate(zip(figure.axes, planes.rows, strict=False)):
+        line = final_line(planes.results["base"], row)
+        assert line is not None
+        assert np.diff(axes.get_xlim()) == pytest.approx(np.diff(axes.get_ylim()))
+        drawn_lines = [artist for artist in axes.lines if len(artist.get_xdata()) == 2]
+        levels = [np.array(artist.get_data()).T @ line.w + line.b for artist in drawn_lines]
+        assert np.allclose([level[0] for level in levels], [0.0, -1.0, 1.0], atol=1e-9)
+        assert np.allclose([level[1] for level in levels], [0.0, -1.0, 1.0], atol=1e-9)
+        assert drawn(axes, f"panel-{at}-line") is drawn_lines[0]
+        data = points(planes.results["base"], row)
+        assert data is not None
+        assert sum(len(artist.get_xdata()) for artist in axes.lines) - 6 == data.n_samples
+
+
+def test_a_curve_far_above_the_others_stays_in_view_with_its_name(planes, plane_looks):
+    figure, _ = draw(planes, planes.item.figures[2], plane_looks)
+    (axes,) = figure.axes
+    ends = {name: drawn(axes, f"panel-0-{at}-end") for at, name in enumerate(names(axes))}
+    heights = sorted(float(end.get_ydata()[0]) for end in ends.values())
+    assert heights[1] > 10 * heights[0], "one of the two must be far above"
+    assert axes.get_ylim()[0] < heights[0] < heights[1] < axes.get_ylim()[1]
+    frame = axes.get_window_extent()
+    texts = {text.get_text(): text for text in axes.texts}
+    for name, end in ends.items():
+        box = texts[name].get_window_extent()
+        assert box.x0 >= frame.x0
+        assert abs(box.y0 - axes.transData.transform(end.get_xydata())[0][1]) < 0.2 * frame.height
+
+
+def test_a_run_without_weights_is_said(planes, plane_looks, tmp_path):
+    folder = planes.results["base"].folder
+    kept = {path: path.read_text() for path in (folder / "runs").glob("*.jsonl")}
+    try:
+        for path in kept:
+            path.unlink()
+        figure, _ = draw(planes, planes.item.figures[0], plane_looks)
+    finally:
+        for path, text in kept.items():
+            path.write_text(text)
+    assert "no weights recorded" in [text.get_text() for text in figure.axes[0].texts]
+
+
+def test_regret_is_drawn_against_its_bound(planes, plane_looks):
+    figure, _ = draw(planes, planes.item.figures[1], plane_looks)
+    (axes,) = figure.axes
+    table = pd.read_csv(planes.results["regret"].folder / "regret.csv")
+    mine = table[table["label"] == "pegasos"]
+    middle = mine.groupby("presentations")["regret_high"].median()
+    line = drawn(axes, "panel-0-0-middle")
+    assert list(line.get_xdata()) == list(middle.index)
+    assert np.allclose(line.get_ydata(), middle)
+    bound = drawn(axes, "panel-0-0-bound")
+    assert np.allclose(bound.get_ydata(), mine.groupby("presentations")["regret_bound"].median())
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    texts = [text.get_text() for text in axes.texts]
+    assert "pegasos: bound" in texts
+    assert "no regret: norma" in texts
+
+
+# ---------------------------------------------------------------- all papers
+
+PROBLEMS = [
+    ProblemCosts(False, {"a": 1.0, "b": 1.04, "c": 3.0}, {"a": 4.0, "b": 4.0, "c": 1.0}),
+    ProblemCosts(True, {"a": 2.0, "b": 1.0}, {"a": 2.0, "b": 2.0}),
+    ProblemCosts(False, {"a": math.inf, "c": math.inf}, {"a": math.inf, "c": math.inf}),
+]
+
+
+def test_shares_of_the_virtual_best_solver():
+    found = {share.solver: share for share in shares(PROBLEMS)}
+    assert WITHIN == 1.05
+    assert (found["a"].problems, found["a"].solved, found["a"].fastest, found["a"].alone) == (
+        3, 2, 1, 0
+    )  # fmt: skip
+    assert (found["b"].problems, found["b"].fastest, found["b"].alone) == (2, 2, 1)
+    assert (found["c"].problems, found["c"].solved, found["c"].fastest) == (2, 1, 0)
+    assert [share.solver for share in shares(PROBLEMS)] == ["b", "a", "c"]
+
+
+def test_profiles_are_of_the_problems_a_solver_ran_on():
+    seconds, epochs = profiles_of(PROBLEMS)["performance"]
+    assert seconds.curves["a (3)"] == ([1.0, 2.0], [1 / 3, 2 / 3])
+    assert seconds.curves["b (2)"] == ([1.0, 1.04], [0.5, 1.0])
+    assert seconds.curves["c (2)"] == ([3.0], [0.5])
+    assert epochs.curves["c (2)"] == ([1.0], [0.5])
+    (data,) = profiles_of(PROBLEMS)["data"]
+    assert data.curves["a (3)"] == ([2.0, 4.0], [1 / 3, 2 / 3])
+
+
+def test_shared_runs_count_once(source):
+    results = source.results["base"]
+    once = problems_of([results])
+    assert len(once) == 2 * 2 * 3
+    assert sum(problem.stand_in for problem in once) == 6
+    assert len(problems_of([results, results])) == len(once)
+    assert set(once[0].seconds) == {"pegasos", "sgd-m", "dcd", "svmperf"}
+
+
+def test_one_colour_a_solver_on_the_whole_page(papered):
+    page = (papered / "index.html").read_text(encoding="utf-8")
+    runs = pd.read_csv(papered / "demo" / "times" / "base" / "runs.csv")
+    for label in ("dcd", "pegasos"):
+        colour = runs.loc[runs["label"] == label, "colour"].iloc[0].lower()
+        assert f'style="background:{colour}"></span>{label}<' in page
+        for name in ("figure-1", "figure-3"):
+            svg = (papered / "demo" / "times" / f"{name}.svg").read_text(encoding="utf-8")
+            assert colour in svg
+
+
+def test_what_is_asked_for_and_not_run_is_known(source):
+    assert len(source.slots()) == 20
+    missing = source.not_run()
+    assert len(missing) == 4
+    assert {slot["solver"] for slot in missing} == {"sgd-m"}

@@ -1,0 +1,470 @@
+"""Tables and page of the papers: published beside measured, and one number everywhere."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import matplotlib.image
+import pandas as pd
+import pytest
+from small_paper import TABLE, write_small_paper
+
+from svmbench.papers.measured import read_item
+from svmbench.papers.model import papers
+from svmbench.papers.report.layout import ItemResults
+from svmbench.papers.report.numbers import number, ratio
+from svmbench.papers.report.tables import build_paper_table
+from svmbench.papers.report.write import write_papers
+from svmbench.records.measures import Asked
+from svmbench.records.samples import pairs
+from svmbench.records.statistics import format_value
+from svmbench.report.markup import to_latex
+from svmbench.report.style import DPI
+
+CELL = ["dataset", "lambda", "solver"]
+
+
+@pytest.fixture(scope="module")
+def source(papered) -> ItemResults:
+    paper = papers(papered / "papers")["demo"]
+    return ItemResults(paper, "times", read_item(papered, paper, "times"))
+
+
+@pytest.fixture(scope="module")
+def times(papered) -> pd.DataFrame:
+    return pd.read_csv(papered / "demo" / "times" / "table-1.csv").set_index(CELL)
+
+
+@pytest.fixture(scope="module")
+def errors(papered) -> pd.DataFrame:
+    return pd.read_csv(papered / "demo" / "times" / "table-2.csv").set_index(["dataset", "solver"])
+
+
+@pytest.fixture(scope="module")
+def page(papered) -> str:
+    return (papered / "index.html").read_text(encoding="utf-8")
+
+
+def row_of(source, dataset, lam, solver):
+    (row,) = (
+        row
+        for row in source.rows
+        if (row.group.dataset, row.group.lam, row.group.label) == (dataset, lam, solver)
+    )
+    return row
+
+
+# ---------------------------------------------------------------- tables as CSV
+
+
+def test_csv_names_units_and_holds_the_runs_own_numbers(times, papered):
+    runs = pd.read_csv(papered / "demo" / "times" / "base" / "runs.csv")
+    mine = runs[(runs["label"] == "dcd") & (runs["dataset"] == "adult") & (runs["lambda"] == 1e-4)]
+    record = times.loc[("adult", 1e-4, "dcd")]
+    assert record["seconds_to_0.01_median"] == mine["seconds_to_0.01"].median()
+    assert record["seconds_to_0.01_low"] == mine["seconds_to_0.01"].min()
+    assert record["seconds_to_0.01_reached"] == record["runs"] == 3
+    assert not record["stand_in"]
+    assert times.loc[("covtype.binary", 1e-4, "dcd"), "stand_in"]
+
+
+def test_csv_has_the_published_number_with_its_source_and_mark(times, errors):
+    record = times.loc[("adult", 1e-4, "pegasos")]
+    assert record["seconds_to_0.01_published"] == 1.1
+    assert record["seconds_to_0.01_published_source"] == "Table 1"
+    assert record["seconds_to_0.01_published_mark"] == "seed"
+    assert record["seconds_to_0.01_published_ratio"] == pytest.approx(1.1 / 0.2)
+    assert math.isnan(times.loc[("adult", 1e-5, "pegasos"), "seconds_to_0.01_published"])
+    assert errors.loc[("adult", "dcd"), "test_error_published"] == 0.1512
+    assert errors["test_error_published"].notna().sum() == 1
+
+
+def test_programs_and_sets_that_are_not_run_have_their_published_place(times):
+    light = times.loc[("adult", 1e-4, "svm-light")]
+    assert light["seconds_to_0.01_published_text"] == "> 18"
+    assert not light["measured"]
+    assert light["runs"] == 0
+    assert times.loc[("astro-ph", 1e-4, "dcd"), "seconds_to_0.01_published"] == 0.02
+
+
+def test_ratio_is_of_the_pairs_of_repeats(times, source):
+    own, other = (row_of(source, "adult", 1e-4, label) for label in ("pegasos", "dcd"))
+    seconds = Asked(name="seconds", at=1e-2)
+    both = pairs(own.group, other.group, seconds)
+    mean = math.exp(sum(math.log(a / b) for a, b in both) / len(both))
+    record = times.loc[("adult", 1e-4, "pegasos")]
+    assert record["seconds_to_0.01_ratio"] == pytest.approx(mean)
+    assert record["seconds_to_0.01_ratio_low"] < mean < record["seconds_to_0.01_ratio_high"]
+    assert math.isnan(times.loc[("adult", 1e-4, "dcd"), "seconds_to_0.01_ratio"])
+
+
+def test_failed_runs_are_told_and_have_no_number(times, source):
+    record = times.loc[("adult", 1e-5, "svmperf")]
+    assert record["states"] == "failed:3"
+    assert math.isnan(record["seconds_to_0.01_median"])
+    failed = row_of(source, "adult", 1e-5, "svmperf")
+    assert number(failed, Asked(name="seconds", at=1e-2)).text == "failed, 0 of 3"
+    assert number(failed, Asked(name="primal")).text == "failed"
+
+
+def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, tmp_path, change):
+    paper = papers(papered / "papers")["demo"]
+    shutil.copytree(papered / "demo" / "times" / "base", tmp_path / "demo" / "times" / "base")
+    change(
+        tmp_path / "demo" / "times" / "base",
+        "label == 'pegasos'",
+        state="time_limit",
+        train_seconds=60.0,
+        **{f"{name}_to_0.01": None for name in ("seconds", "epochs")},
+    )
+    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    own, other = (row_of(source, "adult", 1e-4, label) for label in ("pegasos", "dcd"))
+    seconds = Asked(name="seconds", at=1e-2)
+    assert number(own, seconds).text == "≥ 60 s, 0 of 3"
+    least = 60.0 / number(other, seconds).median
+    text = ratio(own, other, seconds).text
+    assert text.startswith("≥ ")
+    assert float(text.removeprefix("≥ ")) == pytest.approx(least, rel=0.06)
+    assert ratio(other, own, seconds).text.startswith("≤ ")
+    assert math.isnan(ratio(own, other, seconds).median)
+
+
+def test_a_diverged_run_counts_as_infinite_in_objectives(papered, tmp_path, change):
+    paper = papers(papered / "papers")["demo"]
+    shutil.copytree(papered / "demo" / "times" / "base", tmp_path / "demo" / "times" / "base")
+    change(
+        tmp_path / "demo" / "times" / "base",
+        "label == 'dcd' and repeat == 0",
+        state="diverged", primal=None, accuracy=None, train_error=None, test_error=None,
+    )  # fmt: skip
+    source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
+    row = row_of(source, "adult", 1e-4, "dcd")
+    primal = number(row, Asked(name="primal"))
+    assert primal.high == math.inf
+    assert primal.text.endswith(", 2 of 3")
+    assert number(row, Asked(name="test_error")).reached == 2
+
+
+# ---------------------------------------------------------------- Markdown and LaTeX
+
+
+def grids(text: str) -> dict[tuple[str, ...], dict[str, str]]:
+    """The tables of a Markdown file as one: by row's names, columns by their full name."""
+    found: dict[tuple[str, ...], dict[str, str]] = {}
+    texts = 0
+    head: list[str] = []
+    for line in text.splitlines():
+        if not line.startswith("|"):
+            head = []
+            continue
+        fields = [field.strip() for field in re.split(r"(?<!\\)\|", line)[1:-1]]
+        fields = [field.replace("\\", "") for field in fields]
+        if not head:
+            head = fields
+            for at, name in enumerate(head):
+                if name.startswith("… "):
+                    head[at] = f"{head[at - 1].partition(': ')[0]}: {name.removeprefix('… ')}"
+        elif set(fields[0]) <= {"-", ":"}:
+            texts = sum(":" not in field for field in fields)
+        else:
+            row = found.setdefault(tuple(fields[:texts]), {})
+            row |= dict(zip(head[texts:], fields[texts:], strict=True))
+    return found
+
+
+def test_markdown_has_both_sides_and_says_what_was_not_run(papered):
+    rows = grids((papered / "demo" / "times" / "table-1.md").read_text(encoding="utf-8"))
+    adult = rows["adult", "1e-4"]
+    assert adult["pegasos: published"] == "1.1"
+    assert adult["pegasos: published ×"] == "5.5"
+    assert adult["svm-light: published"] == "> 18"
+    assert "svm-light: measured" not in adult
+    assert adult["sgd-m: measured"] == "not run"
+    assert rows["astro-ph", "1e-4"]["sgd-m: measured"] == "—"
+    assert rows["covtype.binary (STAND-IN)", "1e-4"]["dcd: measured"]
+    assert not [key for key in rows if key[0] == "covtype.binary"]
+
+
+def test_a_table_of_nothing_run_says_so_and_that_numbers_are_not_available(papered):
+    text = (papered / "demo" / "nothing" / "table-1.md").read_text(encoding="utf-8")
+    (row,) = grids(text).values()
+    assert row == {"pegasos": "not run", "dcd": "not run", "published": "not available"}
+    assert "a picture without numbers" in text
+
+
+def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
+    text = (papered / "demo" / "times" / "table-1.md").read_text(encoding="utf-8")
+    assert "- Reconstructed: λ." in text
+    assert "- Published: Table 1, as the text of the paper" in text
+    assert "> **Note:** covtype.binary: a STAND-IN" in text
+
+
+def test_bold_is_the_best_of_its_place(source):
+    table, _ = build_paper_table(source, 0)
+    section = table.sections[0]
+    at = section.texts + [name for name, _ in section.spans].index("sgd-m(schedule=blocks)") * 2
+    for row in section.rows[:4]:
+        bold = [cell.text for cell in row.cells if cell.best]
+        assert len(bold) == 1
+        assert bold[0] in [cell.text for cell in row.cells[at : at + 6]]
+
+
+def test_latex_is_ascii_and_balanced(source):
+    for at in range(2):
+        table, _ = build_paper_table(source, at)
+        latex = to_latex(table)
+        assert latex.isascii()
+        assert latex.count(r"\begin{tabular}") == latex.count(r"\end{tabular}") >= 1
+        for tabular in re.findall(r"\\begin\{tabular\}\{([lr]+)\}(.*?)\\end", latex, re.S):
+            columns, body = tabular
+            lines = [line for line in body.splitlines() if line.endswith(r"\\")]
+            spanned = [sum(int(n) - 1 for n in re.findall(r"multicolumn\{(\d+)", x)) for x in lines]
+            widths = {x.count(" & ") + more + 1 for x, more in zip(lines, spanned, strict=True)}
+            assert widths == {len(columns)}
+
+
+def test_latex_of_all_bundled_papers_is_ascii():
+    for paper in papers().values():
+        for name, item in paper.items.items():
+            source = ItemResults(paper, name, {})
+            for at in range(len(item.tables)):
+                latex = to_latex(build_paper_table(source, at)[0])
+                assert latex.isascii(), (paper.key, name)
+                assert "?" not in latex, (paper.key, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "latex"),
+    [
+        ("λ, Σ, μ", r"$\lambda$, $\Sigma$, $\mu$"),
+        ("Dolan–Moré, Hölder", r"Dolan--Mor\'{e}, H\"{o}lder"),
+        ("≥ 5 % of a_b", r"$\geq$ 5 \% of a\_b"),
+        ("漢", "?"),
+    ],
+)
+def test_letters_in_latex(source, text, latex):
+    table, _ = build_paper_table(source, 0)
+    assert to_latex(replace(table, notes=(text,))).splitlines()[-2] == f"{latex}."
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles(papered, tmp_path):
+    parts = sorted((papered / "demo").glob("*/table-*.tex"))
+    body = "\n\\clearpage\n".join(path.read_text(encoding="utf-8") for path in parts)
+    (tmp_path / "all.tex").write_text(
+        f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{body}\\end{{document}}"
+    )
+    made = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]
+
+
+# ---------------------------------------------------------------- the page
+
+
+class Tables(HTMLParser):
+    """The page's tables by id: rows of texts; and all ids, links and tags."""
+
+    VOID = ("meta", "br", "hr", "img", "link")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.sources: list[str] = []
+        self._open: list[str] = []
+        self._rows: list[list[str]] = []
+        self._cell = False
+        self.feed(text)
+        self.close()
+        assert not self._open
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.ids += [given["id"]] if "id" in given else []
+        self.links += [given["href"]] if tag == "a" else []
+        self.sources += [given[name] for name in ("src", "data") if name in given]
+        if tag not in self.VOID:
+            self._open.append(tag)
+        if tag == "table":
+            self._rows = self.tables.setdefault(given.get("id", ""), [])
+        if tag == "tr":
+            self._rows.append([])
+        if tag in ("td", "th"):
+            self._rows[-1].append("")
+            self._cell = True
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+        if tag in ("td", "th"):
+            self._cell = False
+
+    def handle_data(self, data):
+        if self._cell:
+            self._rows[-1][-1] += data.strip()
+
+
+def test_page_csv_and_markdown_agree(page, papered, source):
+    shown = Tables(page).tables
+    for at, heads in ((0, 2), (1, 2)):
+        table, _ = build_paper_table(source, at)
+        section = table.sections[0]
+        name = f"table-{at + 1}"
+        on_page = shown[f"demo-times-{name}"][heads:]
+        printed = grids((papered / "demo" / "times" / f"{name}.md").read_text(encoding="utf-8"))
+        assert len(on_page) == len(printed) == len(section.rows)
+        for cells, (key, fields) in zip(on_page, printed.items(), strict=True):
+            assert tuple(cells[: section.texts]) == key
+            assert cells[section.texts :] == [text.strip("*") for text in fields.values()]
+
+
+def test_every_median_of_the_csv_is_printed(times, errors, papered):
+    rows = grids((papered / "demo" / "times" / "table-1.md").read_text(encoding="utf-8"))
+    seen = 0
+    for (dataset, lam, solver), record in times.iterrows():
+        middle = record["seconds_to_0.01_median"]
+        if math.isnan(middle):
+            continue
+        text = format_value(middle, record["seconds_to_0.01_low"], record["seconds_to_0.01_high"])
+        head = f"{dataset} (STAND-IN)" if record["stand_in"] else dataset
+        field = rows[head, f"{lam:.0e}".replace("e-0", "e-")][f"{solver}: measured"]
+        assert field.strip("*").startswith(f"{text} [")
+        seen += 1
+    assert seen == 14
+    rows = grids((papered / "demo" / "times" / "table-2.md").read_text(encoding="utf-8"))
+    record = errors.loc[("adult", "dcd")]
+    low, high = 100 * record["test_error_low"], 100 * record["test_error_high"]
+    text = format_value(100 * record["test_error_median"], low, high)
+    assert rows[("dcd",)]["adult, test error [%]: measured"].strip("*").startswith(text)
+    assert rows[("dcd",)]["adult, test error [%]: published"] == "15.12"
+
+
+def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
+    found = Tables(page)
+    assert found.sources == []
+    assert len(found.ids) == len(set(found.ids))
+    inside = [link[1:] for link in found.links if link.startswith("#")]
+    assert set(inside) <= set(found.ids)
+    assert {"verdicts", "missing", "demo", "demo-times", "demo-nothing", "best"} <= set(inside)
+    assert "<script" not in page
+    assert "url(" not in re.sub(r"url\(#", "", page)
+
+
+def test_page_tells_verdicts_first(page):
+    verdicts = page.index('<section id="verdicts">')
+    assert verdicts < page.index('<section id="demo">') < page.index('<section id="profiles">')
+    counts = dict(
+        re.findall(
+            r'<li class="([a-z-]+)"><b>(\d+)</b>', page[verdicts : page.index("</ul>", verdicts)]
+        )
+    )
+    assert sum(map(int, counts.values())) == 2
+    assert counts["not-testable-here"] == "1"
+    assert "a matter of taste" in page
+
+
+def test_page_marks_stand_ins_and_what_was_not_run(page):
+    assert "With STAND-INS for covtype.binary" in page
+    assert "STAND-IN for covtype.binary.</p>" in page
+    assert "4 of 20 cells (data set × λ × solver) were not run." in page
+    assert ">Not run.<" in re.sub(r"\s*\n\s*", "", page)
+
+
+def test_stand_ins_are_named_once_however_they_are_cut(tmp_path, source):
+    sweeps = """
+sweeps:
+  sizes:
+    datasets:
+      - {name: alpha, transforms: [{subsample: 100}], label: "alpha, 100 rows"}
+      - {name: alpha, transforms: [{subsample: 200}], label: "alpha, 200 rows"}
+      - {name: CCAT, label: rcv1}
+      - {name: delta, label: whole delta}
+    lambda: 1e-2
+    solvers: [dcd]
+    stop: {max_epochs: 1}
+"""
+    write_small_paper(tmp_path, cuts=TABLE + sweeps)
+    empty = ItemResults(papers(tmp_path)["small"], "cuts", {})
+    rows = [
+        replace(row, sweep="sizes", group=replace(row.group, dataset=label, stand_in=stand_in))
+        for row, label, stand_in in zip(
+            source.rows,
+            ["alpha, 100 rows", "alpha, 100 rows", "alpha, 200 rows", "rcv1", "whole delta"],
+            [True, True, True, True, False],
+            strict=False,
+        )
+    ]
+    assert empty.stand_ins(rows) == ["alpha", "rcv1"]
+    assert empty.stand_ins(rows[:2]) == ["alpha, 100 rows"]
+    assert source.stand_ins() == ["covtype.binary"]
+
+
+def test_page_lists_published_numbers_without_a_place(page):
+    loose = page[page.index('<caption class="unseen">Published numbers') :]
+    assert re.search(r"adult, dcd</th><td>own gap P/D − 1</td><td class=\"number\">0.25", loose)
+
+
+def test_page_says_nothing_when_nothing_was_run(paper_files, tmp_path):
+    files = paper_files(tmp_path / "papers")
+    written = write_papers(tmp_path / "results", papers(files))
+    assert {path.suffix for path in written} == {".md", ".csv", ".tex", ".html"}
+    page = (tmp_path / "results" / "index.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 0
+    Tables(page)
+
+
+def test_only_the_items_asked_for_are_written_anew(papered, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(papered, root)
+    before = {path: path.stat().st_mtime_ns for path in (root / "demo" / "times").glob("*.*")}
+    stale = root / "demo" / "nothing" / "table-7.md"
+    stale.write_text("of before")
+    written = write_papers(root, papers(root / "papers"), [("demo", "nothing")])
+    assert {path.parent.name for path in written} == {"nothing", root.name}
+    assert {p: p.stat().st_mtime_ns for p in (root / "demo" / "times").glob("*.*")} == before
+    assert not stale.exists()
+    page = (root / "index.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == (papered / "index.html").read_text(encoding="utf-8").count("<svg")
+
+
+def test_same_results_give_the_same_files(papered, tmp_path):
+    root = tmp_path / papered.name
+    shutil.copytree(papered, root)
+    for path in write_papers(root, papers(root / "papers"), [("demo", "times")]):
+        assert path.read_bytes() == (papered / path.relative_to(root)).read_bytes(), path.name
+
+
+def test_pictures_can_be_links(papered, tmp_path):
+    root = tmp_path / "copy"
+    shutil.copytree(papered, root)
+    write_papers(root, papers(root / "papers"), linked=True)
+    page = (root / "index.html").read_text(encoding="utf-8")
+    inline = (papered / "index.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 0
+    assert page.count("<img") == inline.count("<svg")
+    assert len(page) < len(inline) / 2
+    for source, width in re.findall(r'<img src="([^"]*)" width="([0-9]+)"', page):
+        assert source.endswith(".png")
+        pixels = matplotlib.image.imread(root / source).shape[1]
+        assert int(width) == pytest.approx(96 * pixels / DPI, abs=1)  # as wide as in print
+        assert f'<span class="file">{source}</span>' in page
+    assert "img-src" in page
+    assert "img-src" not in inline
+
+
+def test_files_are_named_by_paper_and_item(papered):
+    names = {path.name for path in (papered / "demo" / "times").glob("*.*")}
+    assert names == {
+        *(f"table-{n}.{suffix}" for n in (1, 2) for suffix in ("md", "csv", "tex")),
+        *(f"figure-{n}.{suffix}" for n in (1, 2, 3) for suffix in ("png", "svg", "pdf")),
+    }

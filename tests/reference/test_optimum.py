@@ -1,0 +1,248 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from problems import (
+    dataset,
+    dense,
+    edge_problems,
+    has_both_classes,
+    labels,
+    ordinary_problems,
+    with_class,
+)
+from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, Loss, Problem, relative_gap
+from svmbench.reference import optimum as references
+from svmbench.reference import search
+from svmbench.reference.optimum import certified_optimum
+from twins import objective as twin
+from twins.optimum import optimum, variant
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+
+
+def made(loss="hinge", lam=0.01, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 6)) * (rng.random((80, 6)) < 0.5)
+    y = np.where(X @ rng.normal(size=6) + rng.normal(size=80) > 0, 1, -1)
+    return Problem(dataset(X, y), lam, Loss(loss, 0.5))
+
+
+def forbid_work(monkeypatch):
+    def forbidden(*_):
+        raise AssertionError("the optimum was sought again")
+
+    monkeypatch.setattr(references, "_search", forbidden)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_certificate_holds_by_plain_arithmetic(loss):
+    problem = made(loss)
+    found = certified_optimum(problem, 1e-9, 30.0)
+    assert found.gap <= 1e-9
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    nu, upper = {
+        "hinge": (0.0, 1.0),
+        "squared-hinge": (1.0, np.inf),
+        "smoothed-hinge": (0.5, 1.0),
+    }[loss]
+    assert np.all((found.alpha >= 0.0) & (found.alpha <= upper))
+    w_alpha = X.T @ (found.alpha * y) / (lam * len(y))
+    dual = np.mean(found.alpha - nu * found.alpha**2 / 2) - lam / 2 * w_alpha @ w_alpha
+    assert np.isclose(found.dual, dual, rtol=1e-12)
+    short = np.maximum(0.0, 1.0 - y * (X @ found.w))
+    losses = {
+        "hinge": short,
+        "squared-hinge": short**2 / 2,
+        "smoothed-hinge": np.where(short >= 0.5, short - 0.25, short**2),
+    }[loss]
+    assert np.isclose(found.primal, lam / 2 * found.w @ found.w + losses.mean(), rtol=1e-12)
+
+
+def test_a_good_enough_reference_is_not_sought_again(monkeypatch):
+    first = certified_optimum(made(), 1e-8, 30.0)
+    forbid_work(monkeypatch)
+    again = certified_optimum(made(), 1e-7, 30.0)
+    assert (again.primal, again.dual) == (first.primal, first.dual)
+
+
+@pytest.mark.parametrize("change", [{"lam": 0.02}, {"loss": "squared-hinge"}])
+def test_another_problem_has_another_reference(change, monkeypatch):
+    certified_optimum(made(), 1e-8, 30.0)
+    forbid_work(monkeypatch)
+    with pytest.raises(AssertionError):
+        certified_optimum(made(**change), 1e-8, 30.0)
+
+
+def test_a_tighter_gap_is_sought(monkeypatch):
+    certified_optimum(made(), 1e-3, 30.0)
+    assert certified_optimum(made(), 1e-9, 30.0).gap <= 1e-9
+
+
+def test_a_search_in_vain_is_not_made_twice(monkeypatch):
+    # No pair has a gap below zero by more than rounding.
+    first = certified_optimum(made(), -1.0, 0.3)
+    with monkeypatch.context() as patched:
+        forbid_work(patched)
+        assert certified_optimum(made(), -1.0, 0.3).dual == first.dual
+        assert certified_optimum(made(), -1.0, 0.2).dual == first.dual
+        with pytest.raises(AssertionError, match="sought again"):
+            certified_optimum(made(), -1.0, 0.4)
+    assert certified_optimum(made(), -1.0, 0.4).gap <= first.gap
+
+
+def test_a_later_search_makes_neither_bound_worse(monkeypatch):
+    problem = made()
+    first = certified_optimum(problem, 1e-3, 30.0)
+    tight = references._search(problem, 1e-9, 30.0, lambda gap: None)
+    alpha = 0.9 * first.alpha
+    lopsided = replace(tight, alpha=alpha, dual=problem.dual(alpha))
+    monkeypatch.setattr(references, "_search", lambda *_: lopsided)
+    found = certified_optimum(problem, 1e-9, 30.0)
+    assert (found.primal, found.dual) == (tight.primal, first.dual)
+    assert found.primal < first.primal
+
+
+def test_a_damaged_file_is_made_again(tmp_path):
+    certified_optimum(made(), 1e-8, 30.0)
+    (path,) = (tmp_path / "references").iterdir()
+    path.write_bytes(path.read_bytes()[:200])
+    assert certified_optimum(made(), 1e-8, 30.0).gap <= 1e-8
+
+
+def test_a_stored_pair_is_certified_anew(tmp_path):
+    good = certified_optimum(made(), 1e-8, 30.0)
+    (path,) = (tmp_path / "references").iterdir()
+    np.savez(
+        path,
+        schema_version=references.SCHEMA_VERSION,
+        w=good.w,
+        bias=0.0,
+        alpha=good.alpha * 0.5,
+        seconds=0.0,
+    )
+    found = certified_optimum(made(), 1e-8, 30.0)
+    assert found.gap <= 1e-8
+    assert np.isclose(found.dual, good.dual, rtol=1e-8)
+
+
+def test_out_of_time_the_best_pair_is_returned_and_says_so():
+    told = []
+    # No pair has a gap below zero by more than rounding.
+    found = certified_optimum(made(lam=1e-9), -1.0, 0.2, told.append)
+    assert found.gap > -1.0
+    assert found.dual <= found.primal * (1.0 + 1e-12)
+    assert told[-1] == found.gap
+    assert told == sorted(told, reverse=True)
+
+
+def test_features_of_very_different_scales_are_certified(monkeypatch):
+    # Coordinate descent alone does not come near here: raw, unscaled columns.
+    monkeypatch.setattr(references, "HEAD_START", 0.1)
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(500, 12)) * 10.0 ** rng.uniform(-2, 4, size=12)
+    y = np.where(
+        X @ (rng.normal(size=12) / np.abs(X).mean(axis=0)) + rng.normal(size=500) > 0, 1, -1
+    )
+    found = certified_optimum(Problem(dataset(X, y, "dense float64"), 1e-6), 1e-9, 30.0)
+    assert found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_every_class_is_certified_with_few_features_and_with_many(
+    few, loss, bias, constraint, monkeypatch
+):
+    monkeypatch.setattr(references, "FEW_FEATURES", 2000 if few else 5)
+    monkeypatch.setattr(search, "FIRST_FEATURES", 3)
+    problem = with_class(made(loss), loss, bias)
+    if constraint == "l1":
+        size = float(np.abs(optimum(problem).w).sum())
+        # so small that a working set of at most five features holds all that have weights
+        problem = with_class(problem, loss, bias, 0.3 * size)
+    found = certified_optimum(problem, 1e-8, 30.0)
+    assert found.gap <= 1e-8
+    best = optimum(problem)
+    assert found.primal >= best.lower * (1.0 - 1e-12)
+    assert found.dual <= best.upper * (1.0 + 1e-12)
+    X, y = dense(problem.data), labels(problem.data)
+    P = twin.primal(X, y, problem.lam, problem.loss, found.w, found.bias)
+    D = twin.dual(X, y, problem.lam, problem.loss, found.alpha, problem.l1_radius)
+    assert np.isclose(found.primal, P, rtol=1e-12)
+    assert np.isclose(found.dual, D, rtol=1e-11)
+    assert problem.admits(found.w)
+    assert (found.bias == 0.0) == (bias == "none")
+    again = certified_optimum(problem, 1e-8, 30.0)
+    assert again.w.tobytes() == found.w.tobytes()
+    assert (again.bias, again.primal, again.dual) == (found.bias, found.primal, found.dual)
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_edge_problems_have_references(name, constraint, bias, few, monkeypatch):
+    monkeypatch.setattr(references, "FEW_FEATURES", 2000 if few else 1)
+    if bias == "free" and not has_both_classes(PROBLEMS[name]):
+        with pytest.raises(ValueError, match="one class only"):
+            variant(PROBLEMS[name], "hinge", bias, constraint)
+        return
+    problem = variant(PROBLEMS[name], "hinge", bias, constraint)
+    # a gap that is out of reach of the slowest way in so short a time need not be reached
+    found = certified_optimum(problem, 1e-6, 5.0 if few or constraint == "none" else 0.3)
+    best = optimum(problem)
+    assert best.lower - 1e-12 <= found.primal < np.inf
+    assert -np.inf < found.dual <= best.upper + 1e-12
+    if few or constraint == "none":
+        assert found.primal - found.dual <= 1e-6 * max(found.dual, 1e-3)
+
+
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+@pytest.mark.parametrize("bias", BIASES)
+def test_without_any_time_the_bounds_are_valid_all_the_same(bias, constraint):
+    problem = variant(PROBLEMS["sparse"], "hinge", bias, constraint)
+    found = certified_optimum(problem, 1e-8, 0.0)
+    assert (found.primal, found.dual) == (1.0, 0.0)
+    assert found.gap == np.inf
+
+
+def test_a_ball_that_does_not_bind_is_found_out_where_features_are_many(monkeypatch):
+    monkeypatch.setattr(references, "FEW_FEATURES", 5)
+    problem = with_class(PROBLEMS["sparse"], "hinge", "none", 1e4)
+    found = certified_optimum(problem, 1e-8, 10.0)
+    assert found.gap <= 1e-8
+    assert np.isclose(found.primal, optimum(PROBLEMS["sparse"]).upper, rtol=1e-8)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("constraint", CONSTRAINTS)
+def test_the_dual_gradient_alone_closes_the_gap(loss, bias, constraint):
+    problem = variant(PROBLEMS["overlapping"], loss, bias, constraint)
+    best = np.inf
+    least = -np.inf
+    for looks, (w, b, alpha) in enumerate(search.dual_gradient(problem)):
+        best, least = min(best, problem.primal(w, b)), max(least, problem.dual(alpha))
+        if relative_gap(best, least) <= 1e-6:
+            return
+        assert looks < 500
+
+
+@pytest.mark.parametrize("storage", ["uint16+ones", "int32+float32", "dense float32"])
+def test_columns_are_taken_as_they_are(storage):
+    rng = np.random.default_rng(5)
+    X = (rng.random((7, 9)) < 0.5) * 1.0
+    data = dataset(X, np.where(np.arange(7) % 2, 1, -1), storage)
+    chosen = np.array([1, 2, 5, 8])
+    part = search.columns(data, chosen)
+    assert np.array_equal(dense(part), X[:, chosen])
+    assert part.n_features == 4
+    assert np.array_equal(part.rows.dot(np.arange(4.0)), X[:, chosen] @ np.arange(4.0))
