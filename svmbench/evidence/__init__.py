@@ -13,7 +13,7 @@ looked at and whenever one stops, so that repeats may be added until a question 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
 from svmbench.evidence.forecast import pairs_to_show
 from svmbench.evidence.growth import exponent, growing
-from svmbench.evidence.page import LEVEL, Answer, Verdict, judge
+from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
 from svmbench.evidence.questions import Question, log_ratios, paired, reaching, unpaired
 
@@ -35,4 +35,5 @@ __all__ = [
     "reaching",
     "sign_process",
     "unpaired",
+    "verdicts",
 ]

@@ -81,7 +81,9 @@ class Answer:
     more: int | None
 
 
-def judge(questions: Sequence[Question], level: float = LEVEL) -> list[Answer]:
+def judge(
+    questions: Sequence[Question], level: float = LEVEL, only: Sequence[int] | None = None
+) -> list[Answer]:
     """Answer the questions of a page.
 
     All questions count, also those without informative pairs: which questions a page asks must not
@@ -96,25 +98,50 @@ def judge(questions: Sequence[Question], level: float = LEVEL) -> list[Answer]:
         All questions of the page.
     level : float
         Bound on the expected share of false verdicts among all verdicts, between 0 and 1.
+    only : sequence of int, optional
+        Places of the questions whose answers are wanted; all of them unless given. Intervals and
+        forecasts of the others are not worked out.
 
     Returns
     -------
     list of Answer
-        In the order of the questions.
+        In the order of the questions, or of ``only``.
 
     Raises
     ------
     ValueError
         For a level that is not between 0 and 1.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError("a level is a probability between 0 and 1")
+    views, decided = _views(questions, level)
     first = 2 * len(questions) / level  # the threshold if one question alone is decided
-    views = [_View.of(question, first) for question in questions]
-    decided = decisions([max(view.inside, view.outside) for view in views], level)
     threshold = first / max(decided, 1)
     following = first / (decided + 1)  # the threshold for the next one to be decided
-    return [view.answer(threshold, following) for view in views]
+    wanted = views if only is None else [views[at] for at in only]
+    return [view.answer(threshold, following) for view in wanted]
+
+
+def verdicts(questions: Sequence[Question], level: float = LEVEL) -> list[Verdict]:
+    """The verdicts that `judge` gives, without intervals and forecasts, which take far longer.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        All questions of the page.
+    level : float
+        As for `judge`.
+    """
+    views, decided = _views(questions, level)
+    least = math.log(2 * len(questions) / (level * max(decided, 1))) if questions else 0.0
+    return [view.verdict(least) for view in views]
+
+
+def _views(questions: Sequence[Question], level: float) -> tuple[list[_View], int]:
+    """The evidence on each question of a page, and how many are decided."""
+    if not 0.0 < level < 1.0:
+        raise ValueError("a level is a probability between 0 and 1")
+    first = 2 * len(questions) / level
+    views = [_View.of(question, first) for question in questions]
+    return views, decisions([max(view.inside, view.outside) for view in views], level)
 
 
 def decisions(log_evidence: Sequence[float], level: float) -> int:
@@ -186,12 +213,14 @@ class _View:
         above = -math.inf if self.high == math.inf else self.above(self.high)
         return max(below, above)
 
+    def verdict(self, least: float) -> Verdict:
+        if self.inside >= least:
+            return "holds"
+        return "does not hold" if self.outside >= least else "open"
+
     def answer(self, threshold: float, following: float) -> Answer:
         inside, outside = self.inside, self.outside
-        least = math.log(threshold)
-        verdict: Verdict = (
-            "holds" if inside >= least else "does not hold" if outside >= least else "open"
-        )
+        verdict = self.verdict(math.log(threshold))
         low, high = self._interval(threshold)
         return Answer(
             verdict=verdict,
