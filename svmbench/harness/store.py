@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -27,12 +28,13 @@ from svmbench.durable import (
 )
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, is_complete, read_trace, rename
+from svmbench.harness.trace import Trace, is_complete, read_trace, rename
 from svmbench.harness.weights import SUFFIX, weights_are_kept
+from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.disturbance import disturbances
+from svmbench.records.states import FAULTS, RERUN
+from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
-
-SCHEMA_VERSION = 1
 
 #: How the name of a trace ends while its run is under way.
 GROWING = ".part"
@@ -50,6 +52,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runs = folder / "runs"
+        self._rows: dict[str, _Rows] = {}
         with writing(self.runs):
             self.runs.mkdir(parents=True, exist_ok=True)
         require_own(self.runs)
@@ -109,6 +112,7 @@ class Store:
     def settle(self, run: Run, trace: Trace) -> None:
         """Put the trace that has grown to its end in its place; weights of another run go."""
         rename(self.growing(run), self.path(run))
+        self._rows.pop(run.id, None)
         if not trace.weights:
             self.path(run).with_suffix(SUFFIX).unlink(missing_ok=True)
 
@@ -126,7 +130,7 @@ class Store:
             Make runs again that were made without keeping weights, or whose weights are gone.
         """
         trace = self.read(run)
-        if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
+        if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
             return None
         if with_weights and not self._keeps_weights(run, trace):
             return None
@@ -162,7 +166,7 @@ class Store:
             table = pd.read_csv(self.folder / "runs.csv", usecols=["id", "state"], dtype=str)
         except (OSError, ValueError):
             return frozenset()  # there is none yet, or it is no table: nothing is known
-        ended = ~table["state"].isin(("skipped", *UNFINISHED))
+        ended = ~table["state"].isin(("skipped", *RERUN))
         return frozenset(table["id"][ended])
 
     def config(self) -> str | None:
@@ -189,25 +193,76 @@ class Store:
             Ids of runs not made because their cell had hit its time limit.
         """
         rows: list[dict[str, Any]] = []
-        points: list[dict[str, Any]] = []
-        regrets: list[dict[str, Any]] = []
+        points, regrets = _Text(), _Text()
         for run in runs:
-            trace = self.read(run)
             if run.id in skipped:
                 rows.append(run_row(run, Trace({}, [], {"state": "skipped"})))
-            elif trace is not None:
-                rows.append(run_row(run, trace))
-                points += trace_rows(run, trace)
-                regrets += regret_rows(run, trace)
+                continue
+            found = self._rows_of(run)
+            if found is not None:
+                rows.append(found.row)
+                points.add(found.points)
+                regrets.add(found.regrets)
         # Where no run was begun there is nothing to report on; regrets are not always asked for.
         # The runs come last: whoever finds one listed finds what belongs to it as well.
-        tables = [("regret.csv", regrets, regrets), ("traces.csv", points, rows)]
-        for name, table, there_is in [*tables, ("runs.csv", rows, rows)]:
-            if not there_is:
-                (self.folder / name).unlink(missing_ok=True)
-                continue
-            with replacing(self.folder / name) as file:
-                pd.DataFrame(table).to_csv(file, index=False)
+        self._write("regret.csv", str(regrets), bool(regrets.body))
+        self._write("traces.csv", str(points), bool(rows))
+        self._write("runs.csv", pd.DataFrame(rows).to_csv(index=False), bool(rows))
+
+    def _write(self, name: str, text: str, there_is: bool) -> None:
+        if not there_is:
+            (self.folder / name).unlink(missing_ok=True)
+            return
+        with replacing(self.folder / name) as file:
+            file.write(text)
+
+    def _rows_of(self, run: Run) -> _Rows | None:
+        """What a run contributes to the tables; read once, because it is written often."""
+        known = self._rows.get(run.id)
+        if known is None or known.reference is not run.instance.reference:
+            trace = self.read(run)
+            if trace is None:
+                return None
+            known = self._rows[run.id] = _Rows(
+                run.instance.reference,
+                run_row(run, trace),
+                _csv(trace_rows(run, trace)),
+                _csv(regret_rows(run, trace)),
+            )
+        return known
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A run's row of runs.csv, and its lines of the other tables, header and body."""
+
+    reference: Reference | None
+    row: dict[str, Any]
+    points: tuple[str, str]
+    regrets: tuple[str, str]
+
+
+@dataclass
+class _Text:
+    """A table that is put together from those of single runs."""
+
+    header: str = "\n"
+    body: list[str] = field(default_factory=list)
+
+    def add(self, lines: tuple[str, str]) -> None:
+        header, body = lines
+        if body:
+            self.header = header
+            self.body.append(body)
+
+    def __str__(self) -> str:
+        return "".join([self.header, *self.body])
+
+
+def _csv(rows: list[dict[str, Any]]) -> tuple[str, str]:
+    """Header and body of a table as CSV."""
+    header, newline, body = pd.DataFrame(rows).to_csv(index=False).partition("\n")
+    return header + newline, body
 
 
 def run_row(run: Run, trace: Trace) -> dict[str, Any]:
@@ -215,6 +270,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     problem, reference = run.instance.problem, run.instance.reference
     assert reference is not None
     data = problem.data
+    solver = find_solver(run.solver.name)
     last = trace.points[-1] if trace.points else {}
     row = {
         "schema_version": SCHEMA_VERSION,
@@ -226,7 +282,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "stand_in": data.provenance.stand_in,
         "solver": run.solver.name,
         "label": run.solver.label,
-        "colour": find_solver(run.solver.name).colour,
+        "colour": solver.colour,
         "loss": problem.loss.name,
         "bias": problem.bias,
         "l1_radius": problem.facts()["l1_radius"],
@@ -243,6 +299,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "d": data.n_features,
         "nnz": data.nnz,
         "data_bytes": data.nbytes + (run.instance.test.nbytes if run.instance.test else 0),
+        "step_rows": solver(run.solver.parameters).step_rows(data.n_samples),
         "threads": run.threads,
         "contended": run.contended,
         "reference_dual": reference.dual,
