@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
@@ -16,21 +17,9 @@ if TYPE_CHECKING:
     from svmbench.harness.series import Result
 
 
-keep_weights_option = click.option(
-    "--keep-weights",
-    is_flag=True,
-    help="Keep the weights each run ends with, for 'svmbench verify'; runs made without are made "
-    "again.",
-)
-
-
 @click.command(name="run")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Results folder.  [default: results/NAME]",
-)
+@options.out_folder("results/NAME")
 @click.option("--dry-run", is_flag=True, help="List the cells and an upper bound on the time.")
 @click.option(
     "--only",
@@ -55,11 +44,11 @@ keep_weights_option = click.option(
     envvar="SCALE",
     help="Rows of a stand-in as a fraction of the published number.  [env: SCALE]",
 )
-@click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
-@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
-@keep_weights_option
-@click.option("--offline", is_flag=True, help="Do not look for data on the network.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+@options.fresh
+@options.retry_failed
+@options.keep_weights
+@options.offline
+@options.quiet
 def command(
     config: Path,
     out: Path | None,
@@ -98,14 +87,14 @@ def command(
     folder = out or Path("results") / f"{sweep.name}{suffix}"
     sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
     job = Job("", "", sweep.name, sweep, folder, sources, offline)
-    options = Options(
+    asked = Options(
         fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs, keep_weights=keep_weights
     )
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         until_decided = sweep.at_most > sweep.at_least
         doubts = (lambda: doubts_of(folder)) if until_decided else None
-        result = run_series([job], reporter, options, doubts=doubts)
+        result = run_series([job], reporter, asked, doubts=doubts)
         if result.made + result.reused:
             reporter.stage("tables and plots")
             write_report(folder)
@@ -159,7 +148,7 @@ def describe(sweep: Sweep) -> str:
 
 
 def _summary(outcome: Outcome, seconds: float) -> str:
-    from svmbench.harness.trace import FAULTS
+    from svmbench.records.states import FAULTS
 
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
     lines = [
@@ -179,9 +168,9 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 
 
 def _questions(folder: Path, result: Result) -> str:
-    from svmbench.report.questions import questions_of
+    from svmbench.report.questions import leader_questions
 
-    asked = len(questions_of(folder))
+    asked = len(leader_questions(folder))
     if not asked:
         return "no questions: an accuracy that two solvers are timed to is needed for one"
     decided = asked - len(result.open)

@@ -15,7 +15,7 @@ from svmbench.errors import ConfigError
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.sources import Source
-from svmbench.harness.trace import UNFINISHED
+from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
 
 
@@ -156,7 +156,7 @@ class Job:
             )
         except (OSError, ValueError):
             return None
-        return table[~table["state"].isin(UNFINISHED)] if same else None
+        return table[~table["state"].isin(RERUN)] if same else None
 
     @property
     def bound(self) -> float:

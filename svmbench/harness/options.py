@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from svmbench.harness.plan import Cell, Run
-from svmbench.harness.trace import FAULTS
+from svmbench.records.states import FAULTS
 
 #: Share of the time to the deadline that the optima still to be certified may take.
 REFERENCE_SHARE = 0.4

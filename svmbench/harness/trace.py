@@ -19,25 +19,16 @@ from types import TracebackType
 from typing import Any
 
 from svmbench.durable import sync_folder, writing
+from svmbench.records.states import ENDS
 
 SCHEMA_VERSION = 1
 
-#: How a run can end. The first four are findings, the next two faults of a solver or a
-#: machine; an interrupted run, or one whose program was not installed, is made again.
-STATES = (
-    "converged",
-    "max_steps",
-    "time_limit",
-    "diverged",
-    "failed",
-    "out_of_memory",
-    "interrupted",
-    "not_installed",
-)
-FAULTS = ("failed", "out_of_memory")
-UNFINISHED = ("interrupted", "not_installed")
+#: Checkpoints are at most one part in this many apart.
+_TENTH = 10
+CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
 
-CHECKPOINT_RATIO = 1.1
+#: Iterations up to which a solver whose step is an iteration is evaluated after each.
+EACH_ITERATION = 100
 
 
 def checkpoints(m: int) -> Iterator[int]:
@@ -50,11 +41,24 @@ def checkpoints(m: int) -> Iterator[int]:
     at = max(1, m // 100)
     while True:
         yield at
-        following = max(at + 1, math.floor(at * CHECKPOINT_RATIO))
+        following = max(at + 1, at + at // _TENTH)
         epoch = (at // m + 1) * m
         at = epoch if following >= epoch else following
         if at > 10 * m:
             at = max(epoch, following // m * m)
+
+
+def iteration_checkpoints() -> Iterator[int]:
+    """Iterations after which a solver whose step is an iteration is evaluated, without end.
+
+    After each at first, since iterations may be few and expensive; then in steps of at most a
+    tenth, since they may also be many and cheap.
+    """
+    yield from range(1, EACH_ITERATION)
+    at = EACH_ITERATION
+    while True:
+        yield at
+        at += at // _TENTH
 
 
 class TraceWriter:
@@ -135,7 +139,7 @@ class Trace:
 
     @property
     def state(self) -> str:
-        """One of `STATES`; a trace without an end is an interrupted run's."""
+        """One of `svmbench.records.states.ENDS`; a trace without an end is an interrupted run's."""
         return str(self.end.get("state", "interrupted"))
 
 
@@ -187,7 +191,7 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
     except ValueError:  # a number of more digits than are ever written out
         return False
     whole.update(rest.encode())
-    return record.get("state") in STATES and found in (whole.hexdigest(), before.hexdigest())
+    return record.get("state") in ENDS and found in (whole.hexdigest(), before.hexdigest())
 
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
