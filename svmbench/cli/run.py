@@ -170,11 +170,11 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 def _questions(folder: Path, result: Result) -> str:
     from svmbench.report.questions import leader_questions
 
-    asked = len(leader_questions(folder))
-    if not asked:
-        return "no questions: an accuracy that two solvers are timed to is needed for one"
-    decided = asked - len(result.open)
-    text = f"questions (is the leader faster than each other solver?): {decided} of {asked} decided"
+    questions = leader_questions(folder)
+    if not questions:
+        return "no questions: no two solvers have been measured on the same problem"
+    decided = sum(each.answer.verdict != "open" for each in questions)
+    text = f"the leader against each other solver: {decided} of {len(questions)} questions decided"
     return "\n".join([text, *open_questions(result.open)])
 
 
