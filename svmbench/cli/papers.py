@@ -11,7 +11,8 @@ import click
 
 from svmbench.cli import options
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, ended_from_outside, made_again
+from svmbench.cli.run import ended_from_outside, made_again
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -207,10 +208,13 @@ def _amount(planned: Sequence[Job]) -> str:
     found, bound = sum(job.found for job in planned), sum(job.bound for job in planned)
     if not runs:
         return "no runs"
-    return (
-        f"{cells} cells, {runs} runs: {max(0, runs - found)} to make, {found} reused; "
+    missing = sum(job.missing(job.sweep.at_least) for job in planned)
+    text = (
+        f"{cells} cells, {runs} runs: {missing} to make, {found} reused; "
         f"at most {bound / 60:.1f} min (every limit hit)"
     )
+    most = sum(job.most_runs for job in planned)
+    return f"{text}; up to {most} runs where questions stay open" if most > runs else text
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
@@ -230,6 +234,7 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         lines.append(
             f"{result.left} runs not made for lack of time; the same command goes on with them"
         )
+    lines += [*time_spent(result, planned), *open_questions(result.open)]
     if states["interrupted"]:
         lines.append(ended_from_outside(states["interrupted"]))
     if any(states[state] for state in FAULTS):
