@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
-from svmbench.evidence import Answer, Question, judge, log_ratios, unpaired
+from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
@@ -43,73 +43,89 @@ class SweepQuestion(NamedTuple):
     cells: tuple[Cell, ...]
 
 
-@dataclass(frozen=True)
-class _Pair:
-    place: tuple[str, bool, float, Asked]
-    one: str
-    other: str
-
-
 def sweep_questions(results: Results) -> list[SweepQuestion]:
     """All questions of a sweep about seconds, or about the distance from the optimum at the end.
 
-    They depend on the configuration alone, except for ``cells``.
+    They depend on the configuration alone, except for ``cells``. `svmbench.evidence.verdicts` and
+    ``judge(..., only=...)`` answer so many questions faster than ``judge`` of all.
     """
-    found = []
-    for asked in _main(results):
-        for groups in _places(results):
-            leader = _leader(groups, asked)
-            for one, other in combinations(groups, 2):
-                leads = leader is not None and leader in (one, other)
-                found.append(
-                    SweepQuestion(
-                        _described(one, other, asked),
-                        _question(one, other, asked),
-                        tuple((g.dataset, g.lam, g.label) for g in (one, other)) if leads else (),
-                    )
-                )
-    return found
+    return [
+        SweepQuestion(
+            _described(one, other, asked),
+            _question(one, other, asked),
+            tuple((g.dataset, g.lam, g.label) for g in (one, other)) if leads else (),
+        )
+        for one, other, asked, leads in _comparisons(results, _main(results))
+    ]
+
+
+#: Data set, whether it is a stand-in, λ, measure, the label that is asked about and the other.
+_Key = tuple[str, bool, float, Asked, str, str]
 
 
 @dataclass(frozen=True)
 class Order:
-    """The answers of a report's page.
+    """What the page of a report shows about the order of its labels.
 
     Parameters
     ----------
-    answers : dict
-        By place (data set, whether it is a stand-in, λ, measure) and the two labels.
+    faster : frozenset
+        The pairs of labels of which the first was shown to take less.
+    more : dict
+        For pairs of which one leads and no order was shown: how many more repeats are expected to
+        show one; None where they cannot.
     """
 
-    answers: dict[_Pair, Answer]
+    faster: frozenset[_Key]
+    more: dict[_Key, int | None]
 
-    def clear(self, one: Group, other: Group, asked: Asked) -> bool:
+    def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
-        place = (one.dataset, one.stand_in, one.lam, asked)
-        if (pair := _Pair(place, one.label, other.label)) in self.answers:
-            return self.answers[pair].verdict == "holds"
-        return self.answers[_Pair(place, other.label, one.label)].verdict == "does not hold"
+        return _key(one, other, asked) in self.faster
 
-    def more(self, one: Group, other: Group, asked: Asked) -> int | None:
-        """How many more repeats are expected to show an order; None where they cannot."""
-        place = (one.dataset, one.stand_in, one.lam, asked)
-        pair = _Pair(place, one.label, other.label)
-        if pair not in self.answers:
-            pair = _Pair(place, other.label, one.label)
-        return self.answers[pair].more
+    def repeats(self, leader: Group, others: Sequence[Group], asked: Asked) -> int | None:
+        """How many more repeats are expected to show an order between a leader and all others."""
+        needed = [self.more.get(_key(leader, other, asked)) for other in others]
+        known = [count for count in needed if count is not None]
+        return max(known) if len(known) == len(needed) > 0 else None
 
 
 @lru_cache(maxsize=4)
 def order(results: Results) -> Order:
     """Judge the questions of a report: its seconds, and its epochs if it has a table of them."""
-    pairs, questions = [], []
-    for asked in [*_main(results), *_epochs(results)]:
+    asked_of = [*_main(results), *_epochs(results)]
+    page = list(_comparisons(results, asked_of))
+    questions = [_question(one, other, asked) for one, other, asked, _ in page]
+    faster: set[_Key] = set()
+    undecided = []
+    answered = zip(page, verdicts(questions), strict=True)
+    for at, ((one, other, asked, leads), verdict) in enumerate(answered):
+        if verdict == "holds":
+            faster.add(_key(one, other, asked))
+        elif verdict == "does not hold":
+            faster.add(_key(other, one, asked))
+        elif leads:
+            undecided.append(at)
+    more: dict[_Key, int | None] = {}
+    for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
+        one, other, asked, _ = page[at]
+        more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
+    return Order(frozenset(faster), more)
+
+
+def _key(one: Group, other: Group, asked: Asked) -> _Key:
+    return (one.dataset, one.stand_in, one.lam, asked, one.label, other.label)
+
+
+def _comparisons(
+    results: Results, measures: Sequence[Asked]
+) -> Iterator[tuple[Group, Group, Asked, bool]]:
+    """Every two labels of a place, and whether one of the two leads there."""
+    for asked in measures:
         for groups in _places(results):
-            place = (groups[0].dataset, groups[0].stand_in, groups[0].lam, asked)
+            first = leader(groups, asked)
             for one, other in combinations(groups, 2):
-                pairs.append(_Pair(place, one.label, other.label))
-                questions.append(_question(one, other, asked))
-    return Order(dict(zip(pairs, judge(questions), strict=True)))
+                yield one, other, asked, first is not None and first in (one, other)
 
 
 def _main(results: Results) -> list[Asked]:
@@ -130,7 +146,7 @@ def _places(results: Results) -> Iterator[list[Group]]:
             yield [group for group in groups if group.lam == lam]
 
 
-def _leader(groups: Sequence[Group], asked: Asked) -> Group | None:
+def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
     """The group with the least median; None where no median is finite."""
     medians = {
         at: median(list(found.values()))

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev, variance
 
-from scipy.stats import norm
+from scipy.stats import norm  # type: ignore[import-untyped]
 from scipy.stats import t as student
 
 from svmbench.evidence.page import LEVEL, SHIFT_SHARE
