@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ _LEAST_BLOCKS = 5
     show_default=True,
     help="Factor up to which a difference does not count.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@options.as_json
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -223,10 +224,10 @@ class _Alternation:
 
     def run(self, most: int, budget: str | None) -> bool:
         """Make blocks until nothing is open; whether the user stopped it before."""
-        from svmbench.cli.papers import seconds_of
+        from svmbench.cli.options import budget_seconds
         from svmbench.harness.alternate import alternate
 
-        seconds = math.inf if budget is None else seconds_of(budget)
+        seconds = math.inf if budget is None else budget_seconds(budget)
         try:
             alternate(self._makers, self._config, self._undecided, most=most, budget=seconds)
         except KeyboardInterrupt:

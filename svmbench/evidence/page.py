@@ -3,16 +3,16 @@
 A page of K questions rejects by e-BH (Wang and Ramdas, 2022): with the K e-values sorted, k is the
 largest number for which the k largest are at least t = 2K / (level k), and those k are decided.
 
-*Why 2K.* A question can be answered falsely in two directions. If the true ratio θ lies inside the
-region, "does not hold" is false: it needs E_below(low) >= t or E_above(high) >= t, both of which
-then have expectations of at most 1. If θ lies outside, "holds" is false, and needs one such
-E >= t. If θ lies on a boundary, being shown to be above and being shown to be below are both false.
-The expectations of what can be false thus sum to at most 2 for a question and 2K for a page, and
+*Why 2K.* Verdicts are read from intervals: if a verdict is false, the interval misses the true
+ratio θ. As evidence is monotone in the boundary, this means E_above(θ) >= t or E_below(θ) >= t.
+Both have expectations of at most 1, because θ <= θ and θ >= θ are true. Summed over all questions,
 
-    E[false / max(k, 1)] <= E[sum of those E / (t k)] = E[sum of those E] level / (2K) <= level,
+    E[false verdicts / max(k, 1)] <= E[sum of (E_above(θ) + E_below(θ))] / (t k) <= level,
 
-whatever the questions have in common. The same sum bounds the expected share of decided questions
-whose printed interval misses θ (Xu, Wang and Ramdas, 2022), as an interval misses it on two sides.
+whatever the questions have in common; t k is a constant. The same holds for the share of decided
+questions whose interval misses θ (Xu, Wang and Ramdas, 2022). To count the two directions once, as
+only one of them can be false where θ is not on a boundary, would allow twice as many false verdicts
+among equal methods that are asked whether one is faster: there θ is on the boundary.
 
 References
 ----------
@@ -57,8 +57,8 @@ class Answer:
         Median ratio of the informative pairs; may be 0 or +inf; nan without pairs.
     low, high : float
         Interval of the ratio by the same evidence and threshold: it lies within the region if the
-        claim holds, has nothing in common with its inner part if the claim does not hold, and
-        reaches across a boundary if the question is open.
+        claim holds, outside if the claim does not hold, and contains a boundary of the region if
+        the question is open. It may touch the boundary in all three cases.
     pairs : int
         Informative pairs.
     e_inside, e_outside : float
@@ -87,9 +87,10 @@ def judge(
     """Answer the questions of a page.
 
     All questions count, also those without informative pairs: which questions a page asks must not
-    depend on what was measured. The page may be judged after every pair, and pairs may be added
-    to any question because of earlier answers. An answer can become open again when further
-    pairs speak against it, or when fewer of the other questions are decided.
+    depend on what was measured. The page may be judged after every complete block, and pairs may
+    be added to any question because of earlier answers; whether a pair is completed must not
+    depend on its first half. An answer can become open again when further pairs speak against it,
+    or when fewer of the other questions are decided.
 
     Parameters
     ----------
@@ -168,10 +169,11 @@ def decisions(log_evidence: Sequence[float], level: float) -> int:
 class _View:
     """A question with its evidence, and what a shift between days takes from it.
 
-    A shift D is not observed. Given D, E_above is an e-process for θ + D. For a d > 0,
-    (1 - q) min(E_above(c + d), M) has an expectation of at most (1 - q)(1 + M P(D > d)) if θ <= c,
-    which is 1 for M = first/(1 - q) and P(D > d) = q/first. It can still reach `first`, the largest
-    threshold of the page, so that the minimum never matters to a verdict.
+    A shift D is not observed. Given D, E_above is an e-process for θ + D. If θ <= c, then
+    E_above(c + d) has an expectation of at most 1 given that D <= d, so that of
+    (1 - q) min(E_above(c + d), M) is at most (1 - q)(1 + M P(D > d)) for every d > 0. This is 1 for
+    M = first/(1 - q) and P(D > d) = q/first. As the product can still reach `first`, the largest
+    threshold of the page, the minimum never matters to a verdict and is not taken.
     """
 
     question: Question

@@ -16,10 +16,13 @@ from typing import Any
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
 from svmbench.harness.environment import fingerprint
-from svmbench.harness.trace import CHECKPOINT_RATIO, SCHEMA_VERSION
+from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
 from svmbench.problem import Problem
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
+
+#: A data set's label, a lambda and a solver's label.
+Cell = tuple[str, float, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +86,7 @@ class Run:
     rung: int | None = None
 
     @property
-    def cell(self) -> tuple[str, float, str]:
+    def cell(self) -> Cell:
         """What the repeats of a run have in common: data set, lambda and label."""
         problem = self.instance.problem
         return problem.data.name, problem.lam, self.solver.label
@@ -96,6 +99,7 @@ class Run:
 
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""
+        solver = find_solver(self.solver.name)
         return {
             "schema_version": SCHEMA_VERSION,
             "solver": self.solver.name,
@@ -106,12 +110,13 @@ class Run:
             "stop": self.stop.model_dump(mode="json", exclude={"grace"}),
             "reference_gap_asked": self.reference_gap,
             "checkpoint_ratio": CHECKPOINT_RATIO,
+            **({"each_iteration": EACH_ITERATION} if solver.step == "iteration" else {}),
             "repeat": self.repeat,
             "threads": self.threads,
             "contended": self.contended,
             # Only where it is asked for, so that runs without it keep their identity.
             **({"regret": True} if self.regret else {}),
-            "build": find_solver(self.solver.name).build(),
+            "build": solver.build(),
             "machine": fingerprint(),
         }
 
@@ -127,7 +132,7 @@ class Run:
 
 
 def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = False) -> list[Run]:
-    """All runs of a sweep, in the order they are made.
+    """All runs that a sweep may ask for, in the order they are made.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
     order, so that a slow hour of the machine falls on all solvers alike. A ladder of horizons
@@ -141,7 +146,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
         Whether the runs are to be made several at a time.
     """
     runs: list[Run] = []
-    for repeat in range(sweep.repeats):
+    for repeat in range(sweep.at_most):
         block = [
             unit
             for instance in instances

@@ -204,6 +204,7 @@ def _read_runs(path: Path) -> pd.DataFrame:
         replace(column, name=f"{column.name}_{text}")
         for text in _threshold_texts(runs)
         for column in OF_ACCURACY
+        if column.presence != "optional" or f"{column.name}_{text}" in runs
     ]
     _convert(runs, path, (*RUNS, *of_accuracy))
     foreign = ~runs["state"].isin(STATES)
@@ -326,6 +327,8 @@ def _in_order(entries: object, present: pd.Series) -> tuple[str, ...]:
 
 def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
     asked = config.get("repeats")
+    if isinstance(asked, dict):
+        asked = asked.get("at_least")
     return asked if isinstance(asked, int) else int(runs["repeat"].max()) + 1
 
 

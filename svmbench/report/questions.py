@@ -11,52 +11,91 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import NamedTuple
+from pathlib import Path
 
 from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
+from svmbench.harness.doubts import Doubt
+from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
-from svmbench.records.read import Results
+from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
 
-#: Data set, λ and label: what the repeats of a run have in common.
-Cell = tuple[str, float, str]
 
-
-class SweepQuestion(NamedTuple):
-    """Whether one label takes less than another.
+@dataclass(frozen=True)
+class LeaderQuestion:
+    """Whether the label that leads takes less than another.
 
     Parameters
     ----------
-    description : str
-    question : Question
-        About the second label's samples over the first's: are they more than 1?
-    cells : tuple of Cell
-        The cells of which further repeats serve the sweep: empty unless one of the two labels
-        leads at this accuracy.
+    leader, other : (str, float, str)
+        Their cells: data set, λ and label.
+    text : str
+        The question in words.
+    is_open : bool
+        Whether no order was shown yet.
+    more : int or None
+        Of an open question: further pairs expected until an order is shown; None where more pairs
+        cannot show one.
     """
 
-    description: str
-    question: Question
-    cells: tuple[Cell, ...]
+    leader: Cell
+    other: Cell
+    text: str
+    is_open: bool
+    more: int | None
 
 
-def sweep_questions(results: Results) -> list[SweepQuestion]:
-    """All questions of a sweep about seconds, or about the distance from the optimum at the end.
+def leader_questions(folder: Path) -> list[LeaderQuestion]:
+    """For each data set, λ and accuracy: the label with the least median against each other label.
 
-    They depend on the configuration alone, except for ``cells``. `svmbench.evidence.verdicts` and
-    ``judge(..., only=...)`` answer so many questions faster than ``judge`` of all.
+    Labels of which nothing was measured are left out, such as programs that are not installed.
+
+    Parameters
+    ----------
+    folder : Path
+        Of results; there are no questions before runs.csv has been written.
+    """
+    if not (folder / "runs.csv").exists():
+        return []
+    results = read_results(folder)
+    found = order(results)
+    return [
+        LeaderQuestion(
+            _cell(one),
+            _cell(other),
+            _described(one, other, asked),
+            is_open=_key(one, other, asked) in found.more,
+            more=found.more.get(_key(one, other, asked)),
+        )
+        for asked in _main(results)
+        for groups in _places(results)
+        if (one := leader(groups, asked)) is not None
+        for other in groups
+        if other is not one and samples(other, asked)
+    ]
+
+
+def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
+    """The open questions of a folder, for `svmbench.harness.series.run_series`.
+
+    Parameters
+    ----------
+    folder : Path
+    job : int
+        Place of the folder's sweep in the series.
     """
     return [
-        SweepQuestion(
-            _described(one, other, asked),
-            _question(one, other, asked),
-            tuple((g.dataset, g.lam, g.label) for g in (one, other)) if leads else (),
-        )
-        for one, other, asked, leads in _comparisons(results, _main(results))
+        Doubt(job, (each.leader, each.other), each.more, each.text)
+        for each in leader_questions(folder)
+        if each.is_open
     ]
+
+
+def _cell(group: Group) -> Cell:
+    return group.dataset, group.lam, group.label
 
 
 #: Data set, whether it is a stand-in, λ, measure, the label that is asked about and the other.
