@@ -28,106 +28,15 @@ from svmbench.config.files import dump_sweep
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep, keys_at
 from svmbench.document import Loader, Loc, parse_document
-from svmbench.errors import ConfigError, nearest
+from svmbench.errors import ConfigError
+from svmbench.papers.claims.empty import check_claims
+from svmbench.papers.claims.model import Claim
+from svmbench.papers.places import Measure, Place, Strict
 
 Kind = TypeVar("Kind", bound=BaseModel)
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
-#: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
-AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
-
-#: Measures that are taken at an accuracy; the others are those of the end of a run.
-TO_ACCURACY = ("seconds", "epochs")
-
-#: Measures of the end of a run, with what they are in words (unit in brackets).
-AT_END = {
-    "train_seconds": "training time [s]",
-    "train_epochs": "epochs run",
-    "seconds_a_pass": "time a pass [s]",
-    "seconds_with_evaluation": "time with the cost evaluated at every step [s]",
-    "primal": "P",
-    "J": "J = P/λ",
-    "sum_objective": "m P",
-    "accuracy": "(P − P*)/P*",
-    "suboptimality": "P − P*",
-    "gap": "own gap P/D − 1",
-    "test_error": "test error",
-    "test_accuracy": "test accuracy",
-    "train_error": "training error",
-    "rows": "rows",
-    "features": "features",
-    "nonzeros_a_row": "nonzeros a row",
-}
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Measure(_Model):
-    """One number of a row: what, and at which accuracy for time and epochs."""
-
-    what: str
-    at: float | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _written(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"what": value}
-        if isinstance(value, dict) and len(value) == 1 and "what" not in value:
-            ((what, at),) = value.items()
-            return {"what": what, "at": at}
-        return value
-
-    @model_validator(mode="after")
-    def _known(self) -> Measure:
-        if self.what in TO_ACCURACY:
-            if self.at is None:
-                refuse(f"{self.what} to which accuracy? write {{{self.what}: 1e-2}}")
-        elif self.what not in AT_END:
-            refuse(f"unknown measure {self.what!r}; {nearest(self.what, [*TO_ACCURACY, *AT_END])}")
-        elif self.at is not None:
-            refuse(f"{self.what} is one of the end of a run; leave the accuracy out")
-        return self
-
-    @property
-    def words(self) -> str:
-        """What it is, with its unit."""
-        if self.at is None:
-            return AT_END[self.what]
-        return f"{'time [s]' if self.what == 'seconds' else 'epochs'} to {self.at:g}"
-
-    @property
-    def column(self) -> str:
-        """The measure as the name of a CSV column."""
-        return self.what if self.at is None else f"{self.what}_to_{self.at!r}"
-
-
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list | tuple | None) else [value]
-
-
-Several = Annotated[tuple[str | float, ...], BeforeValidator(_as_list)]
-
-
-class Place(_Model):
-    """Some rows: those whose columns have one of the values given."""
-
-    sweep: Several | None = None
-    dataset: Several | None = None
-    lambda_: Several | None = Field(default=None, alias="lambda")
-    C: Several | None = None
-    solver: Several | None = Field(default=None, description="Labels.")
-
-    @property
-    def given(self) -> dict[str, tuple[str | float, ...]]:
-        """The columns that are restricted, by name."""
-        values = self.model_dump(by_alias=True)
-        return {name: tuple(value) for name, value in values.items() if value is not None}
-
-
-class TableShape(_Model):
+class TableShape(Strict):
     """The paper's layout of a table."""
 
     title: str = Field(default="", description="Below the item's own; what is special to it.")
@@ -145,7 +54,7 @@ class TableShape(_Model):
     )
 
 
-class FigureShape(_Model):
+class FigureShape(Strict):
     """One figure."""
 
     title: str = ""
@@ -170,7 +79,7 @@ class FigureShape(_Model):
     log_y: bool = True
 
 
-class PublishedValue(_Model):
+class PublishedValue(Strict):
     """One published number, by the row it belongs to."""
 
     sweep: str | None = None
@@ -182,7 +91,7 @@ class PublishedValue(_Model):
     value: float | str = Field(description="A number; or text such as '> 18,000'.")
 
 
-class Published(_Model):
+class Published(Strict):
     """What the source prints."""
 
     source: str = Field(description="Publication and place in it.")
@@ -195,60 +104,7 @@ class Published(_Model):
     not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
 
 
-class Claim(_Model):
-    """A sentence of the paper, and how it is held against the runs."""
-
-    text: str = Field(description="What the paper says, in our words.")
-    where: Place = Place()
-    kind: Literal["faster", "order", "reaches", "fails", "ratio", "untestable"] = Field(
-        description="faster: solver over another, by a factor. order: solvers by a measure. "
-        "reaches, fails: an accuracy or a value. ratio: of two measures, with the published one."
-    )
-    solver: str | None = Field(default=None, description="Label; the one that is faster.")
-    over: str | None = Field(default=None, description="Label; the slower, the denominator.")
-    over_dataset: str | None = Field(
-        default=None,
-        description="faster, ratio: label of the data set of 'over', where it is another; 'where' "
-        "then names that of 'solver'.",
-    )
-    solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
-    measure: Measure | None = None
-    by: float = Field(default=1.0, gt=0.0, description="faster: by at least this factor.")
-    at_most: float | None = Field(default=None, description="reaches: the measure's bound.")
-    at_least: float | None = Field(default=None, description="reaches: the measure's bound.")
-    published: float | None = Field(default=None, description="ratio: the published one.")
-    within: float = Field(
-        default=2.0, gt=1.0, description="ratio: factor from the published one that still holds."
-    )
-    tie: float = Field(
-        default=1.0,
-        ge=1.0,
-        description="order: neighbours out of order by up to this factor are a tie.",
-    )
-    why: str | None = Field(default=None, description="untestable: why.")
-
-    @model_validator(mode="after")
-    def _complete(self) -> Claim:
-        needed = {
-            "faster": ("solver", "over", "measure"),
-            "order": ("solvers", "measure"),
-            "reaches": ("solvers", "measure"),
-            "fails": ("solver", "measure"),
-            "ratio": ("solver", "over", "measure", "published"),
-            "untestable": ("why",),
-        }[self.kind]
-        for key in needed:
-            if not getattr(self, key):
-                refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
-        if self.over_dataset is not None and self.kind not in ("faster", "ratio"):
-            refuse(f"a claim of kind {self.kind} has no 'over_dataset'; drop it", "over_dataset")
-        bounded = (self.at_most, self.at_least) != (None, None)
-        if self.kind == "reaches" and self.measure and self.measure.at is None and not bounded:
-            refuse("reaches which value? add 'at_most' or 'at_least'", "measure")
-        return self
-
-
-class SweepSource(_Model):
+class SweepSource(Strict):
     """The runs of another item of the same paper."""
 
     same_as: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$", description="ITEM/SWEEP.")
@@ -263,7 +119,7 @@ def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
     return Sweep.model_validate(value, context=info.context)
 
 
-class Item(_Model):
+class Item(Strict):
     """One table, figure or passage of a paper."""
 
     version: Literal[1]
@@ -299,7 +155,7 @@ class Item(_Model):
         return Sweep.model_validate(plain)
 
 
-class Paper(_Model):
+class Paper(Strict):
     """A publication, and the items of it that are reproduced."""
 
     version: Literal[1]
@@ -347,6 +203,8 @@ def read_paper(folder: Path) -> Paper:
     ordered = dict(sorted(items.items(), key=lambda entry: entry[1].order))
     for name, item in ordered.items():
         _check_sources(folder / f"{name}.yaml", item, ordered)
+    for name, item in ordered.items():
+        check_claims(folder / f"{name}.yaml", item.claims, _all_sweeps(item, ordered))
     paper = _read(folder / "paper.yaml", Paper)
     return paper.model_copy(update={"key": folder.name, "items": ordered})
 
@@ -363,6 +221,18 @@ def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
     for key in item.full:
         if not isinstance(item.sweeps.get(key), Sweep):
             raise ConfigError(f"{path}: 'full' names {key!r}, which is no sweep of it; drop it")
+
+
+def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
+    """The sweeps of an item by key, each as it is described, there or in another item."""
+    found = {}
+    for key, sweep in item.sweeps.items():
+        if isinstance(sweep, SweepSource):
+            other, _, name = sweep.same_as.partition("/")
+            sweep = items[other].sweeps[name]
+        assert isinstance(sweep, Sweep)
+        found[key] = sweep
+    return found
 
 
 def _read(path: Path, kind: type[Kind]) -> Kind:
