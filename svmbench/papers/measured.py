@@ -16,7 +16,6 @@ from svmbench.papers.places import Measure, Place, same
 from svmbench.records.groups import Group, group_runs
 from svmbench.records.read import Results, read_results
 
-
 #: Sweep of an item, data set, λ and label: what the repeats of a row have in common.
 SweepCell = tuple[str, str, float, str]
 

@@ -7,34 +7,28 @@ figure of it, an `Item`. Nothing else lists them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
-    model_validator,
 )
 
 from svmbench.bundled import bundled
-from svmbench.config.complaint import complaint
 from svmbench.config.files import dump_sweep
-from svmbench.config.refusal import refuse
-from svmbench.config.sweep import Sweep, keys_at
-from svmbench.document import Loader, Loc, parse_document
+from svmbench.config.reading import read_model
+from svmbench.config.sweep import Sweep
+from svmbench.document import Loader
 from svmbench.errors import ConfigError
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.places import Measure, Place, Strict
 
-Kind = TypeVar("Kind", bound=BaseModel)
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
+
 
 class TableShape(Strict):
     """The paper's layout of a table."""
@@ -196,7 +190,7 @@ def read_paper(folder: Path) -> Paper:
         ``path:line:column: what; what to do``.
     """
     items = {
-        path.stem: _read(path, Item)
+        path.stem: read_model(path, Item)
         for path in sorted(folder.glob("*.yaml"))
         if path.name != "paper.yaml"
     }
@@ -205,7 +199,7 @@ def read_paper(folder: Path) -> Paper:
         _check_sources(folder / f"{name}.yaml", item, ordered)
     for name, item in ordered.items():
         check_claims(folder / f"{name}.yaml", item.claims, _all_sweeps(item, ordered))
-    paper = _read(folder / "paper.yaml", Paper)
+    paper = read_model(folder / "paper.yaml", Paper)
     return paper.model_copy(update={"key": folder.name, "items": ordered})
 
 
@@ -233,37 +227,6 @@ def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
         assert isinstance(sweep, Sweep)
         found[key] = sweep
     return found
-
-
-def _read(path: Path, kind: type[Kind]) -> Kind:
-    document = parse_document(path)
-    try:
-        return kind.model_validate(document.value, context={"folder": path.parent})
-    except ValidationError as error:
-        raise complaint(document, error.errors(include_url=False), _keys_at) from None
-
-
-def _keys_at(loc: Loc) -> list[str]:
-    """Keys of the mapping at ``loc``; below a sweep's name, those of a sweep."""
-    if loc[:1] == ("sweeps",) and len(loc) > 1:
-        return keys_at(loc[2:])
-    model = _MODELS.get(tuple("" if isinstance(part, int) else part for part in loc))
-    if model is None:
-        return []
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-_MODELS: dict[tuple[str | int, ...], type[BaseModel]] = {
-    (): Item,
-    ("tables", ""): TableShape,
-    ("tables", "", "of"): Place,
-    ("figures", ""): FigureShape,
-    ("figures", "", "of"): Place,
-    ("published", ""): Published,
-    ("published", "", "values", ""): PublishedValue,
-    ("claims", ""): Claim,
-    ("claims", "", "where"): Place,
-}
 
 
 def _plain(sweep: Sweep) -> dict[str, Any]:

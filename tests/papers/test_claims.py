@@ -11,8 +11,9 @@ import pytest
 from pydantic import ValidationError
 
 from svmbench.papers.claims import Finding, Part, judge, judge_all
+from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import Claim, Item
+from svmbench.papers.model import Item
 from svmbench.records.groups import Group
 
 INF = math.inf

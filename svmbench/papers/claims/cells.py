@@ -78,15 +78,15 @@ def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterato
         group = row.group
         return row.sweep, group.dataset if along == "lambda" else group.lam, group.stand_in
 
-    chosen = [
-        row for row in rows if row.group.label == claim.solver and row.lies_in(claim.where)
-    ]
+    chosen = [row for row in rows if row.group.label == claim.solver and row.lies_in(claim.where)]
     for _, members in itertools.groupby(sorted(chosen, key=key), key):
         ordered = sorted(members, key=lambda row: float(row.axis(along)))
         group = ordered[0].group
         words = heading(group.dataset, group.stand_in)
         if along == "m":
-            words = f"m from {_rows(ordered[0])} to {_rows(ordered[-1])}, λ = {group.written_lambda}"
+            words = (
+                f"m from {_rows(ordered[0])} to {_rows(ordered[-1])}, λ = {group.written_lambda}"
+            )
         place = ", ".join([*([ordered[0].sweep] if several else []), words])
         yield ClaimCell(
             place, group.dataset, group.stand_in, {}, series={group.label: tuple(ordered)}
@@ -103,9 +103,7 @@ def _place(row: MeasuredRow, several: bool) -> str:
     return ", ".join([*([row.sweep] if several else []), *words])
 
 
-def brought_together(
-    claim: Claim, rows: Iterable[MeasuredRow]
-) -> tuple[Claim, list[MeasuredRow]]:
+def brought_together(claim: Claim, rows: Iterable[MeasuredRow]) -> tuple[Claim, list[MeasuredRow]]:
     """A claim on two data sets as one on the first, and its rows.
 
     The rows of the second stand beside those of the first, under a label that names it.

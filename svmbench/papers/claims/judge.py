@@ -23,7 +23,6 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-
 from statistics import median
 
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge

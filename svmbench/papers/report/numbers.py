@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import TO_ACCURACY, Measure
+from svmbench.papers.places import TO_ACCURACY, Measure
 from svmbench.records.groups import Group, short
 from svmbench.records.statistics import median, median_interval, paired_ratio, reached
 from svmbench.report.tables import digits_apart, interval_text, threshold_cell, threshold_summary

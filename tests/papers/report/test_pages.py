@@ -15,7 +15,8 @@ import pytest
 from small_paper import TABLE, write_small_paper
 
 from svmbench.papers.measured import read_item
-from svmbench.papers.model import Measure, papers
+from svmbench.papers.model import papers
+from svmbench.papers.places import Measure
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
 from svmbench.papers.report.tables import build_paper_table
