@@ -84,9 +84,8 @@ def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterato
         group = ordered[0].group
         words = heading(group.dataset, group.stand_in)
         if along == "m":
-            words = (
-                f"m from {_rows(ordered[0])} to {_rows(ordered[-1])}, λ = {group.written_lambda}"
-            )
+            span = f"m from {_rows(ordered[0])} to {_rows(ordered[-1])}"
+            words = f"{span}, λ = {group.written_lambda}"
         place = ", ".join([*([ordered[0].sweep] if several else []), words])
         yield ClaimCell(
             place, group.dataset, group.stand_in, {}, series={group.label: tuple(ordered)}

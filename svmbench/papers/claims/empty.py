@@ -33,12 +33,12 @@ def check_claims(path: Path, claims: Sequence[Claim], sweeps: Mapping[str, Sweep
     """
     for number, claim in enumerate(claims):
         for name, sweep in sweeps.items():
-            if name in claim.where.given.get("sweep", (name,)):
-                if fault := _stop_against_itself(claim, sweep):
-                    raise ConfigError(
-                        f"{path}: claims[{number}] ({claim.text.rstrip('.')!r}) says nothing: "
-                        f"sweep {name!r} {fault}"
-                    )
+            about = name in claim.where.given.get("sweep", (name,))
+            if about and (fault := _stop_against_itself(claim, sweep)):
+                raise ConfigError(
+                    f"{path}: claims[{number}] ({claim.text.rstrip('.')!r}) says nothing: "
+                    f"sweep {name!r} {fault}"
+                )
 
 
 def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:

@@ -169,6 +169,15 @@ class ClaimResult:
         ]
 
     @property
+    def verdict_words(self) -> str:
+        """The verdict with its numbers: ``holds in 2 of 5``."""
+        if self.verdict != "holds in k of n":
+            return self.verdict
+        tested = [cell for cell in self.cells if cell.verdict != "not testable"]
+        held = sum(cell.verdict == "holds" for cell in tested)
+        return f"holds in {held} of {len(tested)}"
+
+    @property
     def stand_ins(self) -> int:
         """Cells that rest on stand-ins."""
         return sum(cell.stand_in for cell in self.cells)
