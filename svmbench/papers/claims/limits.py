@@ -87,7 +87,7 @@ def seconds_needed(row: MeasuredRow, accuracy: float) -> float | None:
     """
     found = []
     for x, y in curve(row, "seconds", "accuracy").values():
-        later = x >= math.sqrt(x[0] * x[-1]) if len(x) else np.zeros(0, bool)
+        later = x >= math.sqrt(x[0] * x[-1]) * (1 - 1e-9)
         if later.sum() < _FEWEST:
             continue
         slope, height = np.polyfit(np.log(x[later]), np.log(_lowest(y[later])), 1)
