@@ -29,8 +29,8 @@ tables:
     columns: [solver]
     measures: [{seconds: 1e-2}]
 claims:
-  - {text: Both arrive., kind: reaches, solvers: [dcd, sgd-s], measure: {seconds: 1e-2}}
-  - {text: It is about people., kind: untestable, why: no people here}
+  - {text: Both arrive., source: Table 1, kind: reaches, solvers: [dcd, sgd-s], measure: {seconds: 1e-2}}
+  - {text: It is about people., source: Table 1, kind: untestable, why: no people here}
 """
 )
 

@@ -26,11 +26,13 @@ tables:
     measures: [{seconds: 1e-2}]
 claims:
   - text: Both arrive.
+    source: Table 1
     kind: reaches
     where: {sweep: dense}
     solvers: [dcd, sgd-s]
     measure: {seconds: 1e-2}
   - text: It is about people.
+    source: Table 1
     kind: untestable
     why: no people here
 """
