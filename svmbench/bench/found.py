@@ -17,10 +17,12 @@ from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
-from svmbench.records.groups import Group, group_runs
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
+from svmbench.records.samples import samples
 from svmbench.records.statistics import Ratio, median, paired_ratio
-from svmbench.report.tables import threshold_summary
+from svmbench.records.summaries import summary
 from svmbench.solvers.registry import find_solver
 
 #: Bytes of a stored entry, column and value, by storage.
@@ -109,7 +111,7 @@ class Swept:
 
     def groups(self) -> list[Group]:
         """All rows of its tables."""
-        return [group for groups in group_runs(self.results).values() for group in groups]
+        return [group for groups in self.results.groups.values() for group in groups]
 
 
 @dataclass(frozen=True)
@@ -234,19 +236,6 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
 # ---------------------------------------------------------------- seconds to an accuracy
 
 
-def seconds_by_repeat(group: Group, threshold: float) -> dict[int, float]:
-    """Seconds to an accuracy, +inf where a repeat did not arrive; without those not made."""
-    told = group.told(threshold).repeats
-    unmade = ("interrupted", "not_installed")
-    return {
-        int(repeat): math.inf if math.isnan(value) else float(value)
-        for repeat, value, state in zip(
-            told["repeat"], told[f"seconds_to_{threshold!r}"], told["state"], strict=True
-        )
-        if state not in unmade or not math.isnan(value)
-    }
-
-
 def peers(groups: Sequence[Group]) -> list[str]:
     """Names of the programs from outside among the solvers of some rows."""
     return [name for name in dict.fromkeys(g.solver for g in groups) if find_solver(name).foreign]
@@ -310,8 +299,9 @@ def side_by_side(
     spec: SetSpec, ours: Group, theirs: Sequence[Group], threshold: float
 ) -> Versus | None:
     """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
-    mine = seconds_by_repeat(ours, threshold)
-    others = {group.label: seconds_by_repeat(group, threshold) for group in theirs}
+    asked = Asked("seconds", threshold)
+    mine = samples(ours, asked)
+    others = {group.label: samples(group, asked) for group in theirs}
     others = {label: times for label, times in others.items() if times}
     # Where one of the programs is still to be run, it is not known which is the fastest.
     repeats = [r for r in mine if all(r in times for times in others.values())]
@@ -324,7 +314,7 @@ def side_by_side(
     arrived = math.isfinite(min(fastest))
     ratio = paired_ratio(own, fastest)
     if not arrived and math.isfinite(max(own)):
-        spent = min(threshold_summary(g, threshold, "time").at_least for g in theirs)
+        spent = min(summary(g, asked).at_least for g in theirs)
         least = spent / median(own)
         ratio = Ratio(least, least, math.inf, math.nan, len(repeats), "none", math.nan)
     return Versus(

@@ -15,6 +15,8 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept, Versus
 from svmbench.bench.targets import Finding, Target
 from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import samples
 from svmbench.records.statistics import Ratio, format_value, median, median_interval
 from svmbench.report.overall import Share
 from svmbench.report.tables import Cell, Row, Section, Table
@@ -355,12 +357,12 @@ def _facts(group: Group) -> str:
 
 
 def _middle(group: Group, threshold: float) -> float:
-    times = list(findings.seconds_by_repeat(group, threshold).values())
+    times = list(samples(group, Asked("seconds", threshold)).values())
     return median(times) if times else math.inf
 
 
 def _second_record(swept: Swept, group: Group, threshold: float, value: float) -> dict[str, Any]:
-    times = findings.seconds_by_repeat(group, threshold)
+    times = samples(group, Asked("seconds", threshold))
     return {
         "part": swept.part,
         "set": group.dataset,

@@ -57,7 +57,7 @@ class Doubts:
         for part in result.open_parts:
             job = self._job(paper, item, part)
             if job is not None and part.answer is not None:
-                cells = tuple((dataset, lam, label) for _, dataset, lam, label in part.part.rests_on)
+                cells = tuple(cell[1:] for cell in part.part.rests_on)
                 yield Doubt(job, cells, part.answer.more, f"{result.claim.text} {part.part.what}")
 
     def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:

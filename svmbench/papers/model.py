@@ -25,7 +25,7 @@ from svmbench.document import Loader
 from svmbench.errors import ConfigError
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.places import Measure, Place, Strict
+from svmbench.papers.places import Place, Strict, WrittenMeasure
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
@@ -41,7 +41,7 @@ class TableShape(Strict):
     columns: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
         default=(), description="What tells its columns apart, besides the measures."
     )
-    measures: tuple[Measure, ...] = Field(min_length=1)
+    measures: tuple[WrittenMeasure, ...] = Field(min_length=1)
     against: str | None = Field(
         default=None,
         description="Label of the solver to which each is also shown as a ratio, on both sides.",
@@ -81,7 +81,7 @@ class PublishedValue(Strict):
     lambda_: float | None = Field(default=None, alias="lambda")
     C: float | None = None
     solver: str | None = Field(default=None, description="Label; or a program that is not run.")
-    measure: Measure
+    measure: WrittenMeasure
     value: float | str = Field(description="A number; or text such as '> 18,000'.")
 
 

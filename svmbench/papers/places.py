@@ -5,36 +5,13 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
 
 from svmbench.config.refusal import refuse
-from svmbench.errors import nearest
+from svmbench.records.measures import Asked
 
 #: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
 AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
-
-#: Measures that are taken at an accuracy; the others are those of the end of a run.
-TO_ACCURACY = ("seconds", "epochs")
-
-#: Measures of the end of a run, with what they are in words (unit in brackets).
-AT_END = {
-    "train_seconds": "training time [s]",
-    "train_epochs": "epochs run",
-    "seconds_a_pass": "time a pass [s]",
-    "seconds_with_evaluation": "time with the cost evaluated at every step [s]",
-    "primal": "P",
-    "J": "J = P/λ",
-    "sum_objective": "m P",
-    "accuracy": "(P − P*)/P*",
-    "suboptimality": "P − P*",
-    "gap": "own gap P/D − 1",
-    "test_error": "test error",
-    "test_accuracy": "test accuracy",
-    "train_error": "training error",
-    "rows": "rows",
-    "features": "features",
-    "nonzeros_a_row": "nonzeros a row",
-}
 
 
 class Strict(BaseModel):
@@ -43,49 +20,24 @@ class Strict(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Measure(Strict):
-    """One number of a row: what, and at which accuracy for time and epochs."""
-
-    what: str
-    at: float | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _written(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"what": value}
-        if isinstance(value, dict) and len(value) == 1 and "what" not in value:
-            ((what, at),) = value.items()
-            return {"what": what, "at": at}
+def _as_asked(value: Any) -> Asked:
+    """A measure as it is written: its name, or ``{seconds: 1e-2}``."""
+    at = None
+    if isinstance(value, dict) and len(value) == 1:
+        ((value, at),) = value.items()
+    if isinstance(value, Asked):
         return value
+    if not isinstance(value, str):
+        refuse("Input should be a measure, or a measure with its accuracy: {seconds: 1e-2}")
+    if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+        refuse("Input should be a number", value, value=at)
+    try:
+        return Asked(value, None if at is None else float(at))
+    except ValueError as error:
+        refuse(str(error))
 
-    @model_validator(mode="after")
-    def _known(self) -> Measure:
-        if self.what in TO_ACCURACY:
-            if self.at is None:
-                refuse(f"{self.what} to which accuracy? write {{{self.what}: 1e-2}}")
-        elif self.what not in AT_END:
-            refuse(f"unknown measure {self.what!r}; {nearest(self.what, [*TO_ACCURACY, *AT_END])}")
-        elif self.at is not None:
-            refuse(f"{self.what} is one of the end of a run; leave the accuracy out")
-        return self
 
-    @property
-    def share(self) -> bool:
-        """Whether it is a share, between 0 and 1."""
-        return self.what in ("test_error", "test_accuracy", "train_error")
-
-    @property
-    def words(self) -> str:
-        """What it is, with its unit."""
-        if self.at is None:
-            return AT_END[self.what]
-        return f"{'time [s]' if self.what == 'seconds' else 'epochs'} to {self.at:g}"
-
-    @property
-    def column(self) -> str:
-        """The measure as the name of a CSV column."""
-        return self.what if self.at is None else f"{self.what}_to_{self.at!r}"
+WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
 
 
 def _as_list(value: Any) -> Any:

@@ -35,7 +35,8 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     if row.group.separate_runs:
         points = points.groupby("id", sort=False).tail(1)
     found = {}
-    for repeat, members in points.groupby("repeat", sort=True):
+    for repeat in sorted(set(points["repeat"])):
+        members = points[points["repeat"] == repeat]
         x = _abscissae(row.group, members, along)
         y = _ordinates(row.group, members, measure)
         known = (members["epochs"].to_numpy(np.float64) > 0) & (x > 0) & np.isfinite(y)

@@ -211,7 +211,7 @@ def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
     verdicts : sequence of str
         Of its cells.
     """
-    counted = Counter(verdicts)
+    counted = Counter[str](verdicts)
     holding, against, undecided = (
         counted[verdict] for verdict in ("holds", "does not hold", "open")
     )
@@ -238,7 +238,7 @@ def _summary(verdict: Verdict, cells: Sequence[CellResult]) -> str:
     """In how many cells, and the numbers of those the verdict rests on."""
     rests_on = verdict if verdict != "holds in k of n" else "does not hold"
     telling = [cell for cell in cells if cell.verdict == rests_on]
-    counted = Counter(cell.verdict for cell in cells)
+    counted = Counter[str](cell.verdict for cell in cells)
     said = ", ".join(
         f"{counted[what]} {words}"
         for what, words in (

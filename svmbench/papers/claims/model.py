@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from svmbench.config.refusal import refuse
-from svmbench.papers.places import Measure, Place, Strict
+from svmbench.papers.places import Place, Strict, WrittenMeasure
 from svmbench.records.measures import Asked
 
 Kind = Literal[
@@ -64,7 +65,7 @@ class Claim(Strict):
         "then names that of 'solver'.",
     )
     solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
-    measure: Measure | None = None
+    measure: WrittenMeasure | None = None
     by: float = Field(default=1.0, gt=0.0, description="At least by this factor.")
     at_most: float | None = Field(
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
@@ -152,28 +153,28 @@ class Claim(Strict):
     def _check_path(self) -> None:
         assert self.measure is not None
         assert self.between is not None
-        if self.measure.what not in CURVES:
-            refuse(f"no curve shows {self.measure.what}; use {', '.join(CURVES)}", "measure")
+        if self.measure.name not in CURVES:
+            refuse(f"no curve shows {self.measure.name}; use {', '.join(CURVES)}", "measure")
         if not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
 
-    def _check_bounds(self, measure: Measure) -> None:
+    def _check_bounds(self, asked: Asked) -> None:
         """Refuse bounds that any result keeps."""
-        least, most = 0.0, 1.0 if measure.share else float("inf")
+        least, most = 0.0, 1.0 if asked.measure.share else math.inf
         for key, value, empty in (
             ("at_least", self.at_least, self.at_least is not None and self.at_least <= least),
             ("at_most", self.at_most, self.at_most is not None and self.at_most >= most),
         ):
             if empty:
                 refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
-        if None not in (self.at_least, self.at_most) and self.at_least > self.at_most:
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             refuse("no result lies between these bounds; mend them", "at_most")
 
     @property
     def asked(self) -> Asked:
         """Its measure; of kinds that have one."""
         assert self.measure is not None
-        return Asked(self.measure.what, self.measure.at)
+        return self.measure
 
     @property
     def labels(self) -> tuple[str, ...]:

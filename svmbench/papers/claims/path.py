@@ -43,7 +43,8 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         what = f"{name} of {claim.over} / {claim.solver} at {short(float(at), 3)} {claim.along}"
         found = _pairs(heights(below, claim, float(at)), heights(above, claim, float(at)))
         if found:
-            yield Part(what, rests_on, paired(*zip(*found, strict=True), low=claim.by))
+            a, b = zip(*found, strict=True)
+            yield Part(what, rests_on, paired(a, b, low=claim.by))
         else:
             yield Part(what, rests_on, reason=f"no curve has a point before {at:.3g} {claim.along}")
 
