@@ -11,7 +11,7 @@ import click
 
 from svmbench.cli import options
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, ended_from_outside, made_again
+from svmbench.cli.run import duration, ended_from_outside, made_again, open_questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,6 +135,7 @@ def _make(
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
     from svmbench.harness.series import run_series
+    from svmbench.papers.doubts import Doubts
     from svmbench.papers.plan import reserve
     from svmbench.papers.report.write import write_papers
     from svmbench.papers.written import outdated, remember
@@ -142,7 +143,8 @@ def _make(
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
-        result = run_series(planned, reporter, asked, budget=runs)
+        doubts = Doubts(root, known, planned)
+        result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
         if not result.interrupted:
             reporter.stage("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
@@ -237,9 +239,25 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
             f"some runs failed; why is in the runs.csv of their sweep below {root}, column "
             "'reason'; --retry-failed makes them again"
         )
+    if result.made:
+        lines.append(_spent(result))
+    lines += open_questions(result.open)
     if not result.interrupted:
         lines.append(f"tables, figures and claims in {root / 'index.html'}")
     return "\n".join(lines)
+
+
+def _spent(result: Result) -> str:
+    """What the time of the runs went to."""
+    total = result.total
+    shares = (
+        (total.preparing, "data and optima"),
+        (total.first, "first repeats"),
+        (total.at_least, "further repeats of every cell"),
+        (total.doubts, "open questions"),
+        (result.asking, "judging"),
+    )
+    return "time: " + ", ".join(f"{duration(seconds)} {what}" for seconds, what in shares)
 
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:

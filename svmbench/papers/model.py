@@ -30,6 +30,11 @@ from svmbench.papers.places import Place, Strict, WrittenMeasure
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 
+#: Repeats of a cell in every sweep of a paper that does not say otherwise: few of each, so that
+#: most of the budget goes to what the claims leave open.
+REPEATS = {"at_least": 3, "until": "decided", "at_most": 60}
+
+
 class TableShape(Strict):
     """The paper's layout of a table."""
 
@@ -109,7 +114,7 @@ def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
         return SweepSource.model_validate(value)
     if isinstance(value, dict):
         # Its name is that of its folder of results, which only who runs it knows.
-        value = {"version": 1, "name": "sweep", **value}
+        value = {"version": 1, "name": "sweep", "repeats": REPEATS, **value}
     return Sweep.model_validate(value, context=info.context)
 
 

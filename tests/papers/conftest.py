@@ -18,6 +18,7 @@ sweeps:
     lambda: 1e-2
     solvers: [dcd]
     stop: {accuracy: 1e-2, max_epochs: 200, time_limit: 20s}
+    repeats: 1
 full:
   dense: {repeats: 3, stop: {max_epochs: 300}}
 tables:
