@@ -141,9 +141,14 @@ class Found:
         return {result["set"]: result for result in self._tasks("epochs")}
 
     @cached_property
-    def reading(self) -> list[dict[str, Any]]:
-        """Every repeat of every reader on every set, and the openings of caches."""
-        return list(self._tasks("reading"))
+    def readings(self) -> list[dict[str, Any]]:
+        """Every repeat of every reader on every set."""
+        return [each for each in self._tasks("reading") if each["kind"] == "reading"]
+
+    @property
+    def openings(self) -> list[dict[str, Any]]:
+        """The openings of the cached rows of every set."""
+        return [each for each in self._tasks("reading") if each["kind"] == "opening"]
 
     @cached_property
     def texts(self) -> list[dict[str, Any]]:
@@ -409,23 +414,28 @@ def bound(physics: dict[str, Any], epochs: dict[str, Any]) -> Bound | None:
 # ---------------------------------------------------------------- reading, texts and growth
 
 
-def speeds(found: Found, label: str, reader: str) -> dict[int, float]:
-    """MB/s of a reader on a set, by repeat."""
-    return {
-        result["repeat"]: result["text_bytes"] / result["seconds"] / 1e6
-        for result in found.reading
-        if result["kind"] == "reading" and result["set"] == label and result["label"] == reader
-    }
+def mb_per_second(result: dict[str, Any]) -> float:
+    """MB/s of one reading."""
+    return float(result["text_bytes"] / result["seconds"] / 1e6)
 
 
-def totals(found: Found, label: str, program: str) -> dict[int, float]:
-    """Seconds from a set's text to the accuracy by repeat, +inf where it was not reached."""
+def total_seconds(result: dict[str, Any]) -> float:
+    """Seconds from a text to the accuracy, +inf where it was not reached."""
+    parts = [result[f"{part}_seconds"] for part in ("read", "convert", "train")]
+    return math.inf if None in parts else float(sum(parts))
+
+
+def by_repeat(
+    results: Sequence[dict[str, Any]],
+    value: Callable[[dict[str, Any]], float],
+    label: str,
+    name: str,
+) -> dict[int, float]:
+    """A value of the results of one reader or program on a set, by repeat."""
     return {
-        result["repeat"]: math.inf
-        if result["train_seconds"] is None
-        else result["read_seconds"] + result["convert_seconds"] + result["train_seconds"]
-        for result in found.texts
-        if result["set"] == label and result["label"] == program
+        result["repeat"]: value(result)
+        for result in results
+        if result["set"] == label and result["label"] == name
     }
 
 

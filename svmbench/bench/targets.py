@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -303,24 +304,29 @@ def _plain(target: Target, label: str, place: str, ratio: Ratio) -> Finding:
 
 
 def _reading(found: Found, target: Target) -> Iterator[Finding]:
-    stand_in = {result["set"]: result["stand_in"] for result in found.reading}
-    for label in stand_in:
-        for than in target.than:
-            ours = findings.speeds(found, label, target.reader)
-            ratio = findings.paired(findings.speeds(found, label, than), ours)
-            if ratio is not None:
-                yield _plain(target, label, heading(label, stand_in[label]), ratio)
+    # Speeds, of which more is better: ours over theirs.
+    return _texts_of(found.readings, findings.mb_per_second, target, target.than, (target.reader,))
 
 
 def _texts(found: Found, target: Target) -> Iterator[Finding]:
-    stand_in = {result["set"]: result["stand_in"] for result in found.texts}
-    for label in stand_in:
-        for than in target.than:
-            ours = findings.totals(found, label, target.program)
-            theirs = findings.totals(found, label, than)
-            ratio = findings.paired(ours, theirs)
-            if ratio is not None and math.isfinite(min(*ours.values(), *theirs.values())):
-                yield _plain(target, label, heading(label, stand_in[label]), ratio)
+    return _texts_of(found.texts, findings.total_seconds, target, (target.program,), target.than)
+
+
+def _texts_of(
+    results: list[dict[str, Any]],
+    value: Callable[[dict[str, Any]], float],
+    target: Target,
+    below: Names,
+    above: Names,
+) -> Iterator[Finding]:
+    """The values of some over those of others, on each set."""
+    for label, stand_in in {each["set"]: each["stand_in"] for each in results}.items():
+        for one, other in product(below, above):
+            ratio = findings.paired(
+                *(findings.by_repeat(results, value, label, name) for name in (one, other))
+            )
+            if ratio is not None and math.isfinite(ratio.estimate):
+                yield _plain(target, label, heading(label, stand_in), ratio)
 
 
 # ---------------------------------------------------------------- growth

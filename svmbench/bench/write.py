@@ -18,7 +18,9 @@ from svmbench.bench.found import Found, read_found, versus
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
-from svmbench.bench.tables import LIBLINEAR, aimed_text, build_tables, measured_text, standings
+from svmbench.bench.tables import LIBLINEAR, build_tables
+from svmbench.bench.tables.bounds import aimed_text, measured_text
+from svmbench.bench.tables.speed import standings
 from svmbench.bench.targets import Finding, Target, judge
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment

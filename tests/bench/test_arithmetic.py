@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svmbench.bench import found as findings
-from svmbench.bench import rows, tables, targets
+from svmbench.bench import rows, targets
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found
 from svmbench.bench.measure import _ForeignPace
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import plan
+from svmbench.bench.tables import speed
 from svmbench.bench.targets import Target, judge, load_targets
 from svmbench.bench.tasks import Task, read_task, run_task, solver_job
 from svmbench.bench.write import aims
@@ -191,7 +192,7 @@ def test_growth_is_judged_by_its_deviation_from_linear(seconds, factor):
 
 def found(**parts):
     """What a benchmark found, of these parts alone."""
-    empty = {"physics": {}, "epochs": {}, "reading": [], "texts": [], "growth": {}}
+    empty = {"physics": {}, "epochs": {}, "readings": [], "texts": [], "growth": {}}
     result = Found(SimpleNamespace(), [])
     result.__dict__.update(empty | parts)
     return result
@@ -238,12 +239,12 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
          "convert_seconds": 1.0, "train_seconds": train}
         for label, s, train in [("svmbench", 0.5, 0.5), ("liblinear", 3.0, 4.0), ("slow", 1, None)]
     ]  # fmt: skip
-    result = found(reading=reading, texts=texts)
+    result = found(readings=reading, texts=texts)
     faster = Target(text="t", kind="reading", than="scikit-learn", at_least=10)
     assert judged(faster, result) == [("adult", "not reached", pytest.approx(10 / 8))]
     sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
     assert judged(sooner, result) == [("adult", "reached", 1.0)]
-    assert findings.totals(result, "adult", "slow") == {0: math.inf}
+    assert findings.by_repeat(texts, findings.total_seconds, "adult", "slow") == {0: math.inf}
 
 
 def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
@@ -310,11 +311,11 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
     ]
     (one,) = findings.versus(swept(rows_of, monkeypatch))
     assert one.standing == standing
-    cell = tables._standing_cell([one], one.lam, one.threshold)
+    cell = speed.standing_cell(one)
     assert cell.text.startswith(mark)
     assert ("✗" in cell.text) == (standing == "peer ahead")
     ahead = "a peer is ahead in 1, in " if standing == "peer ahead" else "a peer is ahead in 0"
-    assert ahead in tables.standings([one])
+    assert ahead in speed.standings([one])
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
