@@ -37,6 +37,7 @@ from svmbench.config.sweep import (
 )
 from svmbench.document import Loc, parse_document
 from svmbench.errors import ConfigError, nearest
+from svmbench.solvers.registry import find_solver
 
 
 class _Model(BaseModel):
@@ -143,6 +144,13 @@ class Program(_Model):
         default=1,
         description="Of our reader; left out where that cannot be told.",
     )
+
+    @model_validator(mode="after")
+    def _reads_for_itself(self) -> Program:
+        name = named(self.solver)["name"]
+        if self.reader != "svmbench" and not find_solver(name).foreign:
+            refuse(f"{name} trains on svmbench's own rows; give it reader svmbench", "reader")
+        return self
 
 
 class TextPart(_Model):

@@ -28,6 +28,7 @@ from svmbench.harness.series import Job, Result, run_jobs
 from svmbench.harness.sources import Source, source_of
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
+from svmbench.solvers.registry import find_solver
 
 #: Shares of the budget: for what is measured beside the sweeps, and for writing; and the seconds
 #: that writing takes at most.
@@ -197,7 +198,7 @@ def _epochs(profile: Profile, data: _Data) -> list[Task]:
             "label": label,
             "path": str(data.rows(label).train_path),
             "lambda": part.lambda_,
-            "solvers": [each for each in solvers if _installed(each)],
+            "solvers": [each for each in solvers if find_solver(each["name"]).missing() is None],
             "repeats": part.repeats,
             "seed": 0,
             "limit": part.limit,
@@ -207,12 +208,6 @@ def _epochs(profile: Profile, data: _Data) -> list[Task]:
         Task(f"epochs-{_file(each.label)}", part.limit, lambda at=each.label: [job(at)])  # type: ignore[misc]
         for each in data.here(profile.chosen(part.sets))
     ]
-
-
-def _installed(solver: dict[str, Any]) -> bool:
-    from svmbench.solvers.registry import find_solver
-
-    return find_solver(solver["name"]).missing() is None
 
 
 def _reading(profile: Profile, data: _Data) -> list[Task]:
