@@ -12,7 +12,7 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Versus
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.plots import save_figure
+from svmbench.report.sheet import Sheet, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 
     from svmbench.report.style import Look
 
-#: Inches of a line of a plot, of the names beside it, of its width, of the legend, and above and
-#: below.
-_LINE, _NAMES, _WIDTH, _LEGEND, _ABOVE, _BELOW = 0.24, 2.3, 5.6, 2.0, 0.62, 0.62
+#: Inches: a line of a plot, and its width with the names beside it.
+_LINE, _WIDTH = 0.24, 7.9
 
 #: Marks of the accuracies, from the loosest on.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
@@ -32,14 +31,8 @@ def write_plots(
     found: Found, than: Sequence[str], looks: Mapping[str, Look], folder: Path
 ) -> Iterator[tuple[Path, str]]:
     """Draw ``ratios.*`` and ``epochs.*``; each file with the caption of its picture."""
-    import matplotlib
-
-    from svmbench.report.style import RC
-
     compared = [one for one in findings.versus(found, than) if _shown(one)]
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # the user's own settings must not change a report
-        matplotlib.rcParams.update(RC)
+    with uniform_style():
         if compared:
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
             for path in save_figure(_ratios(compared), folder / "ratios", {}):
@@ -54,24 +47,15 @@ def _shown(one: Versus) -> bool:
     return math.isfinite(one.ratio.estimate) and one.ratio.estimate > 0
 
 
-def _figure(lines: int, title: str, below: str) -> tuple[Figure, Axes]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from svmbench.report.style import DPI
-
-    tall = max(2, lines) * _LINE
-    width, height = _NAMES + _WIDTH + _LEGEND, _ABOVE + tall + _BELOW
-    figure = Figure(figsize=(width, height), dpi=DPI)
-    FigureCanvasAgg(figure)
-    place = (_NAMES / width, _BELOW / height, _WIDTH / width, tall / height)
-    axes = figure.add_axes(place)
+def _sheet(lines: int, title: str, below: str, remarks: str = "") -> tuple[Sheet, Axes]:
+    """A sheet of one panel with a line for each thing measured."""
+    sheet = Sheet(1, title, remarks=remarks, panel=(_WIDTH, max(2, lines) * _LINE))
+    (axes,) = sheet.axes
     axes.set_ylim(lines - 0.4, -0.6)
     axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel(below)
-    figure.text(0.1 / width, 1 - 0.12 / height, title, fontsize=10.5, va="top", weight="bold")
-    return figure, axes
+    return sheet, axes
 
 
 def _ratios(compared: Sequence[Versus]) -> Figure:
@@ -79,10 +63,15 @@ def _ratios(compared: Sequence[Versus]) -> Figure:
         dict.fromkeys((one.set, one.stand_in, one.held_out, one.lam) for one in compared)
     )
     thresholds = sorted({one.threshold for one in compared}, reverse=True)
-    figure, axes = _figure(
+    notes = {
+        "* kept out of tuning": any(one.held_out for one in compared),
+        "open mark: at least so much; LIBLINEAR did not arrive": any(o.at_least for o in compared),
+    }
+    sheet, axes = _sheet(
         len(problems),
         f"LIBLINEAR beside {champion()}",
         "seconds of the fastest run of LIBLINEAR over those of the champion",
+        "\n".join(note for note, holds in notes.items() if holds),
     )
     axes.set_xscale("log")
     axes.axvline(1.0, color="#888888", linewidth=0.8)
@@ -121,14 +110,8 @@ def _ratios(compared: Sequence[Versus]) -> Figure:
     high = max(one.ratio.estimate for one in compared)
     axes.set_xlim(min(0.5, low / 1.5), max(20.0, high * 1.5))
     _plain_ticks(axes)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
-    notes = {
-        "* kept out of tuning": any(one.held_out for one in compared),
-        "open mark: at least so much; LIBLINEAR did not arrive": any(o.at_least for o in compared),
-    }
-    said = "\n".join(note for note, holds in notes.items() if holds)
-    figure.text(0.01, 0.01, said, fontsize=7, color="#444444", va="bottom")
-    return figure
+    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
+    return sheet.finish()
 
 
 def _problem(one: Versus) -> tuple[str, bool, bool, float]:
@@ -137,7 +120,7 @@ def _problem(one: Versus) -> tuple[str, bool, bool, float]:
 
 def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
     names = list(found.epochs)
-    figure, axes = _figure(len(names), "One epoch", "ns a stored nonzero")
+    sheet, axes = _sheet(len(names), "One epoch", "ns per stored nonzero")
     axes.set_xscale("log")
     labels = dict.fromkeys(e["label"] for each in found.epochs.values() for e in each["epochs"])
     for number, label in enumerate(labels):
@@ -174,8 +157,8 @@ def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
         range(len(names)), [heading(name, found.epochs[name]["stand_in"]) for name in names]
     )
     _plain_ticks(axes)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=7.5)
-    return figure
+    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
+    return sheet.finish()
 
 
 def _plain_ticks(axes: Axes) -> None:

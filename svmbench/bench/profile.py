@@ -21,7 +21,7 @@ from pydantic import (
 
 from svmbench.bench.champion import ablations, champion, named
 from svmbench.bundled import bundled
-from svmbench.config.complaint import complaint
+from svmbench.config.reading import read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import (
     Accuracy,
@@ -35,7 +35,6 @@ from svmbench.config.sweep import (
     Weight,
     Whole,
 )
-from svmbench.document import Loc, parse_document
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.registry import find_solver
 
@@ -293,40 +292,10 @@ def load_profile(name: str) -> Profile:
         if name not in known:
             raise ConfigError(f"unknown profile {name!r}; {nearest(name, known)}")
         path = bundled("configs") / "bench" / f"{name}.yaml"
-    document = parse_document(path)
-    try:
-        return Profile.model_validate(document.value, context={"folder": path.parent})
-    except ValidationError as error:
-        raise complaint(document, error.errors(include_url=False), _keys_at) from None
+    return read_model(path, Profile)
 
 
 def profiles() -> list[str]:
     """Names of the profiles that come with svmbench."""
     folder = bundled("configs") / "bench"
     return sorted(path.stem for path in folder.glob("*.yaml") if path.stem != "targets")
-
-
-def _keys_at(loc: Loc) -> list[str]:
-    """Keys of the mapping at ``loc``; of a sweep of any name, those of a sweep."""
-    place: tuple[Any, ...] = tuple("" if isinstance(part, int) else part for part in loc)
-    if place[:1] == ("sweeps",) and len(place) == 2:
-        place = ("sweeps", "*")
-    model = _MODELS.get(place)
-    if model is None:
-        return []
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): Profile,
-    ("sets", ""): SetSpec,
-    ("sets", "", "data"): DatasetSpec,
-    ("sweeps", "*"): SweepPart,
-    ("physics",): PhysicsPart,
-    ("epochs",): EpochsPart,
-    ("reading",): ReadingPart,
-    ("text",): TextPart,
-    ("text", "programs", ""): Program,
-    ("growth",): GrowthPart,
-    ("growth", "rows", ""): Growth,
-}

@@ -14,7 +14,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     model_validator,
 )
 
@@ -24,10 +23,9 @@ from svmbench.bench.found import Found, Step, Versus
 from svmbench.bench.profile import Names, Weights
 from svmbench.bench.rows import last_cache
 from svmbench.bundled import bundled
-from svmbench.config.complaint import complaint
+from svmbench.config.reading import read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Accuracy, Positive, Text
-from svmbench.document import Loc, parse_document
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import Ratio, median, median_interval
 
@@ -42,15 +40,6 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-def _spelt(value: object) -> object:
-    """The mapping with `lambda`, which is no name in Python, as `lambdas`."""
-    if isinstance(value, dict) and "lambda" in value:
-        value = dict(value)
-        given = value.pop("lambda")
-        value["lambdas"] = given if isinstance(given, list) else [given]
-    return value
-
-
 class Tried(BaseModel):
     """Why a bound is missed: what was measured, and what was tried. Shown where it is missed."""
 
@@ -58,9 +47,7 @@ class Tried(BaseModel):
 
     text: Text
     sets: Names = Field(default=(), description="Where it is so; everywhere unless given.")
-    lambdas: Weights | None = None
-
-    _lambda = model_validator(mode="before")(_spelt)
+    lambdas: Weights | None = Field(default=None, alias="lambda")
 
 
 def _as_tried(value: object) -> object:
@@ -76,7 +63,7 @@ class Target(BaseModel):
     kind: Kind
     sets: Names = ()
     than: Names = ()
-    lambdas: Weights | None = None
+    lambdas: Weights | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
     solver: Names = (ROLE,)
     reader: str = "svmbench"
@@ -84,8 +71,6 @@ class Target(BaseModel):
     at_least: Positive | None = None
     at_most: Positive | None = None
     tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
-
-    _lambda = model_validator(mode="before")(_spelt)
 
     @model_validator(mode="after")
     def _one_bound(self) -> Target:
@@ -179,16 +164,7 @@ def load_targets(path: Path | None = None) -> list[Target]:
         ``path:line:column: what; what to do``.
     """
     path = path or bundled("configs") / "bench" / "targets.yaml"
-    document = parse_document(path)
-    try:
-        return list(Targets.model_validate(document.value).targets)
-    except ValidationError as error:
-        raise complaint(document, error.errors(include_url=False), _keys_at) from None
-
-
-def _keys_at(loc: Loc) -> list[str]:
-    model = Targets if not loc else Tried if "tried" in loc else Target
-    return ["lambda" if name == "lambdas" else name for name in model.model_fields]
+    return list(read_model(path, Targets).targets)
 
 
 def judge(found: Found, targets: Sequence[Target]) -> list[Finding]:

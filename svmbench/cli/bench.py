@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli.run import duration, keep_weights_option
+from svmbench.cli import options
+from svmbench.cli.run import duration
 
 if TYPE_CHECKING:
     from svmbench.bench.run import Plan, Progress
@@ -24,28 +25,15 @@ if TYPE_CHECKING:
     help="Time for everything, such as 90s or 2h; what is not made by then a later call makes.  "
     "[default: the profile's]",
 )
-@click.option("--fetch", is_flag=True, help="Download data that are not here.")
-@click.option(
-    "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
-)
+@options.fetch
+@options.offline_beside_fetch
 @click.option("--fresh", is_flag=True, help="Make all again, finished or not.")
-@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
-@keep_weights_option
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Results folder.  [default: results/bench/PROFILE]",
-)
-@click.option(
-    "--pictures",
-    type=click.Choice(["inline", "linked"]),
-    default="inline",
-    show_default=True,
-    help="inline: the page needs nothing but itself. linked: a small page, good with the PNGs "
-    "beside it.",
-)
-@click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+@options.retry_failed
+@options.keep_weights
+@options.out_folder("results/bench/PROFILE")
+@options.pictures
+@options.report_only
+@options.quiet
 def command(
     profile: str,
     dry_run: bool,
@@ -67,16 +55,14 @@ def command(
     there. It ends with tables, plots and a page, which hold what was found against what is
     aimed at.
     """
-    if fetch and offline:
-        raise click.UsageError("--fetch and --offline; keep one of them")
+    options.refuse_fetch_and_offline(fetch, offline)
     from svmbench.bench.profile import load_profile
     from svmbench.bench.run import carry_out, plan
     from svmbench.bench.targets import load_targets
-    from svmbench.cli.papers import seconds_of
     from svmbench.errors import DataError
 
     chosen, targets = load_profile(profile), load_targets()
-    allowed = chosen.budget if budget is None else seconds_of(budget)
+    allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
     planned = plan(chosen, root, allowed, fetch and not (dry_run or report_only))
     if dry_run or not (quiet or report_only):
@@ -91,8 +77,8 @@ def command(
     with ProgressReporter(quiet) as reporter:
         progress = None
         if not report_only:
-            options = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
-            progress = carry_out(planned, reporter, options)
+            asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
+            progress = carry_out(planned, reporter, asked)
         reporter.stage("tables, plots and the page")
         findings = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ REGRESSION = 4
     show_default=True,
     help="Factor up to which a difference does not count.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@options.as_json
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),

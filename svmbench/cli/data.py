@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from svmbench.data.dataset import Dataset
 
 _WIDTH = 88
+_CLASSES_SHOWN = 10
 
 
 @click.group(name="data", no_args_is_help=False)
@@ -48,30 +50,17 @@ def list_command() -> None:
 @command.command()
 @click.argument("name")
 def info(name: str) -> None:
-    """Describe the data set NAME: its files, labels, licence, origin and stand-in."""
-    from svmbench.data.catalogue import entry
+    """Describe the data set NAME: its files, labels, licence, origin and stand-in.
 
-    found = entry(name)
+    NAME is one of "svmbench data list", or a path to a LIBSVM file of your own, which is
+    then read: its rows, columns, labels, and how svmbench stores it.
+    """
+    from svmbench.data import catalogue
+
+    found = catalogue.resolve(name)
+    facts = _entry_facts(found) if name in catalogue.names() else _own_facts(found)
     lines = [f"{found.name}: {found.title}", ""]
     lines += [*textwrap.wrap(found.description, _WIDTH), ""] if found.description else []
-    facts = {
-        "features": _count(found.n_features),
-        "labels": found.labels,
-        "+1": _positive(found),
-        "licence": found.licence,
-        "citation": found.citation,
-        "homepage": found.homepage,
-        "checked": found.checked,
-        "format": found.format,
-    }
-    for role, file in found.files.items():
-        facts[role] = f"{file.file}, {_contents(file)}"
-        facts |= _origin(role, file)
-        if file.label_file is not None:
-            facts[f"{role} labels"] = file.label_file.file
-            facts |= _origin(f"{role} labels", file.label_file)
-    if found.stand_in is not None:
-        facts["stand-in"] = _shape(found.stand_in)
     width = max(map(len, facts)) + 2
     for what, text in facts.items():
         if text:
@@ -87,7 +76,7 @@ def info(name: str) -> None:
 
 @command.command()
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
-@click.option("--offline", is_flag=True, help="Do not look for data on the network.")
+@options.offline
 def fetch(names: tuple[str, ...], offline: bool) -> None:
     """Find or download each data set NAME, check it and put its rows in the cache.
 
@@ -157,6 +146,64 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
             problem = str(error)
         done.append((str(path), problem))
     return done
+
+
+def _entry_facts(entry: Entry) -> dict[str, str]:
+    """What the catalogue says of a data set, and where its files are."""
+    facts = {
+        "features": _count(entry.n_features),
+        "labels": entry.labels,
+        "+1": _positive(entry),
+        "licence": entry.licence,
+        "citation": entry.citation,
+        "homepage": entry.homepage,
+        "checked": entry.checked,
+        "format": entry.format,
+    }
+    for role, file in entry.files.items():
+        facts[role] = f"{file.file}, {_contents(file)}"
+        facts |= _origin(role, file)
+        if file.label_file is not None:
+            facts[f"{role} labels"] = file.label_file.file
+            facts |= _origin(f"{role} labels", file.label_file)
+    if entry.stand_in is not None:
+        facts["stand-in"] = _shape(entry.stand_in)
+    return facts
+
+
+def _own_facts(entry: Entry) -> dict[str, str]:
+    """What a user's own file contains."""
+    import numpy as np
+
+    from svmbench.data import libsvm
+    from svmbench.data.blocks import occurring_columns
+    from svmbench.errors import DataError
+
+    path = Path(entry.train.path or "")
+    cached = _cached(entry).get("train")
+    text = libsvm.parse_libsvm(path)
+    labels, counts = np.unique(text.labels, return_counts=True)
+    try:
+        positive: tuple[float, ...] = libsvm.positive_labels(text)
+        chosen = " ".join(f"{label:g}" for label in positive)
+    except DataError:
+        # Which label is +1 changes nothing of the other facts.
+        positive, chosen = (float(labels[-1]),), "not clear from the labels; state 'positive'"
+    data = libsvm.to_dataset(text, name=entry.name, n_features=text.max_index, positive=positive)
+    m, d, nnz = data.n_samples, data.n_features, text.nnz
+    classes = [f"{label:g} ({count:,})" for label, count in zip(labels, counts, strict=True)]
+    more = f" and {len(classes) - _CLASSES_SHOWN:,} more" * (len(classes) > _CLASSES_SHOWN)
+    return {
+        "rows": _count(m),
+        "features": f"{d:,}, of which {len(occurring_columns(data)):,} have an entry",
+        "entries": f"{nnz:,}, {_percent(nnz / max(1, m * d))}",
+        "labels": ", ".join(classes[:_CLASSES_SHOWN]) + more,
+        "+1": chosen,
+        "stored as": f"{data.storage}, {_bytes(data.nbytes)}",
+        "cached": str(cached or "not yet; 'svmbench data fetch' or the first run does it"),
+        "file": _bytes(path.stat().st_size),
+        "sha256": text.sha256,
+    }
 
 
 def _row(entry: Entry) -> tuple[str, ...]:

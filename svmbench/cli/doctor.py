@@ -24,13 +24,13 @@ def command() -> int:
 
     styles = {"ok": "green", "warning": "yellow", "unfit": "red", "fault": "red"}
     console = Console(highlight=False, soft_wrap=True)
-    findings = []
-    for finding in examine():
-        findings.append(finding)
-        line = Text(f"{finding.verdict:<8}", styles[finding.verdict])
-        line.append(f"{finding.what}: {finding.found}", "default")
-        if finding.advice:
-            line.append(f" ({finding.advice})", "dim")
+    checks = []
+    for check in examine():
+        checks.append(check)
+        line = Text(f"{check.verdict:<8}", styles[check.verdict])
+        line.append(f"{check.what}: {check.found}", "default")
+        if check.advice:
+            line.append(f" ({check.advice})", "dim")
         console.print(line)
-    console.print(f"\n{conclusion(findings)}")
-    return int(any(finding.verdict in ("unfit", "fault") for finding in findings))
+    console.print(f"\n{conclusion(checks)}")
+    return int(any(check.verdict in ("unfit", "fault") for check in checks))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, ended_from_outside, keep_weights_option, made_again
+from svmbench.cli.run import duration, ended_from_outside, made_again
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -38,34 +38,21 @@ VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
     "is not made by then a later call makes.",
 )
 @click.option("--full", is_flag=True, help="At full published size, whatever time it takes.")
-@click.option("--fetch", is_flag=True, help="Download data that are not here.")
-@click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
-@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
-@keep_weights_option
-@click.option(
-    "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
-)
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Results folder.  [default: results/papers, with --full results/papers-full]",
-)
+@options.fetch
+@options.fresh
+@options.retry_failed
+@options.keep_weights
+@options.offline_beside_fetch
+@options.out_folder("results/papers, with --full results/papers-full")
 @click.option(
     "--from",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Folder of papers, in place of those that come with svmbench.",
 )
-@click.option(
-    "--pictures",
-    type=click.Choice(["inline", "linked"]),
-    default="inline",
-    show_default=True,
-    help="inline: the page needs nothing but itself. linked: a small page, good with the PNGs "
-    "beside it.",
-)
-@click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+@options.pictures
+@options.report_only
+@options.quiet
 @click.pass_context
 def command(
     context: click.Context,
@@ -93,7 +80,7 @@ def command(
     measured, and the same command goes on from there.
     """
     _refuse_contradictions(context, full=full, fetch=fetch, offline=offline, only=report_only)
-    seconds = None if full else seconds_of(budget)
+    seconds = None if full else options.budget_seconds(budget)
     from svmbench.harness.run import Options
     from svmbench.papers.model import papers
     from svmbench.papers.plan import choose, jobs
@@ -129,28 +116,9 @@ def _refuse_contradictions(
     given = context.get_parameter_source("budget") is not click.core.ParameterSource.DEFAULT
     if full and given:
         raise click.UsageError("--full takes whatever time it needs; leave --budget out")
-    if fetch and offline:
-        raise click.UsageError("--fetch and --offline; keep one of them")
+    options.refuse_fetch_and_offline(fetch, offline)
     if fetch and only:
         raise click.UsageError("--report-only makes no runs; leave --fetch out")
-
-
-def seconds_of(text: str) -> float:
-    """A budget as it is written on the command line."""
-    from pydantic import TypeAdapter, ValidationError
-
-    from svmbench.config.sweep import Duration
-
-    given: str | float = text
-    with suppress(ValueError):
-        given = float(text)
-    try:
-        found: float = TypeAdapter(Duration).validate_python(given)
-    except ValidationError:
-        raise click.UsageError(
-            f"--budget {text!r}: write seconds, or such as 90s, 30m or 2h"
-        ) from None
-    return found
 
 
 def _make(
@@ -159,7 +127,7 @@ def _make(
     root: Path,
     planned: Sequence[Job],
     budget: float | None,
-    options: Options,
+    asked: Options,
     *,
     linked: bool,
     quiet: bool,
@@ -174,7 +142,7 @@ def _make(
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
-        result = run_jobs(planned, reporter, options, budget=runs)
+        result = run_jobs(planned, reporter, asked, budget=runs)
         if not result.interrupted:
             reporter.stage("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen

@@ -8,26 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli import options
+
 if TYPE_CHECKING:
     from svmbench.config import Sweep
     from svmbench.harness.run import Outcome
 
 
-keep_weights_option = click.option(
-    "--keep-weights",
-    is_flag=True,
-    help="Keep the weights each run ends with, for 'svmbench verify'; runs made without are made "
-    "again.",
-)
-
-
 @click.command(name="run")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(file_okay=False, path_type=Path),
-    help="Results folder.  [default: results/NAME]",
-)
+@options.out_folder("results/NAME")
 @click.option("--dry-run", is_flag=True, help="List the cells and an upper bound on the time.")
 @click.option(
     "--only",
@@ -52,11 +42,11 @@ keep_weights_option = click.option(
     envvar="SCALE",
     help="Rows of a stand-in as a fraction of the published number.  [env: SCALE]",
 )
-@click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
-@click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
-@keep_weights_option
-@click.option("--offline", is_flag=True, help="Do not look for data on the network.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+@options.fresh
+@options.retry_failed
+@options.keep_weights
+@options.offline
+@options.quiet
 def command(
     config: Path,
     out: Path | None,
@@ -89,7 +79,7 @@ def command(
 
     suffix = f"-stand-in-{scale:g}" if stand_in else ""
     folder = out or Path("results") / f"{sweep.name}{suffix}"
-    options = Options(
+    asked = Options(
         offline=offline,
         fresh=fresh,
         retry_faults=retry_failed,
@@ -100,7 +90,7 @@ def command(
     )
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
-        outcome = run_sweep(sweep, folder, reporter, options)
+        outcome = run_sweep(sweep, folder, reporter, asked)
         if outcome.made + outcome.reused:
             reporter.stage("tables and plots")
             write_report(folder)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import svmbench.solvers
+from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ WIDTH = 88
 @click.option("--bias", type=click.Choice(BIASES), help="Only those that train with it.")
 @click.option("--constraint", type=click.Choice(CONSTRAINTS), help="Only those that keep to it.")
 @click.option("--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only those of it.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@options.as_json
 def command(
     name: str | None,
     loss: str | None,

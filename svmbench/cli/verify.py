@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from svmbench.verify.folder import Finding
+    from svmbench.verify.folder import Verification
 
 
 @click.command(name="verify")
 @click.argument(
     "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write all findings there.")
+@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write all results there.")
 @click.option("--quiet", is_flag=True, help="Say nothing of what holds.")
 def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
     """Recompute P, D_ref and errors of the results in and below FOLDER, in extended precision.
@@ -37,7 +37,7 @@ def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
 
     chosen = [folder for root in folders for folder in below(root)]
     console = Console(stderr=True, highlight=False)
-    verifier, findings = Verifier(), []
+    verifier, results = Verifier(), []
     with Progress(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -50,42 +50,42 @@ def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
         for folder in chosen:
             if not quiet:
                 click.echo(f"{folder}:")
-            for finding in verifier.folder(folder):
-                findings.append(finding)
-                progress.update(task, description=f"{len(findings)} verified, last {finding.name}")
-                if finding.verdict != "holds" or not quiet:
-                    click.echo(_line(finding))
+            for result in verifier.folder(folder):
+                results.append(result)
+                progress.update(task, description=f"{len(results)} verified, last {result.name}")
+                if result.verdict != "holds" or not quiet:
+                    click.echo(_line(result))
     if table is not None:
-        _write(table, findings)
-    click.echo(_summary(findings))
-    verdicts = {finding.verdict for finding in findings}
+        _write(table, results)
+    click.echo(_summary(results))
+    verdicts = {result.verdict for result in results}
     return 1 if "does not hold" in verdicts else 3 if "not verified" in verdicts else 0
 
 
-def _line(finding: Finding) -> str:
-    what = "D_ref" if finding.kind == "reference" else "P"
-    if finding.verdict != "holds":
-        said = finding.reason
-    elif not finding.with_weights:
+def _line(result: Verification) -> str:
+    what = "D_ref" if result.kind == "reference" else "P"
+    if result.verdict != "holds":
+        said = result.reason
+    elif not result.with_weights:
         said = "as its trace says; no weights kept"
     else:
-        said = f"{what} off by {finding.deviation:.1e}, rounding may {finding.allowed:.1e}"
-    kind = "reference " if finding.kind == "reference" else ""
-    return f"  {finding.verdict}: {kind}{finding.name}: {said}"
+        said = f"{what} off by {result.deviation:.1e}, rounding may {result.allowed:.1e}"
+    kind = "reference " if result.kind == "reference" else ""
+    return f"  {result.verdict}: {kind}{result.name}: {said}"
 
 
-def _summary(findings: list[Finding]) -> str:
+def _summary(results: list[Verification]) -> str:
     lines = []
     for kind in ("run", "reference"):
-        of_kind = [finding for finding in findings if finding.kind == kind]
-        counts = Counter(finding.verdict for finding in of_kind)
+        of_kind = [result for result in results if result.kind == kind]
+        counts = Counter(result.verdict for result in of_kind)
         told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         largest = max((f.deviation for f in of_kind if f.deviation is not None), default=None)
         lines.append(f"{len(of_kind)} {kind}s: {told or 'none'}")
         if largest is not None:
             figure = "P" if kind == "run" else "D_ref"
             lines[-1] += f"; largest relative deviation of {figure} {largest:.1e}"
-    bare = sum(finding.kind == "run" and not finding.with_weights for finding in findings)
+    bare = sum(result.kind == "run" and not result.with_weights for result in results)
     if bare:
         lines.append(
             f"{bare} runs keep no weights; 'svmbench run CONFIG --keep-weights' makes them"
@@ -93,7 +93,7 @@ def _summary(findings: list[Finding]) -> str:
     return "\n".join(lines)
 
 
-def _write(path: Path, findings: list[Finding]) -> None:
+def _write(path: Path, results: list[Verification]) -> None:
     from dataclasses import asdict
 
     import pandas as pd
@@ -101,4 +101,4 @@ def _write(path: Path, findings: list[Finding]) -> None:
     from svmbench.durable import replacing
 
     with replacing(path) as file:
-        pd.DataFrame([asdict(finding) for finding in findings]).to_csv(file, index=False)
+        pd.DataFrame([asdict(result) for result in results]).to_csv(file, index=False)

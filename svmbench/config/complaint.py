@@ -8,13 +8,12 @@ from collections.abc import Callable
 
 from pydantic_core import ErrorDetails
 
-from svmbench.config.sweep import keys_at
 from svmbench.document import Document, Loc, colon, is_number, short
 from svmbench.errors import ConfigError, nearest
 
 
 def complaint(
-    document: Document, errors: list[ErrorDetails], keys: Callable[[Loc], list[str]] = keys_at
+    document: Document, errors: list[ErrorDetails], keys: Callable[[Loc], list[str]]
 ) -> ConfigError:
     """One line for many errors: that of the first, and how many more there are.
 

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ValidationError
 
 from svmbench.bundled import bundled
-from svmbench.config.complaint import complaint
-from svmbench.config.sweep import Sweep, keys_at
-from svmbench.document import Dumper, parse_document
+from svmbench.config.keys import keys_at
+from svmbench.config.reading import read_model
+from svmbench.config.sweep import Sweep
+from svmbench.document import Dumper
 from svmbench.errors import ConfigError
 from svmbench.solvers.registry import solvers
 
@@ -31,12 +31,7 @@ def load_sweep(path: Path) -> Sweep:
     ConfigError
         ``path:line:column: what; what to do``, for the first of the errors found.
     """
-    path = find_config(path)
-    document = parse_document(path)
-    try:
-        return Sweep.model_validate(document.value, context={"folder": path.parent})
-    except ValidationError as error:
-        raise complaint(document, error.errors(include_url=False)) from None
+    return read_model(find_config(path), Sweep)
 
 
 def find_config(path: Path) -> Path:
@@ -85,7 +80,7 @@ def dump_sweep(sweep: Sweep) -> str:
         {"name": spec.name, "label": spec.label, **spec.parameters.model_dump(mode="json")}
         for spec in sweep.solvers
     ]
-    ordered = {key: plain[key] for key in keys_at(()) if key in plain}
+    ordered = {key: plain[key] for key in keys_at(Sweep) if key in plain}
     return yaml.dump(
         ordered, Dumper=Dumper, sort_keys=False, allow_unicode=True, default_flow_style=None
     )

@@ -72,9 +72,3 @@ Step = Annotated[
     PlainSerializer(lambda step: step.plain(), return_type=Any),
 ]
 """A transform, by its name or as a mapping of its name to its parameters."""
-
-STEP_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): _Choice,
-    **{(name,): kind for name, kind in TRANSFORMS.items()},
-}
-"""Whose keys stand where below a step."""

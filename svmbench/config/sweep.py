@@ -22,12 +22,12 @@ from pydantic import (
 )
 
 from svmbench.config.refusal import refuse as _refuse
-from svmbench.config.steps import STEP_MODELS, Step
+from svmbench.config.steps import Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import plain_name
 from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
-from svmbench.document import Loc, short
+from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
@@ -538,26 +538,3 @@ class Sweep(_Model):
             return self.lambdas
         assert self.C is not None
         return tuple(1.0 / (c * m) for c in self.C)
-
-
-def keys_at(loc: Loc) -> list[str]:
-    """Keys of the mapping at ``loc``, as far as that is ours and not within a parameter."""
-    model = _MODELS.get(tuple("" if isinstance(part, int) else part for part in loc))
-    if model is None:
-        return []
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-_MODELS: dict[tuple[str, ...], type[BaseModel]] = {
-    (): Sweep,
-    ("datasets", ""): DatasetSpec,
-    **{("datasets", "", "transforms", "", *place): model for place, model in STEP_MODELS.items()},
-    ("loss",): LossSpec,
-    ("constraint",): Constraint,
-    ("lambda",): Grid,
-    ("lambda", "logspace"): Logspace,
-    ("C",): Grid,
-    ("C", "logspace"): Logspace,
-    ("stop",): Stop,
-    ("reference",): Reference,
-}

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.memory import require_memory
 
 _BLOCK = 1 << 20
+
+#: Numbers a column that statistics of all columns take at a time.
+_NUMBERS_A_COLUMN = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +101,11 @@ def row_starts(lengths: Array) -> Array:
 
 def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
     """Least and largest value of every column, absent ones counted as the zeros they are."""
+    require_memory(
+        8 * _NUMBERS_A_COLUMN * data.n_features,
+        f"data set {data.name}: computing statistics of {data.n_features:,} columns",
+        "if most of them are empty, put the transform compact-columns first",
+    )
     low, high = np.full(data.n_features, np.inf), np.full(data.n_features, -np.inf)
     present = np.zeros(data.n_features, dtype=np.int64)
     for block in blocks(data):
@@ -147,6 +156,18 @@ def _column_sums(
             sums += np.bincount(block.columns, weights=term(block), minlength=d)
             counts += np.bincount(block.columns, minlength=d)
     return sums, counts
+
+
+def occurring_columns(data: Dataset) -> Array:
+    """Columns with an entry that is not zero in some row: from 0, ascending, int64."""
+    found = np.zeros(0, dtype=np.int64)
+    for block in blocks(data):
+        if block.columns is None:
+            here = np.flatnonzero((block.values != 0.0).any(axis=0))
+        else:
+            here = np.unique(block.columns[block.values != 0.0])
+        found = np.union1d(found, here)
+    return found
 
 
 def row_maxima(data: Dataset) -> FloatArray:

@@ -21,15 +21,11 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
 from svmbench.harness import system
-from svmbench.harness.environment import (
-    THREAD_VARIABLES,
-    available_memory,
-    environment,
-    pinned,
-)
+from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.worker import Measurement
 from svmbench.kernels.physics import stream_sum
+from svmbench.memory import available_memory
 from svmbench.problem import Problem
 from svmbench.records.statistics import MIN_PAIRS, detectable
 from svmbench.solvers.stochastic.sgd_s import SgdS
@@ -37,7 +33,7 @@ from svmbench.solvers.stochastic.sgd_s import SgdS
 #: Largest share by which evaluations between advances may disturb the clock.
 CLOCK_TOLERANCE = 0.02
 
-UNTOLD = "the system does not tell"
+UNKNOWN = "the system does not say"
 CLOSE = "end other programs; timings scatter with them"
 
 #: Seconds for which the machine is watched, and the share of a processor that other processes
@@ -70,16 +66,16 @@ WORKED, FINE, COARSE = 41, 1.05, 1.5
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What one check found.
+class Check:
+    """The result of one check.
 
     Parameters
     ----------
     what : str
         The thing checked.
     verdict : {'ok', 'warning', 'unfit', 'fault'}
-        A warning bears on what timings mean; while something is unfit they mean nothing; with a
-        fault svmbench does not work.
+        warning: timings may be less precise. unfit: timings mean nothing. fault: svmbench does
+        not work.
     found : str
     advice : str
         What to do, where there is something.
@@ -91,66 +87,66 @@ class Finding:
     advice: str = ""
 
 
-def examine() -> Iterator[Finding]:
-    """Check one thing after another, quick ones first."""
+def examine() -> Iterator[Check]:
+    """Run all checks, the quick ones first."""
     facts = environment()
     for about in (_machine, _build):
         yield about(facts)
-    checks: tuple[Callable[[], Finding], ...] = (
+    examiners: tuple[Callable[[], Check], ...] = (
         *(_governor, _boost, _processors, _threads),
         *(_memory, _swap, _cache, _mirror, _worker),
         *(_others, _steal, _timer, _bandwidth, _noise, _clock),
     )
-    for check in checks:
-        yield check()
+    for examiner in examiners:
+        yield examiner()
 
 
-def conclusion(findings: Sequence[Finding]) -> str:
+def conclusion(checks: Sequence[Check]) -> str:
     """The verdict on the machine in a line: fit, fit with reservations, or not fit."""
-    bad = [finding for finding in findings if finding.verdict in ("unfit", "fault")]
-    doubtful = [finding for finding in findings if finding.verdict == "warning"]
+    bad = [check for check in checks if check.verdict in ("unfit", "fault")]
+    doubtful = [check for check in checks if check.verdict == "warning"]
     if not (bad or doubtful):
         return "fit to measure on"
     said = "; ".join(f"{f.what} ({f.advice})" if f.advice else f.what for f in bad or doubtful)
     return f"not fit: change {said}" if bad else f"fit with reservations: {said}"
 
 
-def _machine(facts: dict[str, Any]) -> Finding:
+def _machine(facts: dict[str, Any]) -> Check:
     found = f"{facts['cpu']}, {facts['logical_cpus']} logical, {facts['memory_gib']} GiB"
-    return Finding("machine", "ok", found)
+    return Check("machine", "ok", found)
 
 
-def _build(facts: dict[str, Any]) -> Finding:
+def _build(facts: dict[str, Any]) -> Check:
     found = f"{facts['compiler']}: {facts['flags']}"
     if "-march=native" in facts["flags"]:
-        return Finding("kernels", "ok", found)
+        return Check("kernels", "ok", found)
     advice = "portable build; SVMBENCH_NATIVE=1 when installing tunes it to this machine"
-    return Finding("kernels", "ok", found, advice)
+    return Check("kernels", "ok", found, advice)
 
 
-def _governor() -> Finding:
+def _governor() -> Check:
     what, governors = "frequency governor", system.governors()
     if not governors:
-        return Finding(what, "ok", UNTOLD)
+        return Check(what, "ok", UNKNOWN)
     if governors == ["performance"]:
-        return Finding(what, "ok", governors[0])
+        return Check(what, "ok", governors[0])
     advice = "the processor changes its speed: cpupower frequency-set --governor performance"
-    return Finding(what, "warning", ", ".join(governors), advice)
+    return Check(what, "warning", ", ".join(governors), advice)
 
 
-def _boost() -> Finding:
+def _boost() -> Check:
     what, told = "turbo", system.boost()
     if told is None:
-        return Finding(what, "ok", UNTOLD)
+        return Check(what, "ok", UNKNOWN)
     on, path = told
     if not on:
-        return Finding(what, "ok", "off")
+        return Check(what, "ok", "off")
     value = 1 if path.name == "no_turbo" else 0
     advice = f"speed depends on heat and on other cores: write {value} to {path}"
-    return Finding(what, "warning", "on", advice)
+    return Check(what, "warning", "on", advice)
 
 
-def _processors() -> Finding:
+def _processors() -> Check:
     """What may be run on: online, allowed by the mask, granted by the quota."""
     online, allowed, quota = os.cpu_count(), system.allowed_processors(), system.quota()
     found = f"{online} online"
@@ -161,57 +157,57 @@ def _processors() -> Finding:
     found += {None: "", True: ", hyper-threads on", False: ", hyper-threads off"}[threads]
     if quota is not None and quota < 1.0:
         advice = "the control group stops runs in the middle: raise its limit (cpu.max)"
-        return Finding("processors", "unfit", found, advice)
+        return Check("processors", "unfit", found, advice)
     if threads:
         advice = "two threads share a core: write off to /sys/devices/system/cpu/smt/control"
-        return Finding("processors", "warning", found, advice)
+        return Check("processors", "warning", found, advice)
     if (allowed or online) == 1:
         advice = "svmbench itself, and everything else, runs where the solver does"
-        return Finding("processors", "warning", found, advice)
-    return Finding("processors", "ok", found)
+        return Check("processors", "warning", found, advice)
+    return Check("processors", "ok", found)
 
 
-def _threads() -> Finding:
+def _threads() -> Check:
     told = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
     found = ", ".join(f"{name}={value}" for name, value in told.items()) or "none set"
-    return Finding("thread variables", "ok", f"{found}; workers are held to a sweep's threads")
+    return Check("thread variables", "ok", f"{found}; workers are held to a sweep's threads")
 
 
-def _others() -> Finding:
+def _others() -> Check:
     """Who else uses the processors, now and in the last minute."""
     what = "other processes"
     begun = system.now()
     if begun is None:
         average = os.getloadavg()[0]
         if average <= CALM_LOAD:
-            return Finding(what, "ok", f"load {average:.2f}")
-        return Finding(what, "warning", f"load {average:.2f}", CLOSE)
+            return Check(what, "ok", f"load {average:.2f}")
+        return Check(what, "warning", f"load {average:.2f}", CLOSE)
     names = [f"{name} {100 * share:.0f} %" for name, share in system.busiest(WATCHED)[:3]]
     told = system.since(begun)
     busy = told["others_cpu_seconds"] / told["elapsed_seconds"]
     load = f"load {os.getloadavg()[0]:.2f}"
     if busy <= CALM:
-        return Finding(what, "ok", f"{load}, {100 * busy:.0f} % of a processor now")
+        return Check(what, "ok", f"{load}, {100 * busy:.0f} % of a processor now")
     found = f"{load}, {busy:.1f} processors busy now: {', '.join(names) or 'short-lived ones'}"
     free = (system.allowed_processors() or 1) - busy
-    return Finding(what, "warning" if free >= 0.75 else "unfit", found, CLOSE)
+    return Check(what, "warning" if free >= 0.75 else "unfit", found, CLOSE)
 
 
-def _steal() -> Finding:
+def _steal() -> Check:
     """Time that the host of a virtual machine took while it was watched, and since it started."""
     what = "stolen time"
     begun = system.now()
     if begun is None:
-        return Finding(what, "ok", UNTOLD)
+        return Check(what, "ok", UNKNOWN)
     _burn(WATCHED / 2)  # an idle processor has nothing to be stolen
     stolen = system.since(begun)["stolen_seconds"] / (WATCHED / 2)
     always = begun.stolen / max(1.0, begun.busy + begun.stolen)
     kind = "virtual machine" if system.is_virtual() else "not known to be virtual"
     found = f"{kind}, {100 * stolen:.0f} % now, {100 * always:.1f} % of the work since it started"
     if stolen <= STOLEN and always <= STOLEN:
-        return Finding(what, "ok", found)
+        return Check(what, "ok", found)
     advice = "the host takes processors away: measure at another hour, or on another machine"
-    return Finding(what, "unfit" if stolen > ROBBED else "warning", found, advice)
+    return Check(what, "unfit" if stolen > ROBBED else "warning", found, advice)
 
 
 def _burn(seconds: float) -> None:
@@ -220,7 +216,7 @@ def _burn(seconds: float) -> None:
         pass
 
 
-def _timer() -> Finding:
+def _timer() -> Check:
     """Smallest step of the clock and what a reading takes."""
     readings = [time.perf_counter_ns() for _ in range(20_000)]
     steps = np.diff(np.array(readings))
@@ -228,37 +224,37 @@ def _timer() -> Finding:
     source = system.clock_source()
     resolution = time.get_clock_info("perf_counter").resolution * 1e9
     found = (
-        f"{source or UNTOLD}, resolution {resolution:g} ns, "
+        f"{source or UNKNOWN}, resolution {resolution:g} ns, "
         f"steps of {step:.0f} ns seen, {cost:.0f} ns a reading"
     )
     if step > STEP_NS or cost > READING_NS:
-        return Finding("timer", "warning", found, "short times are coarse; take longer runs")
+        return Check("timer", "warning", found, "short times are coarse; take longer runs")
     if source is not None and source not in SWIFT_CLOCKS:
         advice = "reading the time asks the system: boot with clocksource=tsc where it is stable"
-        return Finding("timer", "ok", found, advice)
-    return Finding("timer", "ok", found)
+        return Check("timer", "ok", found, advice)
+    return Check("timer", "ok", found)
 
 
-def _swap() -> Finding:
+def _swap() -> Check:
     swapped = system.swapped()
     if swapped is None:
-        return Finding("swap", "ok", UNTOLD)
+        return Check("swap", "ok", UNKNOWN)
     if swapped <= SWAPPED:
-        return Finding("swap", "ok", "not in use")
+        return Check("swap", "ok", "not in use")
     advice = "memory comes back from disk in the middle of a run: free some, then swapoff -a"
-    return Finding("swap", "warning", f"{swapped:.2f} GiB in use", advice)
+    return Check("swap", "warning", f"{swapped:.2f} GiB in use", advice)
 
 
-def _bandwidth() -> Finding:
+def _bandwidth() -> Check:
     """Streaming reads from memory, and how much they scatter."""
     speeds = bandwidths()
     middle = statistics.median(speeds)
     scatter = (max(speeds) - min(speeds)) / middle
     found = f"{middle:.1f} GB/s in one thread, {100 * scatter:.0f} % between repeats"
     if scatter <= STREAM_SCATTER:
-        return Finding("memory bandwidth", "ok", found)
+        return Check("memory bandwidth", "ok", found)
     advice = "others use the memory: solvers that wait for it will scatter as much"
-    return Finding("memory bandwidth", "warning", found, advice)
+    return Check("memory bandwidth", "warning", found, advice)
 
 
 def bandwidths(size: int = STREAMED, times: int = STREAMS) -> list[float]:
@@ -273,7 +269,7 @@ def bandwidths(size: int = STREAMED, times: int = STREAMS) -> list[float]:
     return found
 
 
-def _noise() -> Finding:
+def _noise() -> Check:
     """The scatter of one piece of work done again and again, and what it hides."""
     wall, cpu = repeated_work()
     # Both runs of a pair scatter.
@@ -284,11 +280,11 @@ def _noise() -> Finding:
         f"not to be seen here with {MIN_PAIRS} repeats"
     )
     if least[0] <= FINE:
-        return Finding("noise", "ok", found)
+        return Check("noise", "ok", found)
     advice = "make more repeats"
     if seen[1] < 0.7 * seen[0]:
         advice += " and compare processor seconds (svmbench compare --metric cpu_seconds)"
-    return Finding("noise", "unfit" if min(least) > COARSE else "warning", found, advice)
+    return Check("noise", "unfit" if min(least) > COARSE else "warning", found, advice)
 
 
 def repeated_work(times: int = WORKED, epochs: int = 10) -> tuple[list[float], list[float]]:
@@ -311,13 +307,13 @@ def scatter_of(samples: Sequence[float]) -> float:
     return statistics.stdev(math.log(sample) for sample in samples)
 
 
-def _memory() -> Finding:
+def _memory() -> Check:
     available = available_memory()
-    found = UNTOLD if available is None else f"{available / 2**30:.1f} GiB free"
-    return Finding("memory", "ok", found)
+    found = UNKNOWN if available is None else f"{available / 2**30:.1f} GiB free"
+    return Check("memory", "ok", found)
 
 
-def _cache() -> Finding:
+def _cache() -> Check:
     folder = cache_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -325,26 +321,26 @@ def _cache() -> Finding:
             pass
     except OSError as error:
         advice = "set SVMBENCH_CACHE to a folder that can be written to"
-        return Finding("cache", "fault", f"{folder}: {error.strerror}", advice)
+        return Check("cache", "fault", f"{folder}: {error.strerror}", advice)
     free = shutil.disk_usage(folder).free / 2**30
     if free < 1.0:
         advice = "large data sets need more; set SVMBENCH_CACHE to another disk"
-        return Finding("cache", "warning", f"{folder}, {free:.1f} GiB free", advice)
-    return Finding("cache", "ok", f"{folder}, {free:.1f} GiB free")
+        return Check("cache", "warning", f"{folder}, {free:.1f} GiB free", advice)
+    return Check("cache", "ok", f"{folder}, {free:.1f} GiB free")
 
 
-def _mirror() -> Finding:
+def _mirror() -> Check:
     folder = mirror()
     if folder is None:
-        return Finding("mirror", "ok", "none; data sets come from the network")
+        return Check("mirror", "ok", "none; data sets come from the network")
     count = sum(1 for path in folder.iterdir() if path.is_file()) if folder.is_dir() else 0
     if count:
-        return Finding("mirror", "ok", f"{folder}, {count} files")
+        return Check("mirror", "ok", f"{folder}, {count} files")
     advice = "SVMBENCH_MIRROR should name a folder with data files"
-    return Finding("mirror", "warning", f"{folder}: no files", advice)
+    return Check("mirror", "warning", f"{folder}: no files", advice)
 
 
-def _worker() -> Finding:
+def _worker() -> Check:
     begun = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-P", "-c", "import svmbench.harness.worker"],
@@ -354,18 +350,18 @@ def _worker() -> Finding:
     )
     seconds = time.perf_counter() - begun
     if done.returncode == 0:
-        return Finding("worker process", "ok", f"starts in {seconds:.2f} s")
+        return Check("worker process", "ok", f"starts in {seconds:.2f} s")
     lines = done.stderr.strip().splitlines() or ["it said nothing"]
-    return Finding("worker process", "fault", lines[-1], "install svmbench again")
+    return Check("worker process", "fault", lines[-1], "install svmbench again")
 
 
-def _clock() -> Finding:
+def _clock() -> Check:
     ratio = clock_ratio()
     found = f"{ratio:.3f} x one uninterrupted advance"
     if abs(ratio - 1.0) <= CLOCK_TOLERANCE:
-        return Finding("clock", "ok", found)
+        return Check("clock", "ok", found)
     advice = "evaluations disturb what is timed, or the machine is too noisy to tell"
-    return Finding("clock", "warning", found, advice)
+    return Check("clock", "warning", found, advice)
 
 
 def clock_ratio(times: int = 9, epochs: int = 60) -> float:

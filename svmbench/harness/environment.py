@@ -69,14 +69,6 @@ def environment() -> dict[str, Any]:
     }
 
 
-def available_memory() -> int | None:
-    """Bytes of memory that are free to be taken, where the system tells."""
-    for line in (_read("/proc/meminfo") or "").splitlines():
-        if line.startswith("MemAvailable"):
-            return int(line.split()[1]) * 1024
-    return None
-
-
 def memory_kills() -> int | None:
     """Processes that the system has killed for want of memory so far, where it tells."""
     for line in (_read("/proc/vmstat") or "").splitlines():

@@ -16,7 +16,7 @@ from typing import Any
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
 from svmbench.harness.environment import fingerprint
-from svmbench.harness.trace import CHECKPOINT_RATIO, SCHEMA_VERSION
+from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
 from svmbench.problem import Problem
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
@@ -96,6 +96,7 @@ class Run:
 
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""
+        solver = find_solver(self.solver.name)
         return {
             "schema_version": SCHEMA_VERSION,
             "solver": self.solver.name,
@@ -106,12 +107,13 @@ class Run:
             "stop": self.stop.model_dump(mode="json", exclude={"grace"}),
             "reference_gap_asked": self.reference_gap,
             "checkpoint_ratio": CHECKPOINT_RATIO,
+            **({"each_iteration": EACH_ITERATION} if solver.step == "iteration" else {}),
             "repeat": self.repeat,
             "threads": self.threads,
             "contended": self.contended,
             # Only where it is asked for, so that runs without it keep their identity.
             **({"regret": True} if self.regret else {}),
-            "build": find_solver(self.solver.name).build(),
+            "build": solver.build(),
             "machine": fingerprint(),
         }
 

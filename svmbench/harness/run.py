@@ -24,6 +24,7 @@ from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import Worker, make_run
 from svmbench.harness.trace import FAULTS, Trace
+from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.registry import find_solver
@@ -34,6 +35,16 @@ LEAST_LIMIT = 1.0
 #: How many times a run's processor time its wall time is from which on meeting the time limit says
 #: nothing about the solver, so that its repeats are made.
 STALLED = 2.0
+
+#: Vectors of d doubles that certifying an optimum takes at a time, and with an l1 ball; the weights
+#: of each optimum are kept besides.
+VECTORS, VECTORS_IN_BALL = 5, 8
+
+#: What to do where weights do not fit into the memory.
+MORE_ROOM = (
+    "if many features have no entry, leave them out with the transform compact-columns;"
+    " else free memory, or take fewer data sets and values of lambda at a time"
+)
 
 #: Share of the time to the deadline that the optima still to be certified may take.
 REFERENCE_SHARE = 0.4
@@ -120,10 +131,24 @@ def prepare(
             )
     if not certify:
         return instances
+    _require_room(instances)
     return [
         _certified(instance, sweep, reporter, options.seconds_each(len(instances) - number))
         for number, instance in enumerate(instances)
     ]
+
+
+def _require_room(instances: Sequence[Instance]) -> None:
+    """Refuse weights of more features than there is memory for, before any is taken."""
+    kept = sum(8 * instance.problem.data.n_features for instance in instances)
+    for instance in instances:
+        problem, data = instance.problem, instance.problem.data
+        vectors = VECTORS if problem.constraint == "none" else VECTORS_IN_BALL
+        require_memory(
+            kept + 8 * vectors * data.n_features,
+            f"data set {data.name}: training on {data.n_features:,} features",
+            MORE_ROOM,
+        )
 
 
 def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: float) -> Instance:
@@ -132,7 +157,13 @@ def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: fl
     what = f"reference {problem.data.name}, λ = {problem.lam:g}"
     reporter.stage(what)
     limit = min(asked.time_limit, allowed)
-    reference = certified_optimum(problem, asked.gap, limit, partial(_tell_gap, reporter, what))
+    try:
+        reference = certified_optimum(problem, asked.gap, limit, partial(_tell_gap, reporter, what))
+    except MemoryError as error:
+        raise DataError(
+            f"data set {problem.data.name}: certifying an optimum of"
+            f" {problem.data.n_features:,} features takes too much memory ({error}); {MORE_ROOM}"
+        ) from None
     short = "" if reference.gap <= asked.gap else " (asked for more)"
     reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
     hurried = reference.gap > asked.gap and limit < asked.time_limit

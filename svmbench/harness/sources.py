@@ -18,7 +18,7 @@ from svmbench.data.fetch import find
 from svmbench.data.load import cached_paths, load
 from svmbench.data.transforms import Derived
 from svmbench.errors import DataError
-from svmbench.harness.environment import available_memory
+from svmbench.memory import available_memory
 
 _log = logging.getLogger(__name__)
 

@@ -37,7 +37,12 @@ STATES = (
 FAULTS = ("failed", "out_of_memory")
 UNFINISHED = ("interrupted", "not_installed")
 
-CHECKPOINT_RATIO = 1.1
+#: Checkpoints are at most one part in this many apart.
+_TENTH = 10
+CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
+
+#: Iterations up to which a solver whose step is an iteration is evaluated after each.
+EACH_ITERATION = 100
 
 
 def checkpoints(m: int) -> Iterator[int]:
@@ -50,11 +55,24 @@ def checkpoints(m: int) -> Iterator[int]:
     at = max(1, m // 100)
     while True:
         yield at
-        following = max(at + 1, math.floor(at * CHECKPOINT_RATIO))
+        following = max(at + 1, at + at // _TENTH)
         epoch = (at // m + 1) * m
         at = epoch if following >= epoch else following
         if at > 10 * m:
             at = max(epoch, following // m * m)
+
+
+def iteration_checkpoints() -> Iterator[int]:
+    """Iterations after which a solver whose step is an iteration is evaluated, without end.
+
+    After each at first, since iterations may be few and expensive; then in steps of at most a
+    tenth, since they may also be many and cheap.
+    """
+    yield from range(1, EACH_ITERATION)
+    at = EACH_ITERATION
+    while True:
+        yield at
+        at += at // _TENTH
 
 
 class TraceWriter:

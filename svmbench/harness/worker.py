@@ -27,10 +27,10 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.errors import UnwritableError
 from svmbench.harness import system
 from svmbench.harness.child import CANNOT_WRITE, end_with
-from svmbench.harness.environment import available_memory
 from svmbench.harness.streaming import pass_seconds
-from svmbench.harness.trace import TraceWriter, checkpoints
+from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
 from svmbench.harness.weights import keep_weights
+from svmbench.memory import available_memory
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
@@ -131,6 +131,9 @@ class Measurement:
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
+        self._targets, self._iteration_targets = checkpoints(m), iteration_checkpoints()
+        self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
+        self._iterations = 0
         solver.halts = bool(stop["own"]) or solver.horizon == "accuracy"
         self._horizon = math.inf
         if solver.horizon == "steps":
@@ -163,29 +166,53 @@ class Measurement:
         point = self._evaluate(self._certify())
         trace.append(point | setup)
         state = self._verdict(point)
-        for target in checkpoints(self.problem.data.n_samples):
-            if state is not None:
-                break
-            if target <= self.solver.counters.presentations:
-                continue  # the last step went past it
-            certificate = self._advance(int(min(target, self._most, self._horizon)))
+        while state is None:
+            certificate = self._advance()
             if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
                 continue  # what it shows on the way is not what it was run for
             point = self._evaluate(certificate or self._certify())
             trace.append(point)
             state = self._verdict(point)
-        assert state is not None  # checkpoints never end
         return state
 
     def _presentations(self, epochs: float | None) -> float:
         return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
 
-    def _advance(self, target: int) -> Certificate | None:
-        """Train up to ``target`` presentations, and find the own gap if the run stops by it."""
-        steps = target - self.solver.counters.presentations
+    def _advance(self) -> Certificate | None:
+        """Train up to the next checkpoint, and find the own gap if the run stops by it."""
+        while self._target <= self.solver.counters.presentations:
+            self._target = next(self._targets)  # the last step went past it
+        while self._iteration_target <= self._iterations:
+            self._iteration_target = next(self._iteration_targets)
+        target = int(min(self._target, self._most, self._horizon))
+        if self.solver.step == "presentation":
+            with self.clock.running():
+                self.solver.advance(target - self.solver.counters.presentations)
+        else:
+            self._iterate(target)
+        if self.stop["gap"] is None:
+            return None
         with self.clock.running():
-            self.solver.advance(steps if self.solver.step == "presentation" else 1)
-            return None if self.stop["gap"] is None else self._certify()
+            return self._certify()
+
+    def _iterate(self, target: int) -> None:
+        """Make iterations up to a checkpoint: ``target`` presentations, or one of iterations.
+
+        Whatever can end the run is looked at after each.
+        """
+        solver = self.solver
+        while True:
+            stopped = solver.stopped
+            with self.clock.running():
+                solver.advance(1)
+            self._iterations += 1
+            if (
+                solver.counters.presentations >= target
+                or self._iterations >= self._iteration_target
+                or (solver.halts and solver.stopped and not stopped)
+                or self._limit()
+            ):
+                return
 
     def _certify(self) -> Certificate:
         w, bias = self.solver.w, self.solver.bias

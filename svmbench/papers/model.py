@@ -7,7 +7,7 @@ figure of it, an `Item`. Nothing else lists them.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
@@ -17,20 +17,18 @@ from pydantic import (
     Field,
     PlainValidator,
     StringConstraints,
-    ValidationError,
     ValidationInfo,
     model_validator,
 )
 
 from svmbench.bundled import bundled
-from svmbench.config.complaint import complaint
 from svmbench.config.files import dump_sweep
+from svmbench.config.reading import read_model
 from svmbench.config.refusal import refuse
-from svmbench.config.sweep import Sweep, keys_at
-from svmbench.document import Loader, Loc, parse_document
+from svmbench.config.sweep import Sweep
+from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest
 
-Kind = TypeVar("Kind", bound=BaseModel)
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 #: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
@@ -340,14 +338,14 @@ def read_paper(folder: Path) -> Paper:
         ``path:line:column: what; what to do``.
     """
     items = {
-        path.stem: _read(path, Item)
+        path.stem: read_model(path, Item)
         for path in sorted(folder.glob("*.yaml"))
         if path.name != "paper.yaml"
     }
     ordered = dict(sorted(items.items(), key=lambda entry: entry[1].order))
     for name, item in ordered.items():
         _check_sources(folder / f"{name}.yaml", item, ordered)
-    paper = _read(folder / "paper.yaml", Paper)
+    paper = read_model(folder / "paper.yaml", Paper)
     return paper.model_copy(update={"key": folder.name, "items": ordered})
 
 
@@ -363,37 +361,6 @@ def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
     for key in item.full:
         if not isinstance(item.sweeps.get(key), Sweep):
             raise ConfigError(f"{path}: 'full' names {key!r}, which is no sweep of it; drop it")
-
-
-def _read(path: Path, kind: type[Kind]) -> Kind:
-    document = parse_document(path)
-    try:
-        return kind.model_validate(document.value, context={"folder": path.parent})
-    except ValidationError as error:
-        raise complaint(document, error.errors(include_url=False), _keys_at) from None
-
-
-def _keys_at(loc: Loc) -> list[str]:
-    """Keys of the mapping at ``loc``; below a sweep's name, those of a sweep."""
-    if loc[:1] == ("sweeps",) and len(loc) > 1:
-        return keys_at(loc[2:])
-    model = _MODELS.get(tuple("" if isinstance(part, int) else part for part in loc))
-    if model is None:
-        return []
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-_MODELS: dict[tuple[str | int, ...], type[BaseModel]] = {
-    (): Item,
-    ("tables", ""): TableShape,
-    ("tables", "", "of"): Place,
-    ("figures", ""): FigureShape,
-    ("figures", "", "of"): Place,
-    ("published", ""): Published,
-    ("published", "", "values", ""): PublishedValue,
-    ("claims", ""): Claim,
-    ("claims", "", "where"): Place,
-}
 
 
 def _plain(sweep: Sweep) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from svmbench.records.groups import Group, group_runs
 from svmbench.records.read import Results
 from svmbench.records.statistics import median, performance_ratios, solved_shares
-from svmbench.report.plots import save_figure
 from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, Profile, draw
+from svmbench.report.sheet import save_figure, uniform_style
 
 if TYPE_CHECKING:
     from svmbench.report.style import Look
@@ -22,7 +22,7 @@ WITHIN = 1.05
 
 
 @dataclass(frozen=True)
-class Problem:
+class ProblemCosts:
     """A data set, λ and accuracy of one sweep, with each solver's median costs.
 
     Parameters
@@ -57,7 +57,7 @@ class Share:
     alone: int
 
 
-def problems_of(everything: Iterable[Results]) -> list[Problem]:
+def problems_of(everything: Iterable[Results]) -> list[ProblemCosts]:
     """All problems that at least two solvers were run on; runs that are shared count once."""
     found = []
     folders = set()
@@ -69,7 +69,7 @@ def problems_of(everything: Iterable[Results]) -> list[Problem]:
     return found
 
 
-def _problems(results: Results) -> Iterator[Problem]:
+def _problems(results: Results) -> Iterator[ProblemCosts]:
     for (_, stand_in), groups in group_runs(results).items():
         for lam in dict.fromkeys(group.lam for group in groups):
             members = [g for g in groups if g.lam == lam and _was_run(g)]
@@ -77,7 +77,7 @@ def _problems(results: Results) -> Iterator[Problem]:
                 continue
             for threshold in results.thresholds:
                 costs = (_costs(members, threshold, unit) for unit in ("seconds", "epochs"))
-                yield Problem(stand_in, *costs)
+                yield ProblemCosts(stand_in, *costs)
 
 
 def _was_run(group: Group) -> bool:
@@ -93,7 +93,7 @@ def _costs(groups: Sequence[Group], threshold: float, unit: str) -> dict[str, fl
     return costs
 
 
-def shares(problems: Sequence[Problem]) -> list[Share]:
+def shares(problems: Sequence[ProblemCosts]) -> list[Share]:
     """Each solver's share in the virtual best one, the largest first."""
     found = []
     for solver in dict.fromkeys(name for problem in problems for name in problem.seconds):
@@ -118,7 +118,7 @@ def _near(costs: Mapping[str, float]) -> set[str]:
 
 
 def write_overall(
-    problems: Sequence[Problem],
+    problems: Sequence[ProblemCosts],
     looks: Mapping[str, Look],
     folder: Path,
     whose: str = "All papers",
@@ -128,7 +128,7 @@ def write_overall(
 
     Parameters
     ----------
-    problems : sequence of Problem
+    problems : sequence of ProblemCosts
     looks : mapping of str to Look
         By solver.
     folder : Path
@@ -142,10 +142,6 @@ def write_overall(
     """
     if len(problems) < LEAST_PROBLEMS:
         return []
-    import matplotlib
-
-    from svmbench.report.style import RC
-
     stood_in = sum(problem.stand_in for problem in problems)
     caption = (
         f"{len(problems)} problems: data set, λ and ε of {sweeps} that at least "
@@ -156,9 +152,7 @@ def write_overall(
     if stood_in:
         caption += f"\nWith STAND-INS: {stood_in} of the problems."
     written = []
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # the user's own settings must not change a report
-        matplotlib.rcParams.update(RC)
+    with uniform_style():
         for kind, profiles in profiles_of(problems).items():
             names = {name for profile in profiles for name in profile.curves}
             named = {name: looks[name.rpartition(" (")[0]] for name in names}
@@ -169,7 +163,7 @@ def write_overall(
     return written
 
 
-def profiles_of(problems: Sequence[Problem]) -> dict[str, list[Profile]]:
+def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[Profile]]:
     """Performance and data profiles by kind; a solver's shares are of the problems it ran on."""
     ratios = {}
     for unit in ("seconds", "epochs"):

@@ -9,7 +9,6 @@ time-to-target distribution counts single runs that arrived within so many secon
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from svmbench.durable import write_text
 from svmbench.records.groups import Group, group_runs, short
 from svmbench.records.read import SCHEMA_VERSION, Results
 from svmbench.records.statistics import median, performance_ratios, solved_shares
-from svmbench.report.plots import save_figure
+from svmbench.report.sheet import PANEL, CurveName, Sheet, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,10 +37,6 @@ LEAST_LABELS, LEAST_PROBLEMS = 2, 2
 
 #: How far beyond its last step a curve goes on, so that its end can be seen, as a factor.
 _BEYOND = 1.15
-
-#: Inches between the labels beside a panel, from a curve's end to its label, and how many
-#: inches a character of a label and of the lines below take at most.
-_LEADING, _TIE, _LABEL_CHARACTER, _CHARACTER = 0.125, 0.16, 0.068, 0.056
 
 
 @dataclass(frozen=True)
@@ -198,13 +193,9 @@ def _write_plots(
 ) -> Iterator[Path]:
     if not results.plots:
         return
-    import matplotlib
+    from svmbench.report.style import looks
 
-    from svmbench.report.style import RC, looks
-
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # the user's own settings must not change a report
-        matplotlib.rcParams.update(RC)
+    with uniform_style():
         for kind in dict.fromkeys(profile.kind for profile in profiles):
             panels = [profile for profile in profiles if profile.kind == kind]
             title = f"{results.name}: {TITLES[kind]}"
@@ -225,44 +216,19 @@ def draw(title: str, panels: Sequence[Profile], caption: str, look: Mapping[str,
     look : mapping of str to Look
         By label.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from svmbench.report import style
-
-    panel = 1.35 * style.PANEL_WIDTH
-    longest = max(len(label) for label in panels[0].curves)
-    step = panel + max(style.SPACE_BESIDE, _TIE + _LABEL_CHARACTER * longest + 0.3)
-    width = style.MARGIN_LEFT + len(panels) * step
-    written = int((width - style.MARGIN_LEFT) / _CHARACTER)
-    lines = [line for part in caption.splitlines() for line in textwrap.wrap(part, written)]
-    bottom = style.MARGIN_BOTTOM + 0.13 * max(len(lines) - 2, 0)
-    # Labels that stand below each other beside a panel need their height.
-    tall = max(style.PANEL_HEIGHT, _LEADING * len(panels[0].curves))
-    height = style.MARGIN_TOP + tall + bottom
-    figure = Figure(figsize=(width, height), dpi=style.DPI)
-    FigureCanvasAgg(figure)
-    for number, profile in enumerate(panels):
-        left = style.MARGIN_LEFT + number * step
-        size = (panel / width, tall / height)
-        axes = figure.add_axes((left / width, bottom / height, *size))
-        axes.set_xlabel(profile.axis, labelpad=2)
-        axes.set_ylabel(_ORDINATES[profile.kind] if number == 0 else "")
-        _fill(axes, profile, look, _LEADING / tall, _TIE / panel)
     kind = panels[0].kind
-    x, top = style.MARGIN_LEFT / width, 1 - 0.12 / height
-    figure.text(x, top, title, fontsize=10.5, va="top", weight="bold")
-    figure.text(x, top - 0.2 / height, _ABOVE[kind], fontsize=8.5, va="top")
-    figure.text(
-        x,
-        0.08 / height,
-        "\n".join(lines),
-        fontsize=7,
-        va="bottom",
-        color="#444444",
-        linespacing=1.3,
+    sheet = Sheet(
+        len(panels),
+        f"{title}: {_ABOVE[kind]}",
+        remarks=caption,
+        names=list(panels[0].curves),
+        panel=(1.35 * PANEL[0], PANEL[1]),
     )
-    return figure
+    for number, (axes, profile) in enumerate(zip(sheet.axes, panels, strict=True)):
+        axes.set_xlabel(profile.axis, labelpad=2)
+        axes.set_ylabel(_ORDINATES[kind] if number == 0 else "")
+        sheet.name_curves(axes, _fill(axes, profile, look))
+    return sheet.finish()
 
 
 def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
@@ -279,10 +245,8 @@ def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
     return "\n".join(lines)
 
 
-def _fill(
-    axes: Axes, profile: Profile, look: Mapping[str, Look], leading: float, tie: float
-) -> None:
-    """Draw one panel; ``leading`` and ``tie`` are shares of its height and width."""
+def _fill(axes: Axes, profile: Profile, look: Mapping[str, Look]) -> list[CurveName]:
+    """Draw one panel and return the names of its curves, the best first."""
     axes.set_xscale("log")
     axes.set_ylim(0.0, 1.03)
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "½", "", "1"])
@@ -290,66 +254,15 @@ def _fill(
     first, last = _range(profile)
     axes.set_xlim(first, last)
     _set_ticks(axes)
-    heights, areas = {}, {}
+    areas, names = {}, []
     for label, (values, shares) in profile.curves.items():
         stairs = _stairs(values, shares, first, last)
         colour, dash = look[label].colour, look[label].dash
         # Not clipped, so that what lies on an axis is seen in its full width.
         axes.plot(*stairs.T, color=colour, linestyle=dash, zorder=3, clip_on=False)
-        heights[label] = float(stairs[-1, 1])
         areas[label] = float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
-    order = sorted(heights, key=lambda label: (-heights[label], -areas[label]))
-    ends = [heights[label] / 1.03 for label in order]
-    for label, end, place in zip(order, ends, _places(ends, leading), strict=True):
-        axes.annotate(
-            label,
-            xy=(1.0, end),
-            xytext=(1.0 + tie, place),
-            xycoords="axes fraction",
-            textcoords="axes fraction",
-            fontsize=7.5,
-            color=look[label].ink,
-            ha="left",
-            va="center",
-            annotation_clip=False,
-            arrowprops={
-                "arrowstyle": "-",
-                "color": look[label].colour,
-                "linewidth": 0.6,
-                "shrinkA": 1.0,
-                "shrinkB": 0.0,
-                "relpos": (0.0, 0.5),
-            },
-        )
-
-
-def _places(ends: Sequence[float], apart: float) -> list[float]:
-    """Where labels go that belong at ``ends`` (descending) but must stand apart.
-
-    Labels that would touch are spread evenly about the mean of their ends, none below 0.
-    """
-    blocks: list[list[float]] = []  # sum of ends, number of labels
-    for end in ends:
-        blocks.append([end, 1])
-        while len(blocks) > 1 and _bottom(blocks[-2], apart) - apart < _top(blocks[-1], apart):
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    places: list[float] = []
-    for block in blocks:
-        places += [_top(block, apart) - apart * at for at in range(int(block[1]))]
-    for at in range(len(places) - 1, -1, -1):
-        least = 0.0 if at == len(places) - 1 else places[at + 1] + apart
-        places[at] = max(places[at], least)
-    return places
-
-
-def _top(block: Sequence[float], apart: float) -> float:
-    return block[0] / block[1] + apart * (block[1] - 1) / 2
-
-
-def _bottom(block: Sequence[float], apart: float) -> float:
-    return block[0] / block[1] - apart * (block[1] - 1) / 2
+        names.append(CurveName(last, float(stairs[-1, 1]), label, colour, look[label].ink))
+    return sorted(names, key=lambda name: (-name.y, -areas[name.text]))
 
 
 def _range(profile: Profile) -> tuple[float, float]:

@@ -29,12 +29,7 @@ DASHES: tuple[Any, ...] = (
     (0, (3, 1.2, 1.2, 1.2, 1.2, 1.2)),
 )
 
-#: Sizes in inches: three panels make a page's width. Labels of curves that end at a panel's
-#: right edge stand in the space beside it.
-PANEL_WIDTH, PANEL_HEIGHT = 2.75, 2.5
-SPACE_BESIDE, SPACE_BELOW = 0.95, 0.62
-MARGIN_LEFT, MARGIN_RIGHT, MARGIN_TOP, MARGIN_BOTTOM = 0.62, 0.6, 0.76, 0.84
-PANELS_ACROSS = 3
+#: Dots per inch of a PNG.
 DPI = 180
 
 RC: Any = {

@@ -60,6 +60,10 @@ MEASURES = {
 #: Seconds below which the clock of a conversion has seen no work but its own.
 _CONVERSION_FROM = 1e-4
 
+#: Significant digits of a double that can be relied on, and zeros after the decimal point up to
+#: which a number is written without an exponent.
+_DIGITS, _MOST_ZEROS = 15, 5
+
 #: States of runs that did not fail but ran into a limit of the sweep.
 _OUT_OF_TIME = ("time_limit", "skipped")
 
@@ -616,13 +620,15 @@ def _reference_cells(group: Group, width: int) -> tuple[Cell, ...]:
 
 
 def _enclosure(low: float, high: float) -> str:
-    """An interval that is still one when it is printed: its ends are rounded outwards."""
-    last = Decimal(1).scaleb(-_places(low, high))
-    ends = (
-        Decimal(low).quantize(last, ROUND_FLOOR),
-        Decimal(high).quantize(last, ROUND_CEILING),
-    )
-    return f"[{ends[0]:f}, {ends[1]:f}]"
+    """An interval whose ends are rounded outwards, so that it still holds what it held."""
+    lower, upper = Decimal(low), Decimal(high)
+    leading = max((end.adjusted() for end in (lower, upper) if end), default=0)
+    width = upper - lower
+    wanted = 1 - width.adjusted() if width else _DIGITS - 1 - leading
+    last = Decimal(1).scaleb(-min(max(wanted, 3 - leading), _DIGITS - leading))
+    ends = lower.quantize(last, ROUND_FLOOR), upper.quantize(last, ROUND_CEILING)
+    form = "f" if _is_readable(leading) else "e"
+    return f"[{', '.join(f'{end:{form}}' if end else '0' for end in ends)}]"
 
 
 def _rounded_up(bound: float) -> str:
@@ -648,14 +654,18 @@ def _primal_cell(group: Group) -> Cell:
 
 def digits_apart(value: float, other: float) -> str:
     """A number with digits enough to show two of its difference from another one."""
-    return f"{value:.{_places(value, other)}f}"
-
-
-def _places(value: float, other: float) -> int:
     leading = math.floor(math.log10(abs(value))) if value else 0
     difference = abs(value - other)
-    wanted = 1 - math.floor(math.log10(difference)) if difference > 0 else 15
-    return max(min(max(wanted, 3 - leading), 15 - leading), 0)
+    wanted = 1 - math.floor(math.log10(difference)) if difference > 0 else _DIGITS
+    places = min(max(wanted, 3 - leading), _DIGITS - leading)
+    if _is_readable(leading):
+        return f"{value:.{max(places, 0)}f}"
+    return f"{value:.{places + leading}e}"
+
+
+def _is_readable(leading: int) -> bool:
+    """Whether a number whose first digit stands for that power of ten is, without an exponent."""
+    return -_MOST_ZEROS <= leading <= _DIGITS
 
 
 def _known(group: Group, column: str) -> list[float]:

@@ -20,14 +20,14 @@ from svmbench.problem import relative_gap
 from svmbench.reference.optimum import reference_path, stored_pair
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
 
-Verdict = Literal["holds", "does not hold", "not verified"]
+Status = Literal["holds", "does not hold", "not verified"]
 
 #: Columns of runs.csv that repeat the last point of a run's trace.
 REPEATED = ("primal", "accuracy", "train_error", "test_error")
 
 
 @dataclass(frozen=True)
-class Finding:
+class Verification:
     """What came of one run or one reference.
 
     Parameters
@@ -48,7 +48,7 @@ class Finding:
 
     kind: Literal["run", "reference"]
     name: str
-    verdict: Verdict
+    verdict: Status
     reason: str = ""
     deviation: float | None = None
     allowed: float | None = None
@@ -109,8 +109,8 @@ class Verifier:
     _bounds: dict[Path, tuple[Bounded, Bounded]] = field(default_factory=dict)
     _told: set[tuple[Path, float, float]] = field(default_factory=set)
 
-    def folder(self, folder: Path) -> Iterator[Finding]:
-        """A finding for each run that runs.csv lists and for each reference they were held against.
+    def folder(self, folder: Path) -> Iterator[Verification]:
+        """A result for each run that runs.csv lists and for each reference they were held against.
 
         Runs that were not made (skipped, spared) or showed no point have none.
 
@@ -125,27 +125,29 @@ class Verifier:
             if trace is None:
                 if row["state"] != "skipped":
                     fault = "damaged" if path.exists() else "missing"
-                    yield Finding("run", row["id"], "not verified", f"{path}: {fault}")
+                    yield Verification("run", row["id"], "not verified", f"{path}: {fault}")
                 continue
             if not trace.points:
                 continue
             yield from self._reference(trace)
             yield self._run(path, row, trace)
 
-    def _run(self, path: Path, row: dict[str, str], trace: Trace) -> Finding:
+    def _run(self, path: Path, row: dict[str, str], trace: Trace) -> Verification:
         name, there = row["id"], bool(trace.weights)
         last = trace.points[-1]
         try:
             _check_table(row, trace)
             if not there:
-                return Finding("run", name, "holds")
+                return Verification("run", name, "holds")
             primal = self._recompute(path, trace)
         except NotHereError as error:
-            return Finding("run", name, "not verified", str(error), with_weights=there)
+            return Verification("run", name, "not verified", str(error), with_weights=there)
         except ContradictionError as error:
-            return Finding("run", name, "does not hold", str(error), with_weights=there)
+            return Verification("run", name, "does not hold", str(error), with_weights=there)
         allowed = primal.rounding / abs(primal.value) if primal.value else math.inf
-        return Finding("run", name, "holds", "", primal.deviation(last["primal"]), allowed, True)
+        return Verification(
+            "run", name, "holds", "", primal.deviation(last["primal"]), allowed, True
+        )
 
     def _recompute(self, path: Path, trace: Trace) -> Bounded:
         """P of the stored weights, once all that was recorded of them agrees."""
@@ -169,8 +171,8 @@ class Verifier:
             _check_errors("test", last["test_error"], test, *count_errors(test, w, bias))
         return found.primal
 
-    def _reference(self, trace: Trace) -> Iterator[Finding]:
-        """The finding of the bounds a run was held against, the first time they are met."""
+    def _reference(self, trace: Trace) -> Iterator[Verification]:
+        """The result of the bounds a run was held against, the first time they are met."""
         header = trace.header
         facts, lower, upper = (
             header["problem"],
@@ -186,12 +188,14 @@ class Verifier:
             least, most = self._bounds_of(path, facts)
             _check_bounds(least, most, lower, upper)
         except NotHereError as error:
-            yield Finding("reference", name, "not verified", str(error))
+            yield Verification("reference", name, "not verified", str(error))
         except ContradictionError as error:
-            yield Finding("reference", name, "does not hold", str(error))
+            yield Verification("reference", name, "does not hold", str(error))
         else:
             allowed = least.rounding / abs(least.value) if least.value else math.inf
-            yield Finding("reference", name, "holds", "", least.deviation(lower), allowed, True)
+            yield Verification(
+                "reference", name, "holds", "", least.deviation(lower), allowed, True
+            )
 
     def _bounds_of(self, path: Path, facts: dict[str, Any]) -> tuple[Bounded, Bounded]:
         """D of the stored reference's alpha and P of its w."""

@@ -1,5 +1,7 @@
 """``svmbench data``."""
 
+import hashlib
+
 import pytest
 from click.testing import CliRunner
 
@@ -167,9 +169,45 @@ def test_fetch_takes_a_file_of_ones_own(tmp_path):
     assert result.stdout.startswith("own: 2 rows, 3 features, 6 entries stored as dense float32; ")
 
 
+def test_info_describes_a_file_of_ones_own(tmp_path, monkeypatch):
+    path = tmp_path / "own.libsvm"
+    path.write_text("+1 1:1 2147483647:0.5\n-1 2:1\n-1 2:0.25 3:0\n")
+    monkeypatch.chdir(tmp_path)
+    for name in ("own.libsvm", "./own.libsvm", str(path)):
+        result = run("info", name)
+        assert (result.exit_code, result.stderr) == (0, "")
+        text = " ".join(result.stdout.split())
+        assert text.startswith("own: ")
+        for fact in (
+            "rows 3 ",
+            "features 2,147,483,647, of which 3 have an entry ",
+            "entries 4, ",
+            "labels -1 (2), 1 (1) +1 1 ",
+            "stored as int32+float32, ",
+            "cached not yet; ",
+            f"sha256 {hashlib.sha256(path.read_bytes()).hexdigest()}",
+        ):
+            assert fact in text
+    run("fetch", str(path))
+    assert f"cached {tmp_path / 'cache' / 'datasets'}" in " ".join(
+        run("info", str(path)).stdout.split()
+    )
+
+
+def test_info_describes_a_file_of_several_classes(tmp_path):
+    path = tmp_path / "classes.libsvm"
+    path.write_text("".join(f"{k} 1:{k}\n" for k in range(1, 13)))
+    result = run("info", str(path))
+    assert (result.exit_code, result.stderr) == (0, "")
+    text = " ".join(result.stdout.split())
+    assert "labels 1 (1), 2 (1), " in text
+    assert "10 (1) and 2 more +1 not clear from the labels; state 'positive' " in text
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
+        (["info", "./absent.libsvm"], "absent.libsvm: no such file"),
         (["info", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
         (["fetch", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
         (["fetch", "adult"], "adult: a9a is missing (the network is not to be used); put "),

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from scipy.stats import chi2
 
 from problems import STORAGES, dataset, dense, dyadic
+from svmbench import memory
 from svmbench.data import blocks
 from svmbench.data.cache import cache_dir, open_cached
 from svmbench.data.dataset import Provenance
@@ -21,6 +22,7 @@ from svmbench.data.transforms import (
     TRANSFORMS,
     Balance,
     Bias,
+    CompactColumns,
     Derived,
     Drop,
     Factor,
@@ -264,6 +266,51 @@ def test_dropped_columns_leave_no_gap(storage):
 
 
 @pytest.mark.usefixtures("cut")
+@pytest.mark.parametrize("storage", STORAGES)
+def test_columns_empty_in_the_training_rows_are_left_out_of_both(storage):
+    train, test = pair(storage)  # column 8 has entries in test rows alone
+    assert dense(test)[:, 7].any()
+    occurs = dense(train).any(axis=0)
+    assert not occurs[7]
+    after, after_test = done(CompactColumns(), train, test)
+    assert after.n_features == after_test.n_features == np.count_nonzero(occurs)
+    assert np.array_equal(dense(after), dense(train)[:, occurs])
+    assert np.array_equal(dense(after_test), dense(test)[:, occurs])
+    assert after.provenance.transforms == (f"compact-columns of text 0 {'0' * 12}",)
+    assert after_test.provenance.transforms == after.provenance.transforms
+    again, _ = done(CompactColumns(), after)
+    assert np.array_equal(dense(again), dense(after))
+
+
+@pytest.mark.parametrize("kind", [CompactColumns, Bias])
+def test_the_largest_index_there_is(kind):
+    largest = (1 << 31) - 1
+    indptr, indices = np.array([0, 2, 3]), np.array([3, largest - 1, 3], dtype=np.int32)
+    wide = replace(dataset([[1.0, 1.0], [1.0, 0.0]], [1, -1], "uint16+ones"), n_features=largest)
+    wide = replace(wide, indptr=indptr, indices=indices)
+    tracemalloc.start()
+    after, after_test = kind().apply(wide, wide)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1e6
+    for data in (after, after_test):
+        if kind is CompactColumns:
+            assert data.n_features == 2
+            assert data.indices.tolist() == [0, 1, 0]
+        else:
+            assert data.n_features == largest + 1
+            assert data.indices.tolist() == [3, largest - 1, largest, 3, largest]
+
+
+@pytest.mark.parametrize("transform", [MaxAbs(), Standardise(columns=(1,)), Drop(columns=(1,))])
+def test_transforms_of_more_columns_than_memory_are_refused(monkeypatch, transform):
+    monkeypatch.setattr(memory, "available_memory", lambda: 80)
+    with pytest.raises(DataError, match=r"^data set mine: .* 9 columns needs .* compact-columns"):
+        apply_transforms(NINE, None, [transform], name="made")
+    apply_transforms(NINE, None, [CompactColumns()], name="made")
+
+
+@pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("rho", [1.0, 0.5, 0.1])
 @pytest.mark.parametrize("storage", STORAGES)
 def test_bias_is_one_more_feature(storage, rho):
@@ -305,6 +352,8 @@ def test_bias_beyond_sixteen_bits():
         (Bias(rho=1e-44), "uint16+float32", "uint16+float64"),
         (Bias(rho=1e300), "uint16+float32", "uint16+float64"),
         (Drop(columns=(1,)), "uint16+float32", "uint16+float32"),
+        (CompactColumns(), "uint16+float32", "uint16+float32"),
+        (CompactColumns(), "uint16+ones", "uint16+ones"),
     ],
 )
 def test_storage_after(transform, before, after):
@@ -599,6 +648,7 @@ NINE = dataset(np.eye(9), np.repeat([1, -1], [3, 6]), name="mine")
         (Drop(columns=(10,)), NINE, "there is no column 10, there are 9; correct it"),
         (Standardise(columns=(10,)), NINE, "there is no column 10, there are 9; correct it"),
         (Drop(columns=tuple(range(1, 10))), NINE, "no column would be left; drop fewer"),
+        (CompactColumns(), with_values(0.0), "no column has an entry; leave the transform out"),
     ],
 )
 def test_refused_in_one_line(transform, data, message):

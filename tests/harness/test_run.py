@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 
 from plugins import Ladder
+from svmbench import memory
 from svmbench.config import Sweep
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, DataError
 from svmbench.harness import child
+from svmbench.harness import run as run_module
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+from svmbench.harness.run import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_regret
@@ -460,3 +462,37 @@ def test_updates_can_be_the_limit(tmp_path):
     runs = runs_csv(run_sweep(sweep(solvers=["sgd-s"], repeats=1, stop=stop), tmp_path))
     assert runs.loc[("sgd-s", 0), "state"] == "max_steps"
     assert runs.loc[("sgd-s", 0), "updates"] >= 400
+
+
+def wide(tmp_path, **facts):
+    path = tmp_path / "wide.libsvm"
+    path.write_text("+1 1:1 2147483647:1\n-1 2:1\n+1 1:0.5 5:1\n-1 2:0.25\n")
+    return sweep(datasets=[{"path": str(path), **facts}], repeats=1)
+
+
+def test_weights_beyond_the_memory_are_refused_before_any_is_taken(tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 100 * 10**9)
+    with pytest.raises(DataError) as caught:
+        run_sweep(wide(tmp_path), tmp_path / "results")
+    assert str(caught.value) == (
+        "data set wide: training on 2,147,483,647 features needs 103.1 GB of memory, and 100.0 GB"
+        f" are free; {MORE_ROOM}"
+    )
+    assert caught.value.exit_code == 3
+
+
+def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(
+    tmp_path, monkeypatch
+):
+    def exhausted(*args):
+        raise MemoryError("no room")
+
+    monkeypatch.setattr(memory, "available_memory", lambda: None)
+    monkeypatch.setattr(run_module, "certified_optimum", exhausted)
+    with pytest.raises(DataError, match=r"2,147,483,647 features takes .* \(no room\); if many"):
+        run_sweep(wide(tmp_path), tmp_path / "results")
+
+
+def test_columns_that_never_occur_can_be_left_out(tmp_path):
+    outcome = run_sweep(wide(tmp_path, transforms=["compact-columns"]), tmp_path / "results")
+    assert outcome.states == {"converged": 1}

@@ -11,6 +11,7 @@ from svmbench.harness.trace import (
     TraceWriter,
     checkpoints,
     close_trace,
+    iteration_checkpoints,
     read_trace,
 )
 
@@ -23,7 +24,7 @@ def test_checkpoints_ascend_by_at_most_a_tenth_and_meet_every_epoch(m):
     assert found[0] == max(1, m // 100)
     for before, after in pairwise(found):
         assert before < after
-        close = after <= before * CHECKPOINT_RATIO or after == before + 1
+        close = 10 * after <= 11 * before or after == before + 1
         next_epoch = after % m == 0 and after - before <= m
         assert close or next_epoch
     early = set(takewhile(lambda at: at <= 10 * m, found))
@@ -34,6 +35,19 @@ def test_checkpoints_ascend_by_at_most_a_tenth_and_meet_every_epoch(m):
 def test_a_long_run_has_few_checkpoints():
     m = 32561
     assert sum(1 for _ in takewhile(lambda at: at <= 1000 * m, checkpoints(m))) < 150
+
+
+def test_checkpoints_never_end():
+    *_, last = islice(checkpoints(1), 20_000)
+    assert last > 10**308
+    *_, last = islice(iteration_checkpoints(), 20_000)
+    assert last > 10**308
+
+
+def test_iterations_are_each_seen_at_first_and_then_a_tenth_apart():
+    found = list(islice(iteration_checkpoints(), 1_000))
+    assert found[:100] == list(range(1, 101))
+    assert all(1 < after / before <= CHECKPOINT_RATIO for before, after in pairwise(found[99:200]))
 
 
 def write(path, points=3, end=True):

@@ -1,16 +1,20 @@
 import math
 import time
+from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import plugins
 from problems import dataset
-from svmbench.harness.trace import TraceWriter, read_trace
+from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
 from svmbench.harness.worker import Clock, Measurement
+from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.stochastic.perceptron import PassParameters
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
@@ -142,3 +146,121 @@ def test_steps_of_iteration_methods_are_taken_one_by_one(measure):
     _, points, _ = measure(Batch(), accuracy=[1e-3], max_epochs=20)
     assert set(Batch.calls) == {1}
     assert [p["presentations"] for p in points[:12]] == [60 * k for k in range(12)]
+
+
+class Iterating(plugins.Idle):
+    """Never moves, in iterations that count as many presentations as asked."""
+
+    step = "iteration"
+    presentations = 60
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self.iterations = 0
+
+    def advance(self, steps):
+        self.iterations += steps
+        self.counters.presentations += steps * self.presentations
+        self.counters.updates += steps
+
+
+class Uncounted(Iterating):
+    presentations = 0
+
+
+@pytest.mark.parametrize("solver", [Iterating, Uncounted])
+def test_ten_thousand_iterations_are_each_seen_at_first_and_then_a_tenth_apart(measure, solver):
+    # 60 rows, and an update an iteration
+    state, points, measurement = measure(solver(), accuracy=[1e-3], max_updates=10_000 / 60)
+    assert state == "max_steps"
+    assert measurement.solver.iterations == 10_000
+    seen = [point["updates"] for point in points]
+    assert seen[:101] == list(range(101))
+    assert seen[-1] == 10_000
+    assert all(after <= before * CHECKPOINT_RATIO for before, after in pairwise(seen[100:]))
+    assert len(seen) < 101 + 120
+
+
+def test_ten_thousand_passes_of_gd_end_at_their_limit(measure):
+    state, points, measurement = measure(Gd(), accuracy=[1e-12], max_epochs=10_000)
+    assert state == "max_steps"
+    assert measurement.solver.counters.presentations == 10_000 * 60
+    assert len(points) < 101 + 120
+
+
+def test_the_time_limit_is_looked_at_after_each_iteration(measure):
+    class Slow(Iterating):
+        def advance(self, steps):
+            super().advance(steps)
+            if self.iterations > 1_000:
+                time.sleep(0.01)
+
+    state, _, measurement = measure(Slow(), accuracy=[1e-3], time_limit=0.1)
+    assert state == "time_limit"
+    # The checkpoints that surround it are 1,000 and 1,080 or more.
+    assert measurement.solver.iterations <= 1_012
+
+
+class Stopping(Iterating):
+    @property
+    def stopped(self):
+        return self.iterations >= 1_003
+
+
+def test_an_iteration_that_meets_the_own_rule_is_the_last(measure):
+    state, points, measurement = measure(Stopping(), own=True)
+    assert state == "converged"
+    assert measurement.solver.iterations == points[-1]["updates"] == 1_003
+    assert len(points) > 100
+
+
+def test_an_iteration_that_meets_a_horizon_of_accuracy_is_the_last(measure):
+    class Tolerant(Stopping):
+        horizon = "accuracy"
+
+    state, points, measurement = measure(Tolerant())
+    assert state == "converged"
+    assert measurement.solver.iterations == 1_003
+    assert len(points) == 2
+
+
+def test_a_rule_that_holds_already_does_not_have_each_iteration_evaluated(measure):
+    class Stopped(Iterating):
+        stopped = True
+
+    _, points, _ = measure(Stopped(), own=True, accuracy=[1e-3], max_updates=10_000 / 60)
+    assert len(points) < 101 + 120
+
+
+def test_a_horizon_of_steps_is_met_to_the_iteration(measure):
+    class Horizon(Iterating):
+        horizon = "steps"
+        horizon_parameter = "epochs"
+        parameters = SimpleNamespace(epochs=1_003, precision="float64")
+
+        def __init__(self):
+            self.counters = Counters()
+
+    state, points, measurement = measure(Horizon())
+    assert state == "converged"
+    assert measurement.solver.iterations == 1_003
+    assert len(points) == 2
+
+
+def test_a_gap_among_iterations_is_found_at_checkpoints_and_paid_for(measure, monkeypatch):
+    evaluate = Problem.evaluate
+
+    def slowly(self, w, bias=0.0):
+        time.sleep(0.001)
+        return evaluate(self, w, bias)
+
+    monkeypatch.setattr(Problem, "evaluate", slowly)
+
+    class Certified(Iterating):
+        def dual(self):
+            return 0.3 if self.iterations >= 1_000 else 0.0
+
+    state, points, _ = measure(Certified(), gap=3.0)  # P(0) = 1
+    assert state == "converged"
+    assert 1_000 <= points[-1]["updates"] <= 1_100
+    assert points[-1]["wall"] >= 0.001 * (len(points) - 1)

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from svmbench.records.read import read_results
-from svmbench.report.profiles import _places, build_profiles, write_profiles
+from svmbench.report.profiles import build_profiles, write_profiles
+from svmbench.report.sheet import spread
 
 LABELS = ("dcd", "sgd-s", "crawl")
 
@@ -151,10 +152,10 @@ def test_a_sweep_in_which_nothing_is_reached_is_drawn_all_the_same(make_results,
 
 
 def test_labels_that_would_touch_are_spread_about_their_ends():
-    assert _places([0.9, 0.5], 0.1) == [0.9, 0.5]
-    assert _places([0.5, 0.5], 0.1) == pytest.approx([0.55, 0.45])
-    assert _places([1.0, 1.0, 0.95], 0.1) == pytest.approx([1.0833, 0.9833, 0.8833], abs=1e-3)
-    assert _places([0.0, 0.0, 0.0], 0.1) == pytest.approx([0.2, 0.1, 0.0])
+    assert spread([0.9, 0.5], 0.1) == [0.9, 0.5]
+    assert spread([0.5, 0.5], 0.1) == pytest.approx([0.55, 0.45])
+    assert spread([1.0, 1.0, 0.95], 0.1) == pytest.approx([1.0, 0.9, 0.8])
+    assert spread([0.0, 0.0, 0.0], 0.1) == pytest.approx([0.2, 0.1, 0.0])
     ends = [1.0, 0.98, 0.7, 0.69, 0.68, 0.1, 0.0]
-    places = _places(ends, 0.06)
+    places = spread(ends, 0.06)
     assert all(a - b >= 0.06 - 1e-12 for a, b in pairwise(places))

@@ -37,7 +37,7 @@ from svmbench.data.transforms.chain import (
     makes_test_rows,
     suffix,
 )
-from svmbench.data.transforms.columns import Bias, Drop, Standardise
+from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
 from svmbench.data.transforms.rows import (
     Balance,
     Rows,
@@ -68,6 +68,7 @@ __all__ = [
     "Bias",
     "Column",
     "Columns",
+    "CompactColumns",
     "Derived",
     "Drop",
     "Factor",

@@ -9,7 +9,7 @@ from typing import Any
 
 from svmbench.data.catalogue import Entry, OwnFiles
 from svmbench.data.dataset import Dataset
-from svmbench.data.transforms.columns import Bias, Drop, Standardise
+from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
 from svmbench.data.transforms.entries import listed, settled
 from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
 from svmbench.data.transforms.step import Pair, Transform
@@ -24,7 +24,7 @@ TRANSFORMS: dict[str, type[Transform]] = {
     for kind in (
         *(Shuffled, Rows, Subsample, Balance, Split, Swap),
         *(UnitNorm, MaxAbs, Factor, Standardise),
-        *(Drop, Bias),
+        *(Drop, CompactColumns, Bias),
         Sparse,
     )
 }

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from svmbench.data.blocks import Block, blocks, column_moments
+from svmbench.data.blocks import Block, blocks, column_moments, occurring_columns
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.transforms.entries import is_single, is_single_number, rebuilt, rewritten
 from svmbench.data.transforms.step import Columns, OfTrain, Pair, PositiveNumber, Transform
+from svmbench.memory import require_memory
 
 #: Entries that standardising may make of sparse rows: 2 GiB in double precision.
 MOST_ENTRIES = 1 << 28
@@ -82,6 +83,23 @@ class Drop(Transform):
         return _without(train, kept), None if test is None else _without(test, kept)
 
 
+class CompactColumns(OfTrain):
+    """Columns without an entry in the training rows removed, and the others renumbered.
+
+    No method gives such a column a weight, so that leaving it out of the test rows too changes
+    no prediction. It takes memory by the number of entries, not of columns.
+    """
+
+    name = "compact-columns"
+
+    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+        """Keep the columns that occur in the training rows in both."""
+        kept = occurring_columns(train)
+        if not len(kept):
+            self.refuse(train, "no column has an entry; leave the transform out")
+        return _with_only(train, kept), None if test is None else _with_only(test, kept)
+
+
 class Bias(Transform):
     """One more feature of the same value in every row, the last: a regularised bias."""
 
@@ -122,6 +140,11 @@ def _chosen_columns(
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Which columns are meant, shape (d,)."""
     d = data.n_features
+    require_memory(
+        9 * d,
+        f"data set {data.name}: the transform {transform.name} on {d:,} columns",
+        "if most of them are empty, put the transform compact-columns first",
+    )
     if columns is None:
         return np.ones(d, dtype=np.bool_)
     if columns[-1] > d:
@@ -161,19 +184,24 @@ def _standardised_entries(
 
 
 def _without(data: Dataset, kept: Array) -> Dataset:
-    """Rows without the columns that are not kept."""
+    """Rows without the columns that are not kept: a mask of shape (d,)."""
+    return _with_only(data, np.flatnonzero(kept))
+
+
+def _with_only(data: Dataset, kept: Array) -> Dataset:
+    """Rows with only the columns ``kept``, counted from 0 and ascending."""
     if data.indices is None:
         assert data.values is not None
         return replace(
-            data, n_features=int(np.count_nonzero(kept)), values=data.values[:, kept].copy()
+            data, n_features=len(kept), values=np.ascontiguousarray(data.values[:, kept])
         )
-    number = np.cumsum(kept) - 1
 
     def remaining(block: Block) -> tuple[Array, Array, FloatArray]:
         assert block.columns is not None
-        left = kept[block.columns]
+        number = np.searchsorted(kept, block.columns)
+        left = kept[np.minimum(number, len(kept) - 1)] == block.columns
         lengths = np.bincount(block.of_row()[left], minlength=len(block.lengths))
-        return lengths, number[block.columns[left]], block.values[left]
+        return lengths, number[left], block.values[left]
 
     dtype = np.dtype(np.float32) if is_single(data) else np.dtype(np.float64)
-    return rebuilt(data, int(np.count_nonzero(kept)), remaining, dtype)
+    return rebuilt(data, len(kept), remaining, dtype)

@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.report.drawing import Drawer, Panel, Series, dense, measure_of, padded, told
+from svmbench.papers.report.drawing import (
+    Drawer,
+    Drawn,
+    Panel,
+    Series,
+    measure_of,
+    padded,
+    say_missing,
+)
 from svmbench.papers.report.numbers import SHARES, number
+from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,35 +40,27 @@ class _Point:
 class Across(Drawer):
     """One point a row of the results, joined along the horizontal axis."""
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
-        from svmbench.report.labels import End, label_ends
-
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)
         chains = {each.name: self._points(each) for each in panel.series}
         chains = {key: points for key, points in chains.items() if points}
-        missing = [each.name for each in panel.series if each.name not in chains]
-        texts = told(axes, "no value", missing)
+        say_missing(axes, "no value", [e.name for e in panel.series if e.name not in chains])
         if not chains:
-            return {}
+            return Drawn()
         self._limit(axes, [point for points in chains.values() for point in points])
         self.ticks(axes)
         looks = {each.name: each.look for each in panel.series}
-        titles: dict[str, str] = {}
-        ends, drawn = [], []
+        drawn = Drawn()
         for at, (key, points) in enumerate(chains.items()):
-            look = looks[key]
+            look, gid = looks[key], f"{name}-{at}"
             x, y = (np.array([getattr(point, a) for point in points]) for a in "xy")
-            axes.plot(
-                x, y, color=look.colour, linestyle=look.dash, zorder=3, gid=f"{name}-{at}-line"
-            )
+            axes.plot(x, y, color=look.colour, linestyle=look.dash, zorder=3, gid=f"{gid}-line")
             for point in points:
                 _mark(axes, point, look)
-            titles[f"{name}-{at}-line"] = key
-            ends.append(End(float(x[-1]), float(y[-1]), key, look.ink))
-            drawn.append(np.column_stack([x, y]))
-        for at, text in enumerate(label_ends(axes, ends, [dense(axes, c) for c in drawn], texts)):
-            text.set_gid(f"{name}-{at}-name")
-        return titles
+            drawn.titles[f"{gid}-line"] = key
+            end = float(x[-1]), float(y[-1])
+            drawn.names.append(CurveName(*end, key, look.colour, look.ink, f"{gid}-name"))
+        return drawn
 
     def _points(self, series: Series) -> list[_Point]:
         found = [point for row in series.rows if (point := self._point(row)) is not None]

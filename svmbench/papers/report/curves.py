@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,19 +13,20 @@ import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
-from svmbench.papers.report.drawing import ABSCISSAE, Drawer, FloatArray, Panel, axis_words, told
+from svmbench.papers.report.drawing import (
+    ABSCISSAE,
+    Drawer,
+    Drawn,
+    FloatArray,
+    Panel,
+    axis_words,
+    say_missing,
+)
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import SHARES
-from svmbench.report.plots import (
-    Curve,
-    Trace,
-    draw_curve,
-    label_curves,
-    lifted,
-    limit_abscissa,
-    median_curve,
-    rounded,
-)
+from svmbench.report.curves import Curve, lifted, median_curve, trajectories
+from svmbench.report.plots import draw_curve, limit_abscissa, rounded
+from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,13 +57,12 @@ class Curves(Drawer):
             for panel in found
         }
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)
         curves = {key: c for key, c in self._curves[panel.title].items() if c is not None}
-        missing = [each.name for each in panel.series if each.name not in curves]
-        texts = told(axes, "no trace", missing)
+        say_missing(axes, "no trace", [e.name for e in panel.series if e.name not in curves])
         if not curves:
-            return {}
+            return Drawn()
         optima = self._optima(panel)
         axes.set_ylim(*self._limits(panel, optima))
         if self.shape.log_x:
@@ -72,13 +73,12 @@ class Curves(Drawer):
         self._rules(axes, panel, optima)
         looks = {each.name: each.look for each in panel.series}
         titles: dict[str, str] = {}
+        names: list[CurveName] = []
         for at, (key, curve) in enumerate(curves.items()):
-            draw_curve(axes, curve, looks[key], f"{name}-{at}")
+            names.append(draw_curve(axes, curve, looks[key], key, f"{name}-{at}"))
             title = self._title(key, curve)
             titles |= {f"{name}-{at}-{part}": title for part in ("band", "line", "end", "name")}
-        for at, text in enumerate(label_curves(axes, curves, looks, texts)):
-            text.set_gid(f"{name}-{at}-name")
-        return titles
+        return Drawn(titles, names)
 
     def _title(self, key: str, curve: Curve) -> str:
         x, y = axis_words(self.shape)
@@ -123,31 +123,13 @@ class Curves(Drawer):
         return self.source.results[row.sweep]
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
-        traces = list(self._traces(row))
-        curve = median_curve(traces)
+        points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
+        runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
+        curve = median_curve(runs)
         if curve is None or self.shape.y in _OBJECTIVES:
             return curve
-        open_ended = median_curve([replace(trace, state="max_steps") for trace in traces])
+        open_ended = median_curve([replace(run, state="max_steps") for run in runs])
         return None if open_ended is None else replace(open_ended, fate=curve.fate)
-
-    def _traces(self, row: MeasuredRow) -> Iterator[Trace]:
-        group = row.group
-        points = self._results(row).traces
-        points = points[points["id"].isin(set(group.runs["id"]))]
-        points = points.sort_values("point", kind="stable")
-        if group.separate_runs:
-            arrived = group.runs.loc[group.runs["state"] == "converged", "id"]
-            points = points[points["id"].isin(set(arrived))].groupby("id", sort=False).tail(1)
-        states = dict(zip(group.repeats["repeat"], group.repeats["state"], strict=True))
-        for repeat, members in points.groupby("repeat", sort=False):
-            column = ABSCISSAE[self.shape.x][0]
-            x = pd.to_numeric(members[column], errors="coerce").to_numpy(np.float64)
-            y = self._heights(row, members)
-            begun = members["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
-            drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)
-            if drawn.any():
-                order = np.argsort(x[drawn], kind="stable")
-                yield Trace(x[drawn][order], y[drawn][order], states[repeat])
 
     def _heights(self, row: MeasuredRow, points: pd.DataFrame) -> FloatArray:
         group, y = row.group, self.shape.y

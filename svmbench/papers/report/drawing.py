@@ -6,7 +6,7 @@ import math
 import textwrap
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,10 +18,10 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import heading_of
 from svmbench.records.groups import short
 from svmbench.report.plots import set_ticks
+from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.text import Text
 
     from svmbench.report.style import Look
 
@@ -97,24 +97,34 @@ def measure_of(name: str, at: float | None) -> Measure | None:
     return Measure(what=name) if name in AT_END else None
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """What a panel shows.
+
+    Parameters
+    ----------
+    titles : dict
+        What its curves say of themselves, by id.
+    names : list of CurveName
+        To be written beside the panel.
+    """
+
+    titles: dict[str, str] = field(default_factory=dict)
+    names: list[CurveName] = field(default_factory=list)
+
+
 class Drawer(ABC):
     """Draws the panels of one figure; each kind of figure has its own."""
 
     def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
         self.source, self.shape, self.panels = source, shape, found
 
-    def __call__(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
-        """Draw a panel; ``name`` begins the ids of its parts.
-
-        Returns
-        -------
-        dict
-            What its curves say of themselves, by id.
-        """
+    def __call__(self, axes: Axes, panel: Panel, name: str) -> Drawn:
+        """Draw a panel; ``name`` begins the ids of its parts."""
         return self._draw(axes, panel, name)
 
     @abstractmethod
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         """Draw the panel's curves."""
 
     def scale(self, axes: Axes) -> None:
@@ -152,23 +162,11 @@ def padded(low: float, high: float, log: bool, before: float, after: float) -> t
     return low - before * span, high + after * span
 
 
-def dense(axes: Axes, chain: FloatArray) -> FloatArray:
-    """Points on the lines between those of a chain, as they are seen."""
-    if len(chain) < 2:
-        return chain
-    pixels = axes.transData.transform(chain)
-    steps = np.linspace(0.0, len(chain) - 1.0, 40 * len(chain))
-    at = np.arange(len(chain))
-    dense = np.column_stack([np.interp(steps, at, pixels[:, side]) for side in range(2)])
-    inverse: FloatArray = axes.transData.inverted().transform(dense)
-    return inverse
-
-
-def told(axes: Axes, what: str, names: Sequence[str]) -> list[Text]:
-    """Say in a panel's corner which series it lacks; returns the text, to be kept clear."""
+def say_missing(axes: Axes, what: str, names: Sequence[str]) -> None:
+    """Write in a panel's corner which series it lacks."""
     if not names:
-        return []
-    text = axes.text(
+        return
+    axes.text(
         0.995,
         0.99,
         "\n".join(textwrap.wrap(f"{what}: {', '.join(names)}", 38)),
@@ -185,4 +183,3 @@ def told(axes: Axes, what: str, names: Sequence[str]) -> list[Text]:
             "alpha": 0.8,
         },
     )
-    return [text]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,16 +16,13 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
 from svmbench.papers.report.regrets import Regrets
 from svmbench.records.groups import heading, short
-from svmbench.report.plots import BAND, save_figure
+from svmbench.report.curves import BAND
+from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from svmbench.report.style import Look
-
-#: Inches a character takes at most: of the bold title, and of the lines below.
-_TITLE_CHARACTER, _CHARACTER = 0.088, 0.056
-_TITLE_LEADING, _LEADING = 0.17, 0.13
 
 
 def write_figures(
@@ -45,14 +40,8 @@ def write_figures(
     key : str, optional
         Only the figure of this name.
     """
-    import matplotlib
-
-    from svmbench.report.style import RC
-
     written: list[Path] = []
-    with matplotlib.rc_context():
-        matplotlib.rcdefaults()  # the user's own settings must not change a report
-        matplotlib.rcParams.update(RC)
+    with uniform_style():
         for at, shape in enumerate(source.item.figures):
             name = f"figure-{at + 1}"
             if key not in (None, name) or not _rows(source, shape):
@@ -173,60 +162,39 @@ def draw(
     titles : dict
         What its curves say of themselves, by their ids in the SVG.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    from svmbench.report import style
-
     found = panels(source, shape, looks)
-    across = min(len(found), style.PANELS_ACROSS)
-    down = math.ceil(len(found) / style.PANELS_ACROSS)
-    panel_width = style.PANEL_WIDTH
-    panel_height = panel_width if shape.kind == "lines" else style.PANEL_HEIGHT
-    step_x = panel_width + style.SPACE_BESIDE
-    step_y = panel_height + style.SPACE_BELOW
-    width = style.MARGIN_LEFT + style.MARGIN_RIGHT + across * step_x - style.SPACE_BESIDE
-    above = _titles(source, shape, width)
-    below = _remarks(source, shape, width)
-    top = 0.3 + _TITLE_LEADING * len(above)
-    bottom = 0.5 + _LEADING * len(below)
-    height = top + bottom + down * step_y - style.SPACE_BELOW + 0.05
-    figure = Figure(figsize=(width, height), dpi=style.DPI)
-    FigureCanvasAgg(figure)
+    title = f"{source.item.number}: {shape.title or source.item.title}"
+    stand_ins = source.stand_ins(_rows(source, shape))
+    sheet = Sheet(
+        len(found),
+        title + (f" (STAND-IN for {', '.join(stand_ins)})" if stand_ins else ""),
+        remarks=_remarks(source, shape),
+        warns=bool(stand_ins),
+        names=_names(found, shape),
+        panel=(PANEL[0], PANEL[0]) if shape.kind == "lines" else PANEL,
+    )
     x, y = axis_words(shape)
     titles: dict[str, str] = {}
     drawer = _drawer(source, shape, found)
-    for at, panel in enumerate(found):
-        row, column = divmod(at, style.PANELS_ACROSS)
-        left = style.MARGIN_LEFT + column * step_x
-        base = height - top - (row + 1) * panel_height - row * style.SPACE_BELOW
-        size = (panel_width / width, panel_height / height)
-        axes = figure.add_axes((left / width, base / height, *size))
+    for at, (axes, panel) in enumerate(zip(sheet.axes, found, strict=True)):
         axes.set_xlabel(x, labelpad=2)
-        axes.set_ylabel(y if column == 0 else "")
+        axes.set_ylabel(y if at % PANELS_ACROSS == 0 else "")
         axes.set_title(panel.title, loc="left", fontsize=8.5)
-        titles |= drawer(axes, panel, f"panel-{at}")
-    _write_around(figure, above, below)
-    return figure, titles
+        drawn = drawer(axes, panel, f"panel-{at}")
+        titles |= drawn.titles
+        sheet.name_curves(axes, drawn.names)
+    return sheet.finish(), titles
 
 
-def _titles(source: ItemResults, shape: FigureShape, width: float) -> list[tuple[str, bool]]:
-    """Lines above, each with whether it is a warning."""
-    from svmbench.report.style import MARGIN_LEFT
-
-    fits = int((width - MARGIN_LEFT - 0.1) / _TITLE_CHARACTER)
-    text = f"{source.item.number}: {shape.title or source.item.title}"
-    lines = [(line, False) for line in textwrap.wrap(text, fits)]
-    if stand_ins := source.stand_ins(_rows(source, shape)):
-        lines += [
-            (line, True) for line in textwrap.wrap(f"STAND-IN for {', '.join(stand_ins)}", fits)
-        ]
-    return lines
+def _names(found: Sequence[Panel], shape: FigureShape) -> list[str]:
+    """The names of the panel that has most; decision lines need none."""
+    if shape.kind == "lines":
+        return []
+    names = max(([each.name for each in panel.series] for panel in found), key=len)
+    return names if shape.kind != "regret" else [*names, *(f"{name}: bound" for name in names)]
 
 
-def _remarks(source: ItemResults, shape: FigureShape, width: float) -> list[str]:
-    from svmbench.report.style import MARGIN_LEFT
-
+def _remarks(source: ItemResults, shape: FigureShape) -> str:
     rows = _rows(source, shape)
     most = max(len(row.group.repeats) for row in rows)
     low, high = (f"{100 * q:.0f}" for q in BAND)
@@ -244,7 +212,7 @@ def _remarks(source: ItemResults, shape: FigureShape, width: float) -> list[str]
         parts.append("Dot: reached its accuracy; ring: ended by a limit; cross: diverged.")
         joined = dict.fromkeys(row.group.label for row in rows if row.group.separate_runs)
         if joined:
-            parts.append(f"Joined ends of separate runs, one a horizon: {', '.join(joined)}.")
+            parts.append(f"Joined ends of separate runs, one per horizon: {', '.join(joined)}.")
     elif shape.kind == "across":
         parts.append(f"Medians of up to {most} runs with their intervals.")
         parts.append("Triangle: not reached, the value is at least this.")
@@ -258,34 +226,7 @@ def _remarks(source: ItemResults, shape: FigureShape, width: float) -> list[str]
             "Circles: +1; crosses: −1. Solid: score 0; dashed: scores −1 and +1. Final weights of "
             "the first repeat."
         )
-    fits = int((width - MARGIN_LEFT) / _CHARACTER)
-    return [line for part in [" ".join(parts)] for line in textwrap.wrap(part, fits)]
-
-
-def _write_around(figure: Figure, above: Sequence[tuple[str, bool]], below: Sequence[str]) -> None:
-    from svmbench.report.style import MARGIN_LEFT
-
-    width, height = figure.get_size_inches()
-    left = MARGIN_LEFT / width
-    for at, (line, warns) in enumerate(above):
-        figure.text(
-            left,
-            1 - (0.1 + _TITLE_LEADING * at) / height,
-            line,
-            fontsize=9.5,
-            va="top",
-            weight="bold",
-            color="#B00000" if warns else "black",
-        )
-    figure.text(
-        left,
-        0.06 / height,
-        "\n".join(below),
-        fontsize=7,
-        va="bottom",
-        color="#444444",
-        linespacing=1.3,
-    )
+    return " ".join(parts)
 
 
 def _drawer(source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> Drawer:

@@ -16,7 +16,7 @@ from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.trace import read_trace
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.report.drawing import Drawer, Panel
+from svmbench.papers.report.drawing import Drawer, Drawn, Panel
 from svmbench.records.read import Results
 
 if TYPE_CHECKING:
@@ -139,8 +139,8 @@ def _frame(xy: FloatArray, line: Line | None) -> tuple[Sequence[float], Sequence
 class Planes(Drawer):
     """The data's plane, with the line of one solver."""
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         row, look = panel.series[0].rows[0], panel.series[0].look
         results = self.source.results[row.sweep]
         draw_plane(axes, final_line(results, row), points(results, row), look, name)
-        return {f"{name}-line": panel.series[0].name}
+        return Drawn({f"{name}-line": panel.series[0].name})

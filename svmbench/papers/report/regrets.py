@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.report.drawing import Drawer, Panel, dense, padded, told
+from svmbench.papers.report.drawing import Drawer, Drawn, Panel, padded, say_missing
 from svmbench.records.read import read_regret
+from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,29 +19,25 @@ if TYPE_CHECKING:
 class Regrets(Drawer):
     """The regret after so many steps, against its bound."""
 
-    def _draw(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
-        from svmbench.report.labels import End, label_ends
-
+    def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)
         curves = {each.name: self._regret(each.rows[0]) for each in panel.series}
         curves = {key: table for key, table in curves.items() if not table.empty}
-        missing = [each.name for each in panel.series if each.name not in curves]
-        texts = told(axes, "no regret", missing)
+        say_missing(axes, "no regret", [e.name for e in panel.series if e.name not in curves])
         if not curves:
-            return {}
+            return Drawn()
         every = pd.concat(curves.values())
         heights = every[["middle", "bound"]].to_numpy(np.float64).ravel()
         heights = heights[np.isfinite(heights) & ((heights > 0) | (not self.shape.log_y))]
         if not heights.size:
-            told(axes, "no positive regret", list(curves))
-            return {}
+            say_missing(axes, "no positive regret", list(curves))
+            return Drawn()
         steps = every["steps"].to_numpy(np.float64)
         axes.set_xlim(*padded(steps.min(), steps.max(), self.shape.log_x, 0.02, 0.05))
         axes.set_ylim(*padded(heights.min(), heights.max(), self.shape.log_y, 0.1, 0.08))
         self.ticks(axes)
         looks = {each.name: each.look for each in panel.series}
-        titles: dict[str, str] = {}
-        ends, drawn = [], []
+        drawn = Drawn()
         for at, (key, table) in enumerate(curves.items()):
             look = looks[key]
             x = table["steps"].to_numpy(np.float64)
@@ -59,11 +56,10 @@ class Regrets(Drawer):
                     continue
                 gid = f"{name}-{at}-{column}"
                 axes.plot(x, y, color=look.colour, linestyle=dash, zorder=3, gid=gid)
-                titles[gid] = text
-                ends.append(End(float(x[known][-1]), float(y[known][-1]), text, look.ink))
-                drawn.append(dense(axes, np.column_stack([x[known], y[known]])))
-        label_ends(axes, ends, drawn, texts)
-        return titles
+                drawn.titles[gid] = text
+                end = float(x[known][-1]), float(y[known][-1])
+                drawn.names.append(CurveName(*end, text, look.colour, look.ink))
+        return drawn
 
     def _regret(self, row: MeasuredRow) -> pd.DataFrame:
         """Median, range and bound by the number of steps, over the repeats that came so far."""

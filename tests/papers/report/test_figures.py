@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 
 from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
@@ -17,7 +18,7 @@ from svmbench.papers.report.figures import caption, draw, panels, told_apart
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
-from svmbench.report.overall import WITHIN, Problem, problems_of, profiles_of, shares
+from svmbench.report.overall import WITHIN, ProblemCosts, problems_of, profiles_of, shares
 from svmbench.report.style import ALIKE, Look, difference
 from svmbench.solvers.registry import solvers
 
@@ -158,7 +159,7 @@ def test_linear_axes_are_linear_and_begin_at_zero(source):
 def test_labels_do_not_cover_each_other(source):
     figure, _ = draw(source, shape(x="seconds", y="accuracy"), LOOKS)
     for axes in figure.axes:
-        boxes = [text.get_window_extent() for text in axes.texts]
+        boxes = [Text.get_window_extent(text).padded(-1.0) for text in axes.texts]
         assert len(boxes) >= 4
         assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
 
@@ -336,9 +337,9 @@ def test_regret_is_drawn_against_its_bound(planes, plane_looks):
 # ---------------------------------------------------------------- all papers
 
 PROBLEMS = [
-    Problem(False, {"a": 1.0, "b": 1.04, "c": 3.0}, {"a": 4.0, "b": 4.0, "c": 1.0}),
-    Problem(True, {"a": 2.0, "b": 1.0}, {"a": 2.0, "b": 2.0}),
-    Problem(False, {"a": math.inf, "c": math.inf}, {"a": math.inf, "c": math.inf}),
+    ProblemCosts(False, {"a": 1.0, "b": 1.04, "c": 3.0}, {"a": 4.0, "b": 4.0, "c": 1.0}),
+    ProblemCosts(True, {"a": 2.0, "b": 1.0}, {"a": 2.0, "b": 2.0}),
+    ProblemCosts(False, {"a": math.inf, "c": math.inf}, {"a": math.inf, "c": math.inf}),
 ]
 
 

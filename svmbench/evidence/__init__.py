@@ -1,0 +1,35 @@
+"""Anytime-valid evidence on the ratio of paired measurements.
+
+Evidence is an e-process: the wealth of a bettor who starts with 1 and bets against a hypothesis at
+odds that are fair if it is true. It is large only with small probability then, however often it is
+looked at and whenever one stops, so that repeats may be added until a question is decided.
+
+- `Question`, `paired`, `reaching`, `growing`, `unpaired`: what is asked, about which pairs
+- `judge`: the answers of a page of questions, with one bound on false verdicts for all of them
+- `across`: Wilcoxon's signed ranks over data sets, one value each
+"""
+
+from svmbench.evidence.across import MIN_DATA_SETS, Across, across
+from svmbench.evidence.growth import exponent, growing
+from svmbench.evidence.page import LEVEL, Answer, Verdict, judge
+from svmbench.evidence.processes import RatioEvidence, sign_process
+from svmbench.evidence.questions import Question, log_ratios, paired, reaching, unpaired
+
+__all__ = [
+    "LEVEL",
+    "MIN_DATA_SETS",
+    "Across",
+    "Answer",
+    "Question",
+    "RatioEvidence",
+    "Verdict",
+    "across",
+    "exponent",
+    "growing",
+    "judge",
+    "log_ratios",
+    "paired",
+    "reaching",
+    "sign_process",
+    "unpaired",
+]

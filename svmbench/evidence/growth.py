@@ -1,0 +1,87 @@
+"""Exponents of growth: how y grows with x, as y ~ x^p, from repeated measurements."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from svmbench.evidence.page import Answer
+from svmbench.evidence.processes import FloatArray
+from svmbench.evidence.questions import Question
+
+
+def growing(
+    x: Sequence[float],
+    y: Sequence[Sequence[float]],
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> Question:
+    """Ask whether y grows with x by an exponent in a region.
+
+    Each repeat gives one exponent: the slope of the least-squares line of log y over log x. The
+    exponents of all repeats take the place of log-ratios, so that `Answer` holds exp of the
+    exponent, its interval and so on; `exponent` takes the logarithms.
+
+    Parameters
+    ----------
+    x : sequence of float
+        Finite and above 0, with at least two different values.
+    y : sequence of sequence of float
+        For each repeat its value at each x, at least 0. +inf stands for what was not reached. It
+        makes a repeat's exponent +inf if it occurs at large x, -inf if at small x; the middle is
+        the mean of log x. A repeat with both says nothing and is left out. So it is with 0, in
+        the opposite sense.
+    low, high : float
+        Claimed region of the exponent; not both without a bound.
+
+    Raises
+    ------
+    ValueError
+        For x and y that are not as described.
+    """
+    abscissae = np.asarray(x, dtype=np.float64)
+    if not (np.all(abscissae > 0) and np.all(np.isfinite(abscissae))):
+        raise ValueError("x are finite numbers above 0")
+    if np.unique(abscissae).size < 2:
+        raise ValueError("an exponent needs two different x")
+    centred = np.log(abscissae) - np.log(abscissae).mean()
+    slopes = [_slope(centred / np.sum(centred**2), repeat) for repeat in y]
+    return Question(
+        tuple(slope for slope in slopes if not math.isnan(slope)), math.exp(low), _exp(high)
+    )
+
+
+def exponent(answer: Answer) -> tuple[float, float, float]:
+    """Estimate and interval of the exponent that a question of `growing` asks about.
+
+    Returns
+    -------
+    estimate, low, high : float
+    """
+    return _log(answer.estimate), _log(answer.low), _log(answer.high)
+
+
+def _slope(weights: FloatArray, values: Sequence[float]) -> float:
+    """Weighted sum of logarithms; nan if infinite ones pull to both sides."""
+    samples = np.asarray(values, dtype=np.float64)
+    if samples.shape != weights.shape:
+        raise ValueError("a repeat has one value for each x")
+    if not np.all(samples >= 0):
+        raise ValueError("samples are numbers from 0 to +inf")
+    with np.errstate(divide="ignore"):
+        logs = np.log(samples)
+    infinite = np.isinf(logs) & (weights != 0)
+    if not infinite.any():
+        return float(np.sum(weights * np.where(weights != 0, logs, 0.0)))
+    pulls = np.unique(np.sign(weights[infinite]) * np.sign(logs[infinite]))
+    return float(pulls[0]) * math.inf if pulls.size == 1 else math.nan
+
+
+def _exp(log: float) -> float:
+    return math.exp(log) if log < math.inf else math.inf
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf if value == 0 else math.nan

@@ -1,0 +1,229 @@
+"""Answers to a page of questions, with one bound on false verdicts for all of them.
+
+A page of K questions rejects by e-BH (Wang and Ramdas, 2022): with the K e-values sorted, k is the
+largest number for which the k largest are at least t = 2K / (level k), and those k are decided.
+
+*Why 2K.* A question can be answered falsely in two directions. If the true ratio θ lies inside the
+region, "does not hold" is false: it needs E_below(low) >= t or E_above(high) >= t, both of which
+then have expectations of at most 1. If θ lies outside, "holds" is false, and needs one such
+E >= t. If θ lies on a boundary, being shown to be above and being shown to be below are both false.
+The expectations of what can be false thus sum to at most 2 for a question and 2K for a page, and
+
+    E[false / max(k, 1)] <= E[sum of those E / (t k)] = E[sum of those E] level / (2K) <= level,
+
+whatever the questions have in common. The same sum bounds the expected share of decided questions
+whose printed interval misses θ (Xu, Wang and Ramdas, 2022), as an interval misses it on two sides.
+
+References
+----------
+R. Wang and A. Ramdas. False discovery rate control with e-values. Journal of the Royal Statistical
+Society B 84(3), 2022.
+Z. Xu, R. Wang and A. Ramdas. Post-selection inference for e-value based confidence intervals.
+arXiv:2203.12572, 2022.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.stats import norm  # type: ignore[import-untyped]
+
+from svmbench.evidence.forecast import pairs_until_decided
+from svmbench.evidence.processes import RatioEvidence, evidence_of
+from svmbench.evidence.questions import Question
+
+#: Expected share of false verdicts among those of a page.
+LEVEL = 0.05
+
+#: Share of the level that a shift between days may use up.
+SHIFT_SHARE = 0.2
+
+Verdict = Literal["holds", "does not hold", "open"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the pairs of a question say about it.
+
+    Parameters
+    ----------
+    verdict : {'holds', 'does not hold', 'open'}
+        Whether the ratio was shown to lie inside the region, outside, or neither.
+    estimate : float
+        Median ratio of the informative pairs; may be 0 or +inf; nan without pairs.
+    low, high : float
+        Interval of the ratio by the same evidence and threshold: it lies within the region if the
+        claim holds, has nothing in common with its inner part if the claim does not hold, and
+        reaches across a boundary if the question is open.
+    pairs : int
+        Informative pairs.
+    e_inside, e_outside : float
+        Evidence that the ratio lies inside and outside the region.
+    threshold : float
+        Evidence that decides a question on this page.
+    more : int or None
+        Further pairs until the question is decided if they are like those so far; 0 if it is
+        decided, None if so many pairs as `forecast.MOST` would not decide it.
+    """
+
+    verdict: Verdict
+    estimate: float
+    low: float
+    high: float
+    pairs: int
+    e_inside: float
+    e_outside: float
+    threshold: float
+    more: int | None
+
+
+def judge(questions: Sequence[Question], level: float = LEVEL) -> list[Answer]:
+    """Answer the questions of a page.
+
+    All questions count, also those without informative pairs: which questions a page asks must not
+    depend on what was measured. The page may be judged after every pair, and pairs may be added
+    to any question because of earlier answers. An answer can become open again when further
+    pairs speak against it, or when fewer of the other questions are decided.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        All questions of the page.
+    level : float
+        Bound on the expected share of false verdicts among all verdicts, between 0 and 1.
+
+    Returns
+    -------
+    list of Answer
+        In the order of the questions.
+
+    Raises
+    ------
+    ValueError
+        For a level that is not between 0 and 1.
+    """
+    if not 0.0 < level < 1.0:
+        raise ValueError("a level is a probability between 0 and 1")
+    first = 2 * len(questions) / level  # the threshold if one question alone is decided
+    views = [_View.of(question, first) for question in questions]
+    decided = decisions([max(view.inside, view.outside) for view in views], level)
+    threshold = first / max(decided, 1)
+    following = first / (decided + 1)  # the threshold for the next one to be decided
+    return [view.answer(threshold, following) for view in views]
+
+
+def decisions(log_evidence: Sequence[float], level: float) -> int:
+    """How many of a page's questions are decided.
+
+    Parameters
+    ----------
+    log_evidence : sequence of float
+        Logarithm of each question's evidence, for the side that has more.
+    level : float
+        As for `judge`.
+
+    Returns
+    -------
+    int
+        The largest k such that k of them are at least log(2K / (level k)); 0 if there is none.
+    """
+    ordered = np.sort(np.asarray(log_evidence, dtype=np.float64))[::-1]
+    counts = np.arange(1, ordered.size + 1)
+    enough = np.flatnonzero(ordered >= np.log(2 * ordered.size / (level * counts)))
+    return int(enough[-1]) + 1 if enough.size else 0
+
+
+@dataclass(frozen=True)
+class _View:
+    """A question with its evidence, and what a shift between days takes from it.
+
+    A shift D is not observed. Given D, E_above is an e-process for θ + D. For a d > 0,
+    (1 - q) min(E_above(c + d), M) has an expectation of at most (1 - q)(1 + M P(D > d)) if θ <= c,
+    which is 1 for M = first/(1 - q) and P(D > d) = q/first. It can still reach `first`, the largest
+    threshold of the page, so that the minimum never matters to a verdict.
+    """
+
+    question: Question
+    evidence: RatioEvidence
+    low: float
+    high: float
+    widening: float
+    loss: float
+
+    @staticmethod
+    def of(question: Question, first: float) -> _View:
+        low = math.log(question.low) if question.low > 0 else -math.inf
+        high = math.log(question.high)
+        evidence = evidence_of(question.logs)
+        if question.shift_sd == 0.0:
+            return _View(question, evidence, low, high, 0.0, 0.0)
+        widening = question.shift_sd * float(norm.isf(SHIFT_SHARE / first))
+        return _View(question, evidence, low, high, widening, -math.log1p(-SHIFT_SHARE))
+
+    def above(self, boundary: float) -> float:
+        if boundary == -math.inf:
+            return math.inf
+        return self.evidence.above(boundary + self.widening) - self.loss
+
+    def below(self, boundary: float) -> float:
+        if boundary == math.inf:
+            return math.inf
+        return self.evidence.below(boundary - self.widening) - self.loss
+
+    @property
+    def inside(self) -> float:
+        return min(self.above(self.low), self.below(self.high))
+
+    @property
+    def outside(self) -> float:
+        below = -math.inf if self.low == -math.inf else self.below(self.low)
+        above = -math.inf if self.high == math.inf else self.above(self.high)
+        return max(below, above)
+
+    def answer(self, threshold: float, following: float) -> Answer:
+        inside, outside = self.inside, self.outside
+        least = math.log(threshold)
+        verdict: Verdict = (
+            "holds" if inside >= least else "does not hold" if outside >= least else "open"
+        )
+        low, high = self._interval(threshold)
+        return Answer(
+            verdict=verdict,
+            estimate=_exp(self.evidence.median),
+            low=_exp(low),
+            high=_exp(high),
+            pairs=self.evidence.logs.size,
+            e_inside=_exp(inside),
+            e_outside=_exp(outside),
+            threshold=threshold,
+            more=0 if verdict != "open" else self._more(following),
+        )
+
+    def _interval(self, threshold: float) -> tuple[float, float]:
+        low, high = self.evidence.interval(threshold * math.exp(self.loss))
+        low, high = low - self.widening, high + self.widening
+        # Roots are found to a tolerance: they are put on the side on which the evidence is.
+        least = math.log(threshold)
+        for boundary in (self.low, self.high):
+            if math.isfinite(boundary):
+                low = (max if self.above(boundary) >= least else min)(low, boundary)
+                high = (min if self.below(boundary) >= least else max)(high, boundary)
+        return low, high
+
+    def _more(self, threshold: float) -> int | None:
+        return pairs_until_decided(
+            self.question.logs,
+            self.low,
+            self.high,
+            math.log(threshold) + self.loss,
+            self.widening,
+        )
+
+
+def _exp(log: float) -> float:
+    """Exponential function, +inf where the result exceeds all numbers."""
+    return math.inf if log > 709.0 else math.exp(log)

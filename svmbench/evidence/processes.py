@@ -1,0 +1,257 @@
+"""E-processes for the centre of the distribution of paired log-ratios.
+
+Let x_1, x_2, ... be the log-ratios log(b_i / a_i) of successive pairs and θ the centre of their
+distribution. For every c there are two one-sided hypotheses: θ <= c, against which `above`
+collects evidence, and θ >= c, against which `below` does. Both processes used here multiply one
+factor for each pair, and each factor has an expectation of at most 1 given all earlier pairs if
+the hypothesis is true. Their products are therefore non-negative supermartingales that start at 1,
+and by Ville's inequality one ever exceeds t with probability at most 1/t.
+
+**The sign process** assumes that θ is the median: each sign of x_i - c is a toss of a coin that
+shows "above" with probability at most 1/2. It mixes the likelihood ratios of all p in (1/2, 1).
+
+**The symmetric process** assumes that x_i - θ is symmetric given the earlier pairs; tails may be
+heavy and the scale may change from pair to pair. Given its magnitude, the sign of x_i - θ is then
+a fair coin, and each factor bets on it: 1 + tanh(u_i), where u_i = λ (x_i - c) / s_i is clipped to
+[-1, 1] and the scale s_i is estimated from earlier pairs only. As exp(u)/cosh(u) = 1 + tanh(u),
+this is the e-value counterpart of Fisher's test of symmetry (Vovk and Wang, 2024). For normal noise
+with a shift of δ standard deviations, λ = δ is the bet of the fastest growth; λ is mixed over a
+grid. De la Peña's (1999) factor exp(u - u²/2) rests on the same symmetry and is never larger, as
+cosh(u) <= exp(u²/2).
+
+The evidence is a weighted mean of both, which is a supermartingale again.
+
+Two facts are used throughout:
+
+- *One-sided hypotheses.* Each factor is an increasing function of x_i - c. If θ < c, then
+  x_i - c is x_i - θ moved to the left, so that the factor is at most the one of the case θ = c.
+- *Monotone in c.* For the same reason `above` decreases in c and `below` increases, and the c that
+  are not rejected at a threshold are an interval: the confidence sequence of the evidence. For
+  this the scale must not depend on c, and it does not.
+
+References
+----------
+S. R. Howard, A. Ramdas, J. McAuliffe and J. Sekhon. Time-uniform, nonparametric, nonasymptotic
+confidence sequences. Annals of Statistics 49(2), 2021.
+I. Waudby-Smith and A. Ramdas. Estimating means of bounded random variables by betting. Journal of
+the Royal Statistical Society B 86(1), 2024.
+A. Ramdas, P. Grünwald, V. Vovk and G. Shafer. Game-theoretic statistics and safe anytime-valid
+inference. Statistical Science 38(4), 2023.
+V. Vovk and R. Wang. Nonparametric e-tests of symmetry. New England Journal of Statistics in Data
+Science 2(2), 2024.
+V. H. de la Peña. A general class of exponential inequalities for martingales and ratios. Annals of
+Probability 27(1), 1999.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq  # type: ignore[import-untyped]
+from scipy.special import betainc, betaln  # type: ignore[import-untyped]
+
+FloatArray = NDArray[np.float64]
+
+#: Standardised shifts for which the symmetric process bets, with equal weights.
+SHIFTS = np.array([0.25, 0.5, 1.0, 2.0])
+
+#: Weight of the sign process. The symmetric one decides faster unless tails are very heavy.
+SIGN_WEIGHT = 0.25
+
+#: Scale of log-ratios before any is known, and how many differences of pairs it counts for. This
+#: affects the power of the first few pairs only.
+FIRST_SCALE = 0.2
+FIRST_WEIGHT = 2.0
+
+#: Log-ratios this close to a boundary lie on it: a ratio of 3/2 is not above 1.5 by rounding.
+TIE = 1e-12
+
+#: Log-ratios that never scatter have this scale.
+_LEAST_SCALE = 1e-9
+
+#: Accuracy of the ends of an interval, as a share of the ratio.
+_ACCURACY = 1e-8
+
+
+def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
+    """Logarithm of the evidence against a coin that shows heads with probability at most 1/2.
+
+    E = 2^n ∫ 2 p^s (1 - p)^(n - s) dp over p from 1/2 to 1: the mean likelihood ratio of a coin
+    whose p is uniform there against the fair coin. By s = n - s and p = 1 - q, the integral is a
+    tail of the beta distribution.
+
+    Parameters
+    ----------
+    successes, tosses : array_like of int
+        Heads s and tosses n, of one shape.
+
+    Returns
+    -------
+    ndarray of float64
+        log E; -inf where E is below the smallest number.
+    """
+    s, n = np.asarray(successes, dtype=np.float64), np.asarray(tosses, dtype=np.float64)
+    with np.errstate(divide="ignore"):
+        tail = np.log(betainc(n - s + 1, s + 1, 0.5))
+    return np.asarray((n + 1) * math.log(2) + betaln(s + 1, n - s + 1) + tail)
+
+
+def scales(logs: FloatArray) -> FloatArray:
+    """Scale of each log-ratio, estimated from those before it.
+
+    The mean absolute difference of successive finite values estimates 2σ/√π for normal noise; it
+    does not notice a slow drift of the level, and needs no centre, so that it does not depend on
+    the hypothesis. It is averaged with `FIRST_SCALE` on the scale of logarithms.
+    """
+    result = np.full(logs.size, FIRST_SCALE)
+    finite = np.flatnonzero(np.isfinite(logs))
+    if finite.size < 2:
+        return result
+    differences = np.abs(np.diff(logs[finite])) * (math.sqrt(math.pi) / 2)
+    count = np.arange(1, differences.size + 1)
+    mean = np.maximum(np.cumsum(differences) / count, _LEAST_SCALE)
+    prior = FIRST_WEIGHT * math.log(FIRST_SCALE)
+    shrunk = np.exp((prior + count * np.log(mean)) / (FIRST_WEIGHT + count))
+    # known[i]: differences of finite values that lie wholly before pair i
+    known = np.searchsorted(finite[1:], np.arange(logs.size))
+    result[known > 0] = shrunk[known[known > 0] - 1]
+    return result
+
+
+class RatioEvidence:
+    """Evidence on the centre of the distribution of some log-ratios.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (n,)
+        Log-ratios in the order in which they were measured; -inf and +inf are legal.
+
+    Notes
+    -----
+    Evidence that θ > c is only taken from log-ratios whose median is above c. This makes it
+    smaller, so it stays valid; the median thus lies in every interval, and evidence for both
+    sides at once, which skewed noise could give, does not occur.
+    """
+
+    def __init__(self, logs: FloatArray) -> None:
+        self.logs = logs
+        self._scales = scales(logs)
+        self._intervals: dict[float, tuple[float, float]] = {}
+
+    @cached_property
+    def median(self) -> float:
+        """Median of the log-ratios; nan if there are none.
+
+        It is 0 when the middle lies between -inf and +inf: then nothing favours either side.
+        """
+        if self.logs.size == 0:
+            return math.nan
+        ordered = np.sort(self.logs)
+        low, high = float(ordered[(ordered.size - 1) // 2]), float(ordered[ordered.size // 2])
+        if low == high:
+            return low
+        return 0.0 if math.isinf(low) and math.isinf(high) else (low + high) / 2
+
+    def above(self, boundary: float) -> float:
+        """Logarithm of the evidence that the centre is above a boundary (both logarithmic)."""
+        return self._final(boundary, 1.0) if self.median > boundary + TIE else -math.inf
+
+    def below(self, boundary: float) -> float:
+        """Logarithm of the evidence that the centre is below a boundary (both logarithmic)."""
+        return self._final(boundary, -1.0) if self.median < boundary - TIE else -math.inf
+
+    def path(self, boundary: float, side: float) -> FloatArray:
+        """Logarithm of the evidence after each pair.
+
+        Unlike that of `above` and `below` it does not regard the median.
+
+        Parameters
+        ----------
+        boundary : float
+            Logarithm of a ratio.
+        side : {1.0, -1.0}
+            Evidence for above, or for below.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        beyond = self._beyond(boundary, side)
+        sign = sign_process(np.cumsum(beyond > 0), np.arange(1, beyond.size + 1))
+        return _mixed(sign, np.cumsum(self._bets(beyond), axis=1))
+
+    def interval(self, threshold: float) -> tuple[float, float]:
+        """The boundaries against which the evidence is below a threshold.
+
+        Parameters
+        ----------
+        threshold : float
+            At least 1. The interval misses the centre with probability at most 2/threshold,
+            at whatever time one looks.
+
+        Returns
+        -------
+        low, high : float
+            Logarithms of ratios; -inf and +inf where no boundary is excluded.
+        """
+        if threshold not in self._intervals:
+            log_threshold = math.log(threshold)
+            self._intervals[threshold] = (
+                self._end(log_threshold, 1.0),
+                self._end(log_threshold, -1.0),
+            )
+        return self._intervals[threshold]
+
+    def _beyond(self, boundary: float, side: float) -> FloatArray:
+        beyond = side * (self.logs - boundary)
+        beyond[np.abs(beyond) <= TIE] = 0.0
+        return beyond
+
+    def _bets(self, beyond: FloatArray) -> FloatArray:
+        standardised = np.clip(SHIFTS[:, None] * (beyond / self._scales), -1.0, 1.0)
+        return np.log1p(np.tanh(standardised))
+
+    def _final(self, boundary: float, side: float) -> float:
+        beyond = self._beyond(boundary, side)
+        sign = sign_process(np.count_nonzero(beyond > 0), beyond.size)
+        return float(_mixed(sign, self._bets(beyond).sum(axis=1)))
+
+    def _end(self, log_threshold: float, side: float) -> float:
+        finite = self.logs[np.isfinite(self.logs)]
+        nowhere = -side * math.inf
+        # Beyond all finite values by this much, every bet is clipped and nothing changes any more.
+        reach = float(self._scales.max(initial=0.0) / SHIFTS[0]) + 1.0
+        outermost = float((side * finite).min(initial=math.inf))
+        outermost = (0.0 if math.isinf(outermost) else outermost) - reach
+        innermost = side * self.median
+        if not innermost > -math.inf or self._final(side * outermost, side) < log_threshold:
+            return nowhere
+        if innermost == math.inf:
+            innermost = float((side * finite).max(initial=outermost)) + reach
+            if self._final(side * innermost, side) >= log_threshold:
+                return side * math.inf
+        elif self._final(side * innermost, side) >= log_threshold:
+            return self.median
+        root = brentq(
+            lambda at: self._final(side * at, side) - log_threshold,
+            outermost,
+            innermost,
+            xtol=_ACCURACY,
+        )
+        return side * float(root)
+
+
+def _mixed(sign: FloatArray, symmetric: FloatArray) -> FloatArray:
+    """Logarithm of the mean of both processes; ``symmetric`` has a row for each shift."""
+    largest = symmetric.max(axis=0)
+    mean = largest + np.log(np.exp(symmetric - largest).mean(axis=0))
+    return np.asarray(np.logaddexp(math.log(SIGN_WEIGHT) + sign, math.log(1 - SIGN_WEIGHT) + mean))
+
+
+@lru_cache(maxsize=4096)
+def evidence_of(logs: tuple[float, ...]) -> RatioEvidence:
+    """The evidence of some log-ratios; kept, as pages are judged again and again."""
+    return RatioEvidence(np.array(logs, dtype=np.float64))

@@ -1,0 +1,139 @@
+"""What is asked: whether the ratio of paired measurements lies in a claimed region."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Question:
+    """Whether the centre of the distribution of some log-ratios lies in a region.
+
+    Parameters
+    ----------
+    logs : tuple of float
+        Log-ratios of the informative pairs, in the order measured; -inf and +inf are legal.
+    low, high : float
+        Claimed region of the ratio: 0 <= low < high <= +inf, and not both without a bound.
+    shift_sd : float
+        Standard deviation of a shift that all log-ratios have in common and that more pairs
+        do not average out, as between two days; 0 for pairs of one block.
+
+    Raises
+    ------
+    ValueError
+        For a region that is empty or has no bound, log-ratios that are nan, and a shift_sd that
+        is negative or not finite.
+    """
+
+    logs: tuple[float, ...]
+    low: float = 0.0
+    high: float = math.inf
+    shift_sd: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.low < self.high:
+            raise ValueError("a region has ends 0 <= low < high")
+        if self.low == 0.0 and self.high == math.inf:
+            raise ValueError("a region without a bound contains every ratio")
+        if not 0.0 <= self.shift_sd < math.inf:
+            raise ValueError("a standard deviation is a finite number of at least 0")
+        if any(math.isnan(log) for log in self.logs):
+            raise ValueError("a log-ratio is nan")
+
+
+def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
+    """Log-ratios log(b_i / a_i) of the pairs that say something.
+
+    Parameters
+    ----------
+    a, b : sequence of float
+        At least 0; a[i] and b[i] are of one block. +inf stands for what was not reached.
+
+    Returns
+    -------
+    tuple of float
+        +inf where only b is +inf or only a is 0, -inf in the opposite case, 0 where both are 0.
+        Pairs in which both are +inf are left out.
+
+    Raises
+    ------
+    ValueError
+        When the two differ in length, and for nan or negative samples.
+    """
+    if len(a) != len(b):
+        raise ValueError("samples come in pairs")
+    left, right = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if not (np.all(left >= 0) and np.all(right >= 0)):
+        raise ValueError("samples are numbers from 0 to +inf")
+    informative = np.isfinite(left) | np.isfinite(right)
+    left, right = left[informative], right[informative]
+    logs = np.zeros(left.size)
+    with np.errstate(divide="ignore"):
+        np.subtract(np.log(right), np.log(left), out=logs, where=left != right)
+    return tuple(logs.tolist())
+
+
+def paired(
+    a: Sequence[float], b: Sequence[float], low: float = 0.0, high: float = math.inf
+) -> Question:
+    """Ask whether the ratio b/a of samples of the same blocks lies in a region.
+
+    For a bound that is a constant, let a be that constant.
+
+    Parameters
+    ----------
+    a, b : sequence of float
+        As for `log_ratios`.
+    low, high : float
+        Claimed region of b/a. "a is at least 1.5 times faster" is low=1.5.
+    """
+    return Question(log_ratios(a, b), low, high)
+
+
+def reaching(reached: Sequence[bool]) -> Question:
+    """Ask whether a method reaches its target in more than half of all runs.
+
+    Parameters
+    ----------
+    reached : sequence of bool
+        Of each run.
+
+    Returns
+    -------
+    Question
+        Each run is a pair with the ratio 0 if it reached the target and +inf if not; the claimed
+        region is below 1.
+    """
+    return Question(tuple(-math.inf if done else math.inf for done in reached), high=1.0)
+
+
+def unpaired(
+    a: Sequence[float],
+    b: Sequence[float],
+    shift_sd: float,
+    low: float = 0.0,
+    high: float = math.inf,
+) -> Question:
+    """Ask about the ratio of samples measured at different times.
+
+    Repeats of one number share their seed but not the state of the machine, which may have
+    shifted all of b against all of a. The shift of the log-ratios is taken to be normal with mean
+    0 and the given standard deviation; `judge` widens the interval accordingly.
+
+    Parameters
+    ----------
+    a, b : sequence of float
+        As for `log_ratios`, but they may differ in length; what exceeds the shorter is left out.
+    shift_sd : float
+        Standard deviation of the shift of log(b/a), or an upper bound of it. Of two days that
+        each shift by 4 % independently it is 0.04 √2.
+    low, high : float
+        Claimed region of b/a.
+    """
+    pairs = min(len(a), len(b))
+    return Question(log_ratios(a[:pairs], b[:pairs]), low, high, shift_sd)

@@ -1,0 +1,197 @@
+"""Curves along runs: median and quantile band of the repeats of one label."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from svmbench.records.groups import Group
+
+FloatArray = NDArray[np.float64]
+Fate = Literal["reached", "limit", "diverged"]
+
+#: The quantiles a band lies between.
+BAND = (0.1, 0.9)
+
+#: A panel leaves a curve out of sight whose lowest stretch lies above this multiple of its upper
+#: limit: on a logarithmic axis, and on a linear one.
+_LIFT, _LIFT_LINEAR = 1e4, 3.0
+
+_GRID = 200
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """One run as a plot needs it.
+
+    Parameters
+    ----------
+    x, y : ndarray, shape (n,)
+        Positive, x ascending.
+    state : str
+        How the run ended.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    state: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Median and band of the repeats of one label.
+
+    Parameters
+    ----------
+    x, middle, low, high : ndarray, shape (n,)
+    fate : {'reached', 'limit', 'diverged'}
+        What most runs came to.
+    """
+
+    x: FloatArray
+    middle: FloatArray
+    low: FloatArray
+    high: FloatArray
+    fate: Fate
+
+
+def trajectories(
+    points: pd.DataFrame,
+    group: Group,
+    abscissa: str,
+    heights: Callable[[pd.DataFrame], FloatArray],
+) -> list[Trajectory]:
+    """The repeats of a group, without what a logarithmic axis cannot show.
+
+    Parameters
+    ----------
+    points : DataFrame
+        Rows of traces.csv, of this group and of others.
+    group : Group
+    abscissa : str
+        Column of the points.
+    heights : callable
+        Gives the ordinates of a repeat's points.
+    """
+    points = points[points["id"].isin(set(group.runs["id"]))].sort_values("point", kind="stable")
+    if group.separate_runs:
+        points = _ends_of_runs(points, group)
+    states = dict(zip(group.repeats["repeat"], group.repeats["state"], strict=True))
+    found = []
+    for repeat, rows in points.groupby("repeat", sort=False):
+        x = pd.to_numeric(rows[abscissa], errors="coerce").to_numpy(np.float64)
+        y = heights(rows)
+        begun = rows["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
+        drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)
+        if drawn.any():
+            order = np.argsort(x[drawn], kind="stable")
+            found.append(Trajectory(x[drawn][order], y[drawn][order], states[repeat]))
+    return found
+
+
+def _ends_of_runs(points: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The last point of each run that came to its horizon: elsewhere it was not measured."""
+    ended = set(group.runs.loc[group.runs["state"] == "converged", "id"])
+    return points[points["id"].isin(ended)].groupby("id", sort=False).tail(1)
+
+
+def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
+    """Median and quantile band of several runs, each read as a step function.
+
+    Between two checkpoints a run has its last value: nothing is shown that was not measured.
+    After its end a run that reached its accuracy counts as below, one that diverged as above
+    everything, and one that ran into a limit is left out. A curve thus ends where the median
+    run has arrived, not where the slow ones are alone; it is drawn only where at least half
+    of the runs count.
+
+    Parameters
+    ----------
+    trajectories : sequence of Trajectory
+
+    Returns
+    -------
+    Curve or None
+        None without a run.
+    """
+    if not trajectories:
+        return None
+    x = _common_grid(trajectories)
+    heights = np.stack([_stepped(trajectory, x) for trajectory in trajectories])
+    low, middle, high = (_quantile(heights, q) for q in (BAND[0], 0.5, BAND[1]))
+    seen = np.isfinite(middle)
+    seen &= 2 * (~np.isnan(heights)).sum(axis=0) >= len(trajectories)
+    if not seen.any():
+        return None
+    least, most = (f(h for h in heights.flat if math.isfinite(h)) for f in (min, max))
+    low = np.nan_to_num(low[seen], nan=least, neginf=least, posinf=most)
+    high = np.nan_to_num(high[seen], nan=most, neginf=least, posinf=most)
+    return Curve(x[seen], np.exp(middle[seen]), np.exp(low), np.exp(high), _fate(trajectories))
+
+
+def _common_grid(trajectories: Sequence[Trajectory]) -> FloatArray:
+    first, last = (f(t.x[0 if f is min else -1] for t in trajectories) for f in (min, max))
+    grid = np.geomspace(first, last, _GRID) if last > first else np.array([first])
+    ends = [x for trajectory in trajectories for x in (trajectory.x[0], trajectory.x[-1])]
+    return np.unique(np.clip(np.concatenate([grid, ends]), first, last))
+
+
+def _stepped(trajectory: Trajectory, x: FloatArray) -> FloatArray:
+    """Logarithm of a run's last value at each x; nan where it has none."""
+    at = np.searchsorted(trajectory.x, x, side="right") - 1
+    heights = np.where(at >= 0, np.log(trajectory.y)[np.maximum(at, 0)], np.nan)
+    after = {"converged": -np.inf, "diverged": np.inf}.get(trajectory.state, np.nan)
+    stepped: FloatArray = np.where(x > trajectory.x[-1], after, heights)
+    return stepped
+
+
+def _quantile(heights: FloatArray, q: float) -> FloatArray:
+    """Quantile of each column without its nans, interpolated linearly; -inf and inf are legal."""
+    ordered = np.sort(heights, axis=0)  # nans last
+    count = (~np.isnan(heights)).sum(axis=0)
+    position = q * np.maximum(count - 1, 0)
+    below = np.floor(position).astype(int)
+    above = np.ceil(position).astype(int)
+    columns = np.arange(heights.shape[1])
+    a, b = ordered[below, columns], ordered[above, columns]
+    # Between a run that is there and one that is not, the one that is there is shown.
+    a, b = np.where(np.isneginf(a), b, a), np.where(np.isposinf(b), a, b)
+    with np.errstate(invalid="ignore"):
+        between = a + (position - below) * (b - a)
+    quantile: FloatArray = np.where(a == b, a, between)
+    return quantile
+
+
+def _fate(trajectories: Sequence[Trajectory]) -> Fate:
+    states = [trajectory.state for trajectory in trajectories]
+    if 2 * states.count("converged") >= len(states):
+        return "reached"
+    return "diverged" if 2 * states.count("diverged") >= len(states) else "limit"
+
+
+def lifted(ceiling: float, curves: Sequence[Curve], log: bool = True) -> float:
+    """A panel's upper limit, raised until the lowest stretch of every curve is below it.
+
+    Those that diverged may leave at the top, and so may what stays more than `_LIFT` times
+    above: it would press all others flat.
+
+    Parameters
+    ----------
+    ceiling : float
+    curves : sequence of Curve
+    log : bool
+        Whether the axis is logarithmic.
+    """
+    most, stretch = (_LIFT, 2.0) if log else (_LIFT_LINEAR, 1.1)
+    wanted = [ceiling]
+    for curve in curves:
+        least, start = float(curve.middle.min()), float(curve.middle.max())
+        if curve.fate != "diverged" and least <= most * ceiling:
+            wanted.append(min(start, stretch * least))
+    return max(wanted)

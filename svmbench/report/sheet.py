@@ -1,0 +1,305 @@
+"""The sheet that every figure is drawn on: a title, a grid of panels, remarks below.
+
+Matplotlib's constrained layout gives each part its room. Names of curves stand in a column to the
+right of their panel, so that they cover neither each other nor a curve.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from svmbench.durable import replacing
+from svmbench.report.svg import with_titles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.text import Annotation
+
+#: Panels side by side.
+PANELS_ACROSS = 3
+
+#: Inches: a panel's frame; what its ticks and words take beside and below; a line of the title
+#: and of the remarks.
+PANEL, _TICKS, _TITLE_LINE, _LINE = (2.75, 2.5), (0.55, 0.62), 0.19, 0.14
+
+#: Inches that a character takes at most: of the title, of small text.
+_TITLE_CHARACTER, _CHARACTER = 0.088, 0.056
+
+#: Points: size of small text and of a name, space from a panel to its column of names, and height
+#: of a line of that column.
+SMALL, NAME_SIZE, _BESIDE, _LEADING = 7.0, 7.5, 12.0, 9.5
+
+#: Width of the narrowest sheet, in inches.
+_NARROWEST = 4.5
+
+
+@dataclass(frozen=True)
+class CurveName:
+    """The name of a curve, and where the curve ends.
+
+    Parameters
+    ----------
+    x, y : float
+        The end, in the units of the axes.
+    text : str
+    colour, ink : str
+        Of the line to the end, and of the text.
+    gid : str
+        Id of the text in the SVG; empty for none.
+    """
+
+    x: float
+    y: float
+    text: str
+    colour: str
+    ink: str
+    gid: str = ""
+
+
+@contextmanager
+def uniform_style() -> Iterator[None]:
+    """Draw with the suite's settings, whatever the user's own are."""
+    import matplotlib
+
+    from svmbench.report.style import RC
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+class Sheet:
+    """A figure with a title, panels in rows and remarks.
+
+    Parameters
+    ----------
+    panels : int
+    title : str
+        Wrapped to the width.
+    remarks : str
+        Below the panels; every line is wrapped.
+    warns : bool
+        Whether the title is a warning: it is then printed in red.
+    names : sequence of str
+        The names of curves that will stand beside a panel, of the panel that has most.
+    across : int
+        Panels in a row.
+    panel : (float, float)
+        Inches: width and height of a panel's frame.
+
+    Attributes
+    ----------
+    figure : Figure
+    axes : list of Axes
+        One per panel, row by row.
+    """
+
+    def __init__(
+        self,
+        panels: int,
+        title: str,
+        *,
+        remarks: str = "",
+        warns: bool = False,
+        names: Sequence[str] = (),
+        across: int = PANELS_ACROSS,
+        panel: tuple[float, float] = PANEL,
+    ) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        from svmbench.report.style import DPI
+
+        across = max(1, min(panels, across))
+        down = -(-panels // across)
+        beside = max((_CHARACTER * len(name) + _BESIDE / 72 for name in names), default=0.0)
+        width = max(_NARROWEST, across * (panel[0] + _TICKS[0] + beside) + 0.2)
+        above = textwrap.wrap(title, int(width / _TITLE_CHARACTER))
+        below = _wrapped(remarks, int(width / _CHARACTER))
+        tall = max(panel[1], len(names) * _LEADING / 72)
+        height = down * (tall + _TICKS[1]) + _TITLE_LINE * len(above) + _LINE * len(below) + 0.15
+        self.figure: Figure = Figure(figsize=(width, height), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(self.figure)
+        left = 0.08 / width
+        self.figure.suptitle(
+            "\n".join(above),
+            x=left,
+            ha="left",
+            fontsize=9.5,
+            weight="bold",
+            color="#B00000" if warns else "black",
+        )
+        if below:
+            self.figure.supxlabel(
+                "\n".join(below),
+                x=left,
+                ha="left",
+                fontsize=SMALL,
+                color="#444444",
+                linespacing=1.3,
+            )
+        grid = self.figure.subplots(down, across, squeeze=False)
+        for spare in grid.flat[panels:]:
+            spare.remove()
+        self.axes: list[Axes] = list(grid.flat[:panels])
+        self._columns: list[tuple[Axes, list[Annotation], list[float]]] = []
+
+    def name_curves(self, axes: Axes, names: Sequence[CurveName]) -> None:
+        """Write the names of curves in a column beside a panel, each tied to its curve's end.
+
+        Call it when the panel has its final limits.
+        """
+        if not names:
+            return
+        to_axes = axes.transData + axes.transAxes.inverted()
+        heights = [float(np.clip(to_axes.transform((n.x, n.y))[1], 0.0, 1.0)) for n in names]
+        order = sorted(range(len(names)), key=lambda at: -heights[at])
+        texts = [_write(axes, names[at], heights[at]) for at in order]
+        self._columns.append((axes, texts, [heights[at] for at in order]))
+
+    def finish(self) -> Figure:
+        """Lay the sheet out, and spread the names so that none covers another."""
+        engine = self.figure.get_layout_engine()
+        assert engine is not None
+        # Names cannot be spread before a panel's height is known; their widths stay as they are.
+        engine.execute(self.figure)
+        for axes, texts, heights in self._columns:
+            points = axes.get_position().height * self.figure.get_figheight() * 72
+            for text, height in zip(texts, spread(heights, _LEADING / points), strict=True):
+                text.set_y(height)
+        self.figure.set_layout_engine("none")
+        return self.figure
+
+
+def _wrapped(text: str, characters: int) -> list[str]:
+    return [line for part in text.splitlines() for line in textwrap.wrap(part, characters)]
+
+
+def _write(axes: Axes, name: CurveName, height: float) -> Annotation:
+    from matplotlib.transforms import offset_copy
+
+    figure = axes.get_figure(root=True)
+    beside = offset_copy(axes.transAxes, fig=figure, x=_BESIDE, units="points")
+    text = axes.annotate(
+        name.text,
+        xy=(name.x, name.y),
+        xytext=(1.0, height),
+        textcoords=beside,
+        fontsize=NAME_SIZE,
+        color=name.ink,
+        ha="left",
+        va="center",
+        annotation_clip=False,
+        arrowprops={
+            "arrowstyle": "-",
+            "color": name.colour,
+            "linewidth": 0.5,
+            "alpha": 0.6,
+            "shrinkA": 1.0,
+            "shrinkB": 2.0,
+            "relpos": (0.0, 0.5),
+        },
+    )
+    if name.gid:
+        text.set_gid(name.gid)
+    return text
+
+
+def spread(ends: Sequence[float], apart: float) -> list[float]:
+    """Heights for names that belong at ``ends`` (descending) but must stand apart.
+
+    Names that would touch are spread evenly about the mean of their ends, from 0 to 1 where there
+    is room.
+
+    Parameters
+    ----------
+    ends : sequence of float
+        Descending.
+    apart : float
+        Least difference of two heights.
+    """
+    blocks: list[tuple[float, int]] = []  # sum of ends, number of names
+    for end in ends:
+        blocks.append((end, 1))
+        while len(blocks) > 1 and _bottom(blocks[-2], apart) - apart < _top(blocks[-1], apart):
+            total, count = blocks.pop()
+            blocks[-1] = blocks[-1][0] + total, blocks[-1][1] + count
+    places = [_top(block, apart) - apart * at for block in blocks for at in range(block[1])]
+    for at, place in enumerate(places):
+        places[at] = min(place, 1.0 if at == 0 else places[at - 1] - apart)
+    for at in range(len(places) - 1, -1, -1):
+        least = 0.0 if at == len(places) - 1 else places[at + 1] + apart
+        places[at] = max(places[at], least)
+    return places
+
+
+def _top(block: tuple[float, int], apart: float) -> float:
+    return block[0] / block[1] + apart * (block[1] - 1) / 2
+
+
+def _bottom(block: tuple[float, int], apart: float) -> float:
+    return block[0] / block[1] - apart * (block[1] - 1) / 2
+
+
+def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterator[Path]:
+    """Write a figure as PNG, SVG and PDF.
+
+    Parameters
+    ----------
+    figure : Figure
+    path : Path
+        Without a suffix.
+    titles : mapping of str to str
+        Texts that the SVG shows when the pointer rests on an artist, by its id.
+
+    Yields
+    ------
+    Path
+        Each file that was written. The same figure gives the same bytes.
+    """
+    from svmbench.report.style import DPI
+
+    for suffix, metadata in (
+        ("png", {"Software": "svmbench"}),
+        ("svg", {"Creator": "svmbench", "Date": None}),  # no date: bytes must not change
+        ("pdf", {"Creator": "svmbench", "CreationDate": None}),
+    ):
+        picture = BytesIO()
+        figure.savefig(picture, format=suffix, dpi=DPI, metadata=metadata)
+        content = picture.getvalue()
+        if suffix == "svg":
+            content = with_titles(content.decode(), titles).encode()
+        elif suffix == "png":
+            content = _with_palette(picture, metadata)
+        file_path = path.with_name(f"{path.name}.{suffix}")
+        with replacing(file_path, "wb") as file:
+            file.write(content)
+        yield file_path
+
+
+def _with_palette(picture: BytesIO, metadata: Mapping[str, str | None]) -> bytes:
+    """A PNG with a palette of 256 colours, which takes a third of the bytes."""
+    from PIL import Image
+    from PIL.PngImagePlugin import PngInfo
+
+    from svmbench.report.style import DPI
+
+    chunks = PngInfo()
+    for key, value in metadata.items():
+        chunks.add_text(key, value or "")
+    opaque = Image.open(picture).convert("RGB")
+    reduced = BytesIO()
+    opaque.quantize(256, dither=Image.Dither.NONE).save(
+        reduced, "png", optimize=True, dpi=(DPI, DPI), pnginfo=chunks
+    )
+    return reduced.getvalue()
