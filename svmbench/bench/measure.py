@@ -356,6 +356,7 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
         "read_seconds": clock.wall / 1e9,
         "convert_seconds": conversion,
         "train_seconds": seconds,
+        "spent_seconds": points[-1]["wall"],
     }
 
 

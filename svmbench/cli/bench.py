@@ -80,11 +80,11 @@ def command(
             asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
             progress = carry_out(planned, reporter, asked)
         reporter.stage("tables, plots and the page")
-        findings = write_bench(planned, targets, linked=pictures == "linked")
+        judged = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, time.monotonic() - begun))
-        counts = Counter(finding.verdict for finding in findings)
+        counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         click.echo(f"targets: {said or 'none measured'}")
         click.echo(f"page: {root / 'index.html'}")

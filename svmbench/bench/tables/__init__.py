@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from svmbench.bench.bounds import Judged
 from svmbench.bench.found import Found
 from svmbench.bench.tables.bounds import bounds_table
 from svmbench.bench.tables.epochs import epochs_table, physics_table
@@ -17,7 +18,6 @@ from svmbench.bench.tables.speed import (
     self_stopped_table,
     virtual_best_table,
 )
-from svmbench.bench.targets import Finding
 from svmbench.report.overall import Share
 from svmbench.report.tables import Table
 
@@ -25,12 +25,12 @@ from svmbench.report.tables import Table
 LIBLINEAR = ("liblinear", "linear-svc")
 
 
-def build_tables(found: Found, judged: Sequence[Finding], shares: Sequence[Share]) -> list[Table]:
+def build_tables(found: Found, judged: Judged, shares: Sequence[Share]) -> list[Table]:
     """Every table of which there is something to show."""
     tables = [
-        ahead_table(found),
-        bounds_table(judged),
-        ratios_table(found, LIBLINEAR),
+        ahead_table(found, judged.threshold),
+        bounds_table(judged.results),
+        ratios_table(found, LIBLINEAR, judged.threshold),
         seconds_table(found),
         self_stopped_table(found),
         ablation_table(found),

@@ -1,12 +1,13 @@
-"""The table of what is aimed at, and a bound and its finding in words."""
+"""The table of what is aimed at, and a bound and its result in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from svmbench.bench.bounds import BoundResult
 from svmbench.bench.tables.columns import Column, Grid, Part, interval_text
-from svmbench.bench.targets import Finding, Target
+from svmbench.bench.targets import Target
 from svmbench.records.statistics import format_value
 from svmbench.report.tables import Table
 
@@ -18,38 +19,36 @@ def aimed_text(target: Target) -> str:
     return f"{target.aim}{_UNITS.get(target.kind, '×')}"
 
 
-def measured_text(one: Finding) -> str:
+def measured_text(one: BoundResult) -> str:
     """What was measured with its unit, its interval and by how much it misses the bound."""
     if not one.measured > 0:
         return one.note or one.verdict
     text = f"{_measured(one)}{_UNITS.get(one.target.kind, '×')}"
     said = [" ".join(filter(None, [text, _interval(one).replace("–", "")]))]
-    if one.verdict == "not reached":
-        said.append(f"missed by a factor of {one.short_by:.3g}")
-    if not one.sure:
-        said.append("in doubt")
-    return ", ".join(said) + (f" ({one.note})" if one.note else "")
+    if one.missed:
+        said.append(f"{_missed_by(one)}{', open' if one.verdict == 'open' else ''}")
+    notes = "; ".join(filter(None, [one.note, one.takes]))
+    return ", ".join(said) + (f" ({notes})" if notes else "")
 
 
-def _measured(one: Finding) -> str:
+def _missed_by(one: BoundResult) -> str:
+    return f"missed by a factor of {one.short_by:.3g}"
+
+
+def _measured(one: BoundResult) -> str:
     return "–" if math.isnan(one.measured) else format_value(one.measured, one.low, one.high)
 
 
-def _interval(one: Finding) -> str:
+def _interval(one: BoundResult) -> str:
     return interval_text(one.low, one.high)
 
 
-def _verdict(one: Finding) -> str:
-    if one.verdict in ("undecided", "not measured"):
-        return one.verdict
-    doubt = "" if one.sure else ", in doubt"
-    if one.verdict == "reached":
-        return f"reached{doubt}"
-    by = f" by a factor of {one.short_by:.3g}" if one.measured > 0 else ""
-    return f"not reached{by}{doubt}"
+def _verdict(one: BoundResult) -> str:
+    by = one.missed and one.measured > 0
+    return ", ".join([one.verdict, *([_missed_by(one)] if by else [])])
 
 
-_BOUNDS: Grid[Finding] = Grid(
+_BOUNDS: Grid[BoundResult] = Grid(
     "bounds",
     "What is aimed at, and what was found",
     (
@@ -63,27 +62,33 @@ _BOUNDS: Grid[Finding] = Grid(
         Column("", "interval", _interval),
         Column("interval_low", "", lambda one: one.low),
         Column("interval_high", "", lambda one: one.high),
+        Column("pairs", "pairs", lambda one: len(one.pairs.logs) if one.pairs else 0),
         Column("", "verdict", _verdict),
         Column("verdict", "", lambda one: one.verdict),
-        Column("beyond_doubt", "", lambda one: one.sure),
+        Column("more_repeats", "", lambda one: math.nan if one.more is None else one.more),
         Column("short_by_factor", "", lambda one: one.short_by),
         Column("held_out", "", lambda one: one.held_out),
-        Column("note", "note", lambda one: one.note),
+        Column("", "note", lambda one: "; ".join(filter(None, [one.note, one.takes]))),
+        Column("note", "", lambda one: one.note),
         Column("tried", "", lambda one: one.tried),
     ),
-    texts=7,
+    texts=8,
     notes=(
-        "Reached or not by the estimate; “in doubt” where its interval lies on both sides.",
-        "Intervals: of a ratio Student's of the paired log-ratios, 95 %; of an epoch "
-        "the distribution-free one of the median. Of few repeats they are wide.",
+        "Reached, not reached or open: all bounds are judged together, so that at most 5 % of "
+        "these verdicts are expected to be false, however often repeats are added.",
+        "Intervals belong to the same evidence: one that crosses the bound is open. Medians of "
+        "the paired ratios; of an epoch the median of the repeats.",
+        "Of the bound that no peer is ahead only those comparisons are listed that have not "
+        "reached it; the table of all of them is above.",
     ),
 )
 
 
-def bounds_table(judged: Sequence[Finding]) -> Table:
+def bounds_table(results: Sequence[BoundResult]) -> Table:
     """Every bound at every place, those on data kept out of tuning apart."""
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
+    listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "reached")]
     return _BOUNDS.table(
-        Part(title, "", [one for one in judged if one.held_out == apart])
+        Part(title, "", [one for one in listed if one.held_out == apart])
         for apart, title in titles.items()
     )

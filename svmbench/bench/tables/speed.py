@@ -9,15 +9,35 @@ from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Swept, Versus
-from svmbench.bench.tables.columns import Across, Column, Grid, Part, seconds_text
+from svmbench.bench.found import Found, Swept
+from svmbench.bench.tables.columns import (
+    Across,
+    Column,
+    Grid,
+    Part,
+    interval_text,
+    seconds_text,
+)
+from svmbench.bench.versus import (
+    Pairs,
+    Versus,
+    best_of_theirs,
+    by_problem,
+    comparisons,
+    most_pairs,
+    seconds_by_repeat,
+    side_by_side,
+)
+from svmbench.evidence import LEVEL
 from svmbench.records.groups import Group, heading, short
-from svmbench.records.statistics import Ratio, format_value, median
+from svmbench.records.statistics import format_value, median
 from svmbench.report.overall import Share
 from svmbench.report.tables import Cell, Table
 from svmbench.solvers.registry import find_solver
+
+#: Evidence that the interval of a ratio belongs to where nothing else is asked on the page.
+_ALONE = 2 / LEVEL
 
 _ORACLE = (
     "Oracle stop: held against the certified optimum. In every repeat the fastest of the "
@@ -43,40 +63,50 @@ def source_text(found: Found, label: str) -> str:
 
 # ---------------------------------------------------------------- ratios
 
-_VERSUS = (
-    Column[Versus]("set", "", lambda one: one.set),
-    Column[Versus]("stand_in", "", lambda one: one.stand_in),
-    Column[Versus]("held_out", "", lambda one: one.held_out),
-    Column[Versus]("lambda", "λ", lambda one: one.lam, short),
-    Column[Versus]("accuracy", "", lambda one: one.threshold),
-    Column[Versus]("champion_seconds", "", lambda one: one.ours),
-    Column[Versus]("program_seconds", "", lambda one: one.theirs),
-    Column[Versus]("program", "", lambda one: one.program),
-    Column[Versus]("ratio", "", lambda one: one.ratio.estimate),
-    Column[Versus]("ratio_low", "", lambda one: one.ratio.low),
-    Column[Versus]("ratio_high", "", lambda one: one.ratio.high),
-    Column[Versus]("pairs", "", lambda one: one.ratio.pairs),
-    Column[Versus]("lower_bound_only", "", lambda one: one.at_least),
-    Column[Versus]("standing", "", lambda one: one.standing),
-    Column[Versus]("beyond_doubt", "", lambda one: one.sure),
-    Column[Versus]("programs_run", "", lambda one: " ".join(one.among)),
+
+def _compared(threshold: float) -> tuple[Column[Versus], ...]:
+    """Columns of comparisons, with the intervals of the evidence at that threshold."""
+    return (
+        Column("set", "", lambda one: one.set),
+        Column("stand_in", "", lambda one: one.stand_in),
+        Column("held_out", "", lambda one: one.held_out),
+        Column("lambda", "λ", lambda one: one.lam, short),
+        Column("accuracy", "", lambda one: one.threshold),
+        Column("champion_seconds", "", lambda one: one.ours),
+        Column("program_seconds", "", lambda one: one.theirs),
+        Column("program", "", lambda one: one.program),
+        Column("ratio", "", lambda one: one.pairs.estimate),
+        Column("ratio_low", "", lambda one: one.pairs.interval(threshold)[0]),
+        Column("ratio_high", "", lambda one: one.pairs.interval(threshold)[1]),
+        Column("pairs", "", lambda one: len(one.pairs.logs)),
+        Column("lower_bound_only", "", lambda one: one.pairs.censored),
+        Column("standing", "", lambda one: one.standing(threshold)),
+        Column("programs_run", "", lambda one: " ".join(one.among)),
+    )
+
+
+_RATIO = (
+    "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
+    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and what "
+    "they had spent stands for their time."
 )
 
 
-def ratios_table(found: Found, than: Sequence[str]) -> Table:
+def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
     """The champion beside LIBLINEAR, by set."""
     grid = Grid(
         "ratio-liblinear",
         "Seconds of LIBLINEAR over the champion's",
-        _VERSUS,
-        Across(lambda one: one.threshold, _accuracy, ratio_cell, lambda one: one.lam),
-        notes=(
-            "Geometric mean of the paired ratios with its 95 % interval; above 1 the champion is "
-            "the faster. ≥: no program arrived, and what they had spent stands for their time.",
-            _ORACLE,
+        _compared(threshold),
+        Across(
+            lambda one: one.threshold,
+            _accuracy,
+            lambda one: ratio_cell(one, threshold),
+            lambda one: one.lam,
         ),
+        notes=(_RATIO, _ORACLE),
     )
-    compared = _by_set(findings.versus(found, than))
+    compared = _by_set(list(map(most_pairs, by_problem(comparisons(found, than)))))
     return grid.table(_by_name(found, sorted(compared, key=lambda one: one.held_out)))
 
 
@@ -94,9 +124,14 @@ def _by_name(found: Found, compared: Sequence[Versus]) -> Iterator[Part[Versus]]
         yield Part(name, source_text(found, label), rows)
 
 
-def ahead_table(found: Found) -> Table:
+def fastest(found: Found) -> list[Versus]:
+    """The champion beside the fastest peer, once for each set, λ and accuracy."""
+    return _by_set(list(map(best_of_theirs, by_problem(comparisons(found)))))
+
+
+def ahead_table(found: Found, threshold: float) -> Table:
     """The champion beside the fastest peer in every cell, and in how many it is behind."""
-    compared = _by_set(findings.versus(found))
+    compared = fastest(found)
     programs: dict[tuple[str, float], dict[str, None]] = {}
     for one in compared:
         programs.setdefault((one.set, one.lam), {}).update(dict.fromkeys(one.among))
@@ -105,68 +140,79 @@ def ahead_table(found: Found) -> Table:
         "Is any peer ahead?",
         (
             Column("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
-            *_VERSUS,
+            *_compared(threshold),
             Column("", "programs run", lambda one: ", ".join(programs[one.set, one.lam])),
         ),
-        Across(lambda one: one.threshold, _accuracy, standing_cell, lambda one: (one.set, one.lam)),
+        Across(
+            lambda one: one.threshold,
+            _accuracy,
+            lambda one: standing_cell(one, threshold),
+            lambda one: (one.set, one.lam),
+        ),
         texts=3,
         notes=(
-            "Seconds of the fastest program of every repeat over the champion's, geometric mean of "
-            "the pairs with its 95 % interval, and the program that is fastest in the median; "
-            "✗: a program is ahead, (✗): by the estimate, but not by its whole interval; ≥: none "
-            "arrived, and what they had spent stands for their time; ∞: none arrived in some of "
-            "the repeats. Only runs of one block, made side by side, are paired; where several "
-            "sweeps have such pairs, those count in which a program does best.",
+            f"Seconds of the fastest program of every repeat over the champion's. {_RATIO} The "
+            "name is that of the program that is fastest in the median; ✗: a program is ahead, "
+            "(✗): by the estimate, but not by its whole interval. Only runs of one block, made "
+            "side by side, are paired; where several sweeps have such pairs, those count in which "
+            "a program does best.",
             "*: kept out of tuning.",
             _ORACLE,
         ),
     )
-    return grid.table([Part("Every set, λ and accuracy", standings(compared), compared)])
+    return grid.table([Part("Every set, λ and accuracy", standings(compared, threshold), compared)])
 
 
-def standings(compared: Sequence[Versus]) -> str:
+def standings(compared: Sequence[Versus], threshold: float) -> str:
     """In how many cells who is ahead, in words."""
     if not compared:
         return ""
-    counts = Counter(one.standing for one in compared)
-    sure = sum(one.sure for one in compared if one.standing == "peer ahead")
+    counts = Counter(one.standing(threshold) for one in compared)
     said = [
-        f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}"
-        + (f", in {sure} of them by the whole interval" if counts["peer ahead"] else ""),
+        f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}",
         f"the champion is ahead in {counts['champion ahead']}",
-        f"no peer arrived in {counts['no peer arrived']}",
     ]
-    if counts["nobody arrived"]:
-        said.append(f"nobody arrived in {counts['nobody arrived']}")
+    for name in ("no peer reached it", "nobody reached it"):
+        if counts[name]:
+            said.append(f"{name.replace('it', 'the accuracy')} in {counts[name]}")
+    if counts["open"]:
+        slower = sum(
+            one.pairs.estimate < 1.0 for one in compared if one.standing(threshold) == "open"
+        )
+        said.append(
+            f"it is open in {counts['open']}, in {slower} of which a peer is the faster so far"
+        )
     return "; ".join(said)
 
 
-def standing_cell(one: Versus) -> Cell:
+def standing_cell(one: Versus, threshold: float) -> Cell:
     """A ratio with the fastest program, marked where that is ahead."""
-    cell = ratio_cell(one)
-    mark = {True: "✗ ", False: "(✗) "}[one.sure] if one.standing == "peer ahead" else ""
+    cell = ratio_cell(one, threshold)
+    mark = "✗ " if one.standing(threshold) == "peer ahead" else ""
+    if not mark and one.pairs.estimate < 1.0 and not one.pairs.censored:
+        mark = "(✗) "
     name = f" {one.program}" if one.program else ""
     return replace(cell, text=f"{mark}{cell.text}{name}")
 
 
-def ratio_cell(one: Versus) -> Cell:
-    """A ratio, or who did not arrive."""
+def ratio_cell(one: Versus, threshold: float) -> Cell:
+    """A ratio, or who did not reach the accuracy."""
     if math.isinf(one.ours):
-        return Cell("did not arrive" if one.theirs < math.inf else "nobody arrived")
-    text = f"{'≥ ' if one.at_least else ''}{ratio_text(one.ratio)}"
+        return Cell("not reached" if one.program else "nobody reached it")
+    text = f"{'≥ ' if one.pairs.censored else ''}{ratio_text(one.pairs, threshold)}"
     hint = f"{one.ours:.4g} s against {one.theirs:.4g} s, {one.program or 'none'}"
-    return Cell(text, value=one.ratio.estimate, hint=hint)
+    return Cell(text, value=one.pairs.estimate, hint=hint)
 
 
-def ratio_text(ratio: Ratio) -> str:
+def ratio_text(pairs: Pairs, threshold: float) -> str:
     """A ratio with its interval, where there is one."""
-    if math.isnan(ratio.estimate):
+    low, high = pairs.interval(threshold)
+    if not pairs.logs:
         return "–"
-    text = format_value(ratio.estimate, ratio.low, ratio.high)
-    if ratio.pairs < 2 or not math.isfinite(ratio.high) or ratio.low == ratio.high:
+    text = format_value(pairs.estimate, low, high)
+    if low == high or low == 0.0 or math.isinf(high):
         return text
-    low, high = ratio.low, ratio.high
-    return f"{text} [{format_value(low, low, high)}, {format_value(high, low, high)}]"
+    return f"{text} {interval_text(low, high)}"
 
 
 # ---------------------------------------------------------------- seconds
@@ -252,7 +298,7 @@ def _seconds(found: Found, swept: Swept) -> Part[_Timed]:
 
 
 def _timed(swept: Swept, group: Group, threshold: float) -> _Timed:
-    times = list(findings.seconds_by_repeat(group, threshold).values())
+    times = list(seconds_by_repeat(group, threshold).values())
     middle = median(times) if times else math.inf
     return _Timed(swept.part, group, group.label, threshold, middle, times)
 
@@ -327,9 +373,9 @@ def ablation_table(found: Found) -> Table:
             Column("label", "solver", lambda one: one.label),
             Column("accuracy", "", lambda one: one.beside.threshold),
             Column("median_seconds", "", lambda one: one.beside.theirs),
-            Column("slower_by", "", lambda one: one.beside.ratio.estimate),
-            Column("slower_by_low", "", lambda one: one.beside.ratio.low),
-            Column("slower_by_high", "", lambda one: one.beside.ratio.high),
+            Column("slower_by", "", lambda one: one.beside.pairs.estimate),
+            Column("slower_by_low", "", lambda one: one.beside.pairs.interval(_ALONE)[0]),
+            Column("slower_by_high", "", lambda one: one.beside.pairs.interval(_ALONE)[1]),
         ),
         Across(
             lambda one: one.beside.threshold,
@@ -340,7 +386,7 @@ def ablation_table(found: Found) -> Table:
         texts=2,
         notes=(
             "Median seconds, and how many times the champion's they are: what each of its tricks "
-            "is worth by itself, with all others on.",
+            "is worth by itself, with all others on. Each ratio has a 95 % interval of its own.",
         ),
     )
     return grid.table(
@@ -359,14 +405,14 @@ def _ablated(swept: Swept) -> Iterator[_Ablated]:
     for group in groups:
         for threshold in swept.results.thresholds:
             if group.lam in whole:
-                one = findings.side_by_side(swept.spec, whole[group.lam], [group], threshold)
+                one = side_by_side(swept, whole[group.lam], [group], threshold)
                 if one is not None:
                     yield _Ablated(group.label, one)
 
 
 def _ablated_text(one: _Ablated) -> str:
-    text, ratio = seconds_text(one.beside.theirs), one.beside.ratio
-    return text if ratio.estimate == 1.0 else f"{text} ({ratio_text(ratio)}×)"
+    text, pairs = seconds_text(one.beside.theirs), one.beside.pairs
+    return text if pairs.estimate == 1.0 else f"{text} ({ratio_text(pairs, _ALONE)}×)"
 
 
 _VIRTUAL_BEST: Grid[Share] = Grid(
