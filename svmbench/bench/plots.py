@@ -164,8 +164,7 @@ def _draw(
             markersize=4.2,
             label=None if is_open else label,
             zorder=3,
-            **style,
-            **({"markerfacecolor": "white"} if is_open else {}),
+            **{**style, **({"markerfacecolor": "white"} if is_open else {})},
         )
 
 
