@@ -31,8 +31,9 @@ import pandas as pd
 
 from svmbench.data.cache import verify
 from svmbench.errors import DataError
-from svmbench.harness.trace import FAULTS, UNFINISHED, read_trace
+from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
+from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
 
@@ -111,7 +112,7 @@ class Findings:
                 continue
             trace = read_trace(path)
             self.expect(trace is not None and bool(trace.end), f"torn: {path}")
-            if trace is not None and trace.state not in (*FAULTS, *UNFINISHED):
+            if trace is not None and trace.state not in (*FAULTS, *RERUN):
                 self.kept[str(path)] = _sha256(path)
         self.wrong += [f"lost: {path}" for path in self.kept if not Path(path).exists()]
         for table in root.rglob("runs.csv"):
@@ -129,7 +130,7 @@ class Findings:
         except DataError as error:
             self.wrong.append(f"unreadable: {error}")
             return
-        listed = results.runs[~results.runs["state"].isin(("skipped", *UNFINISHED, *FAULTS))]
+        listed = results.runs[~results.runs["state"].isin(("skipped", *RERUN, *FAULTS))]
         for name, state, primal in zip(
             listed["id"], listed["state"], listed["primal"], strict=True
         ):

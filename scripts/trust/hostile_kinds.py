@@ -794,7 +794,7 @@ class RunFile(Kind):
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read it as the harness does when it looks for finished runs, and export it."""
         from svmbench.harness import store
-        from svmbench.harness.trace import STATES
+        from svmbench.records.states import ENDS
 
         place = self.store.path(self.run)
         place.write_bytes(case.files["run.jsonl"])
@@ -805,7 +805,7 @@ class RunFile(Kind):
             if case.files["run.jsonl"] in self.whole:
                 raise FindError("a sound trace is called damaged")
             return False
-        if trace.state not in STATES:
+        if trace.state not in ENDS:
             raise FindError(f"state {trace.state!r}")
         row = store.run_row(self.run, trace)
         store.trace_rows(self.run, trace)

@@ -18,7 +18,7 @@ from svmbench.bench.found import Found
 from svmbench.bench.profile import Names, Weights
 from svmbench.bench.rows import last_cache
 from svmbench.bench.targets import Target
-from svmbench.bench.versus import Pairs, Versus, by_problem, comparisons, most_pairs
+from svmbench.bench.versus import PairedRatio, Versus, by_problem, comparisons, most_pairs
 from svmbench.evidence import LEVEL, Answer, judge
 from svmbench.records.groups import heading, short
 
@@ -40,7 +40,7 @@ class BoundResult:
         Set, λ, accuracy.
     set : str
         Label of the set, or name of the rows.
-    pairs : Pairs, optional
+    pairs : PairedRatio, optional
         What the evidence rests on; None for a fact that needs none.
     verdict : {'reached', 'not reached', 'open', 'not measured'}
         Open where the pairs do not decide it.
@@ -60,7 +60,7 @@ class BoundResult:
     target: Target
     place: str
     set: str = ""
-    pairs: Pairs | None = None
+    pairs: PairedRatio | None = None
     verdict: Verdict = "not measured"
     measured: float = math.nan
     low: float = math.nan
@@ -214,7 +214,7 @@ def _epochs(found: Found, target: Target) -> Iterator[BoundResult]:
         samples = tuple(findings.nanoseconds(epochs, solver).values())
         if samples:
             place = f"{heading(label, epochs['stand_in'])}, {solver}"
-            yield BoundResult(target, place, label, Pairs((1.0,) * len(samples), samples))
+            yield BoundResult(target, place, label, PairedRatio((1.0,) * len(samples), samples))
 
 
 def _epoch_ratios(found: Found, target: Target) -> Iterator[BoundResult]:
@@ -266,10 +266,12 @@ def _texts_of(
 
 def _paired(
     ours: dict[int, float], theirs: dict[int, float], spent: dict[int, float] | None = None
-) -> Pairs:
+) -> PairedRatio:
     """Those repeats that both have."""
     common = sorted(set(ours) & set(theirs))
-    return Pairs(*(tuple(each[r] for r in common) for each in (ours, theirs, spent or theirs)))
+    return PairedRatio(
+        *(tuple(each[r] for r in common) for each in (ours, theirs, spent or theirs))
+    )
 
 
 def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
@@ -279,7 +281,7 @@ def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
                 size = f"from {step.bytes / 2**20:.0f} MiB"
                 place = f"{step.rows}, {short(step.grown, 3)} times the rows, {size}"
                 expected = tuple(step.grown * seconds for seconds in step.before)
-                pairs = Pairs(*zip(*zip(expected, step.after, strict=False), strict=True))
+                pairs = PairedRatio(*zip(*zip(expected, step.after, strict=False), strict=True))
                 yield BoundResult(target, place, step.rows, pairs)
 
 

@@ -16,7 +16,7 @@ from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
-from svmbench.records.groups import Group, group_runs
+from svmbench.records.groups import Group
 from svmbench.records.read import Results, read_results
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
@@ -55,7 +55,7 @@ class Swept:
 
     def groups(self) -> list[Group]:
         """All rows of its tables."""
-        return [group for groups in group_runs(self.results).values() for group in groups]
+        return [group for groups in self.results.groups.values() for group in groups]
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from typing import Any, Literal
 from svmbench.durable import write_text
 from svmbench.harness import child
 from svmbench.harness.environment import fingerprint
-from svmbench.harness.trace import FAULTS, UNFINISHED
+from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
 
@@ -201,4 +201,4 @@ def _recorded(path: Path) -> str | None:
     if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
         return None
     states = {result["state"] for result in found["results"]}
-    return None if states & {*FAULTS, *UNFINISHED} else str(found["facts"])
+    return None if states & {*FAULTS, *RERUN} else str(found["facts"])

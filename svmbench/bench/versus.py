@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -12,8 +12,10 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept
 from svmbench.evidence import Question, RatioEvidence, log_ratios
 from svmbench.evidence.processes import evidence_of
-from svmbench.harness.trace import FAULTS
 from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
+from svmbench.records.samples import of_repeats, samples, states
+from svmbench.records.states import STATES
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -23,7 +25,7 @@ Standing = Literal[
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairedRatio:
     """What ours and theirs took in the repeats that both have.
 
     Parameters
@@ -98,7 +100,7 @@ class Versus:
         The sweep that they were run in.
     set, stand_in, held_out : str, bool, bool
     lam, threshold : float
-    pairs : Pairs
+    pairs : PairedRatio
         Seconds of the champion, and of the fastest program of each repeat.
     program : str
         The fastest in the median; empty where none reached the accuracy.
@@ -114,7 +116,7 @@ class Versus:
     held_out: bool
     lam: float
     threshold: float
-    pairs: Pairs
+    pairs: PairedRatio
     program: str
     theirs: float
     among: tuple[str, ...] = ()
@@ -193,8 +195,9 @@ def side_by_side(
     swept: Swept, ours: Group, theirs: Sequence[Group], threshold: float
 ) -> Versus | None:
     """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
-    mine = seconds_by_repeat(ours, threshold)
-    others = {group.label: seconds_by_repeat(group, threshold) for group in theirs}
+    asked = Asked("seconds", threshold)
+    mine = samples(ours, asked)
+    others = {group.label: samples(group, asked) for group in theirs}
     others = {label: times for label, times in others.items() if times}
     # Where one of the programs is still to be run, it is not known which is the fastest.
     repeats = [r for r in mine if all(r in times for times in others.values())]
@@ -203,7 +206,7 @@ def side_by_side(
     middles = {label: median(list(times.values())) for label, times in others.items()}
     program = min(middles, key=lambda label: middles[label])
     spent = [_spent(group) for group in theirs if group.label in others]
-    pairs = Pairs(
+    pairs = PairedRatio(
         tuple(mine[r] for r in repeats),
         tuple(min(times[r] for times in others.values()) for r in repeats),
         tuple(min(each[r] for each in spent) for r in repeats),
@@ -222,33 +225,16 @@ def side_by_side(
     )
 
 
-def _spent(group: Group) -> Mapping[int, float]:
+def _spent(group: Group) -> dict[int, float]:
     """Seconds that each repeat trained; +inf where it failed, as it would in any time.
 
     A repeat that was skipped would have met the time limit like the one it was skipped for.
     """
-    runs = group.repeats
-    limited = runs.loc[runs["state"] == "time_limit", "train_seconds"].min()
-    spent = {}
-    for repeat, state, seconds in zip(
-        runs["repeat"], runs["state"], runs["train_seconds"], strict=True
-    ):
-        if state in FAULTS or state == "diverged":
-            spent[int(repeat)] = math.inf
-        else:
-            known = limited if state == "skipped" else seconds
-            spent[int(repeat)] = 0.0 if math.isnan(known) else float(known)
+    spent, ends = of_repeats(group, Asked("train_seconds")), states(group)
+    limited = min((spent[r] for r, end in ends.items() if end == "time_limit"), default=0.0)
+    for repeat, end in ends.items():
+        if STATES[end].fault or end == "diverged":
+            spent[repeat] = math.inf
+        elif math.isnan(spent[repeat]):
+            spent[repeat] = limited if end == "skipped" else 0.0
     return spent
-
-
-def seconds_by_repeat(group: Group, threshold: float) -> dict[int, float]:
-    """Seconds to an accuracy, +inf where a repeat did not reach it; without those not made."""
-    told = group.told(threshold).repeats
-    unmade = ("interrupted", "not_installed")
-    return {
-        int(repeat): math.inf if math.isnan(value) else float(value)
-        for repeat, value, state in zip(
-            told["repeat"], told[f"seconds_to_{threshold!r}"], told["state"], strict=True
-        )
-        if state not in unmade or not math.isnan(value)
-    }

@@ -214,7 +214,7 @@ def _amount(planned: Sequence[Job]) -> str:
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
-    from svmbench.harness.trace import FAULTS
+    from svmbench.records.states import FAULTS
 
     states: Counter[str] = Counter()
     for outcome in result.outcomes.values():

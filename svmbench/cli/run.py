@@ -129,7 +129,7 @@ def describe(sweep: Sweep) -> str:
 
 
 def _summary(outcome: Outcome, seconds: float) -> str:
-    from svmbench.harness.trace import FAULTS
+    from svmbench.records.states import FAULTS
 
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
     lines = [

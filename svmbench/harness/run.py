@@ -23,9 +23,10 @@ from svmbench.harness.environment import environment
 from svmbench.harness.plan import Instance, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import Worker, make_run
-from svmbench.harness.trace import FAULTS, Trace
+from svmbench.harness.trace import Trace
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
+from svmbench.records.states import FAULTS
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.registry import find_solver
 

@@ -26,7 +26,7 @@ from svmbench.harness.environment import fingerprint
 from svmbench.harness.plan import for_each_horizon
 from svmbench.harness.run import Options, Outcome, Reporter, run_sweep
 from svmbench.harness.sources import Source
-from svmbench.harness.trace import UNFINISHED
+from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
 
 #: Times that all sweeps are gone through, for what is left of them; the first of them, where there
@@ -140,7 +140,7 @@ class Job:
             )
         except (OSError, ValueError):
             return None
-        return table[~table["state"].isin(UNFINISHED)] if same else None
+        return table[~table["state"].isin(RERUN)] if same else None
 
     @property
     def bound(self) -> float:

@@ -27,12 +27,12 @@ from svmbench.durable import (
 )
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import FAULTS, UNFINISHED, Trace, is_complete, read_trace, rename
+from svmbench.harness.trace import Trace, is_complete, read_trace, rename
 from svmbench.harness.weights import SUFFIX, weights_are_kept
+from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.disturbance import disturbances
+from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.registry import find_solver
-
-SCHEMA_VERSION = 1
 
 #: How the name of a trace ends while its run is under way.
 GROWING = ".part"
@@ -126,7 +126,7 @@ class Store:
             Make runs again that were made without keeping weights, or whose weights are gone.
         """
         trace = self.read(run)
-        if trace is None or trace.state in UNFINISHED or trace.header.get("id") != run.id:
+        if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
             return None
         if with_weights and not self._keeps_weights(run, trace):
             return None
@@ -162,7 +162,7 @@ class Store:
             table = pd.read_csv(self.folder / "runs.csv", usecols=["id", "state"], dtype=str)
         except (OSError, ValueError):
             return frozenset()  # there is none yet, or it is no table: nothing is known
-        ended = ~table["state"].isin(("skipped", *UNFINISHED))
+        ended = ~table["state"].isin(("skipped", *RERUN))
         return frozenset(table["id"][ended])
 
     def config(self) -> str | None:
@@ -215,6 +215,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     problem, reference = run.instance.problem, run.instance.reference
     assert reference is not None
     data = problem.data
+    solver = find_solver(run.solver.name)
     last = trace.points[-1] if trace.points else {}
     row = {
         "schema_version": SCHEMA_VERSION,
@@ -226,7 +227,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "stand_in": data.provenance.stand_in,
         "solver": run.solver.name,
         "label": run.solver.label,
-        "colour": find_solver(run.solver.name).colour,
+        "colour": solver.colour,
         "loss": problem.loss.name,
         "bias": problem.bias,
         "l1_radius": problem.facts()["l1_radius"],
@@ -243,6 +244,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "d": data.n_features,
         "nnz": data.nnz,
         "data_bytes": data.nbytes + (run.instance.test.nbytes if run.instance.test else 0),
+        "step_rows": solver(run.solver.parameters).step_rows(data.n_samples),
         "threads": run.threads,
         "contended": run.contended,
         "reference_dual": reference.dual,

@@ -23,11 +23,11 @@ from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
     CHECKPOINT_RATIO,
-    UNFINISHED,
     Trace,
     close_trace,
     read_trace,
 )
+from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
 
 
@@ -109,7 +109,7 @@ def make_run(
     with writing(path):
         path.unlink(missing_ok=True)
     trace = _made(run, path, header_of(run, time_limit, keep_weights), stop, end, worker)
-    if trace is None or (trace.state in UNFINISHED and store.finished(run) is not None):
+    if trace is None or (trace.state in RERUN and store.finished(run) is not None):
         path.unlink(missing_ok=True)  # what was there before is worth more
     else:
         store.settle(run, trace)

@@ -19,23 +19,9 @@ from types import TracebackType
 from typing import Any
 
 from svmbench.durable import sync_folder, writing
+from svmbench.records.states import ENDS
 
 SCHEMA_VERSION = 1
-
-#: How a run can end. The first four are findings, the next two faults of a solver or a
-#: machine; an interrupted run, or one whose program was not installed, is made again.
-STATES = (
-    "converged",
-    "max_steps",
-    "time_limit",
-    "diverged",
-    "failed",
-    "out_of_memory",
-    "interrupted",
-    "not_installed",
-)
-FAULTS = ("failed", "out_of_memory")
-UNFINISHED = ("interrupted", "not_installed")
 
 #: Checkpoints are at most one part in this many apart.
 _TENTH = 10
@@ -153,7 +139,7 @@ class Trace:
 
     @property
     def state(self) -> str:
-        """One of `STATES`; a trace without an end is an interrupted run's."""
+        """One of `svmbench.records.states.ENDS`; a trace without an end is an interrupted run's."""
         return str(self.end.get("state", "interrupted"))
 
 
@@ -205,7 +191,7 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
     except ValueError:  # a number of more digits than are ever written out
         return False
     whole.update(rest.encode())
-    return record.get("state") in STATES and found in (whole.hexdigest(), before.hexdigest())
+    return record.get("state") in ENDS and found in (whole.hexdigest(), before.hexdigest())
 
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")

@@ -6,8 +6,8 @@ beyond doubt (and then it is said in how many), and is undecided otherwise.
 
 **Comparisons** (faster, order, ratio) are between the repeats of two solvers, which belong
 together by their number. A sample is what a repeat took; one that did not arrive counts as
-+inf, one that was interrupted or has no such measure does not count. Two ways lead to a
-verdict beyond doubt:
++inf (see `svmbench.records.states`), one of which nothing is known does not count. Two ways
+lead to a verdict beyond doubt:
 
 - at least `MIN_PAIRS` pairs and a `paired_ratio` on whose p-value, adjusted
   after Holm for all comparisons judged together, the level `LEVEL` can be kept;
@@ -39,8 +39,11 @@ from itertools import pairwise
 from typing import Literal
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import Claim, Item, Measure, Place
+from svmbench.papers.model import Claim, Item, Place
 from svmbench.records.groups import heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import pairs, samples, states
+from svmbench.records.states import FAULTS, RERUN
 from svmbench.records.statistics import (
     LEVEL,
     MIN_PAIRS,
@@ -56,12 +59,6 @@ Verdict = Literal["holds", "does not hold", "undecided", "not testable here"]
 #: Pairs, and the factor between all their samples, from which no test is needed.
 FEW_PAIRS = 3
 APART = 2.0
-
-#: States of a run that was not given the chance to show anything.
-_UNTOLD = ("interrupted", "not_installed", "failed", "out_of_memory")
-
-#: Measures that have no least value because a diverged run has none: it counts as +inf.
-_UNBOUNDED = ("primal", "J", "sum_objective", "accuracy", "suboptimality")
 
 #: Cells whose numbers a summary gives.
 _TOLD = 3
@@ -340,19 +337,19 @@ def _reaches(claim: Claim, found: Mapping[str, MeasuredRow]) -> Iterator[Part]:
             yield _reached(label, found[label], claim, claim.measure)
 
 
-def _reached(label: str, row: MeasuredRow, claim: Claim, measure: Measure) -> Part:
-    samples = list(_samples(row, measure).values())
-    if not samples:
+def _reached(label: str, row: MeasuredRow, claim: Claim, measure: Asked) -> Part:
+    values = list(samples(row.group, measure).values())
+    if not values:
         return Part(f"{label}: {_unknown(row, measure)}", "undecided")
-    arrived, n = sum(map(math.isfinite, samples)), len(samples)
+    arrived, n = sum(map(math.isfinite, values)), len(values)
     bounded = (claim.at_most, claim.at_least) != (None, None)
     if measure.at is not None and (arrived < n or not bounded):
         what = f"{label}: {arrived} of {n} reach {measure.at:g}"
         limits = f" ({_limits(row)})" if arrived < n else ""
         verdict: Verdict = "holds" if arrived == n else "undecided"
         return Part(what + limits, "does not hold" if 2 * arrived < n else verdict)
-    low, high, _ = median_interval(samples)
-    value = f"{label}: {measure.words} {_estimate(median(samples), low, high)}"
+    low, high, _ = median_interval(values)
+    value = f"{label}: {measure.words} {_estimate(median(values), low, high)}"
     bound, verdict = _within(low, high, claim.at_least, claim.at_most)
     return Part(f"{value}, {bound}", verdict)
 
@@ -379,19 +376,22 @@ def _fails(claim: Claim, found: Mapping[str, MeasuredRow]) -> Iterator[Part]:
     if claim.solver not in found:
         return
     row, measure = found[claim.solver], claim.measure
-    samples = list(_samples(row, measure).values())
-    if not samples:
+    ends = states(row.group)
+    values = [
+        value for repeat, value in samples(row.group, measure).items() if ends[repeat] not in FAULTS
+    ]
+    if not values:
         yield Part(f"{claim.solver}: {_unknown(row, measure)}", "undecided")
         return
     least = -math.inf if claim.at_least is None else claim.at_least
     most = math.inf if claim.at_most is None else claim.at_most
-    arrived = sum(math.isfinite(sample) and least <= sample <= most for sample in samples)
-    text = f"{claim.solver}: {arrived} of {len(samples)} arrive"
+    arrived = sum(math.isfinite(sample) and least <= sample <= most for sample in values)
+    text = f"{claim.solver}: {arrived} of {len(values)} arrive"
     if arrived == 0:
         yield Part(f"{text} ({_limits(row)})", "holds")
     else:
-        some = f"median {_middle(samples)}"
-        verdict: Verdict = "does not hold" if 2 * arrived > len(samples) else "undecided"
+        some = f"median {_middle(values)}"
+        verdict: Verdict = "does not hold" if 2 * arrived > len(values) else "undecided"
         yield Part(f"{text}, {some}", verdict)
 
 
@@ -407,7 +407,7 @@ _KINDS: dict[str, Callable[[Claim, Mapping[str, MeasuredRow]], Iterator[Part]]] 
 # ---------------------------------------------------------------- two solvers
 
 
-def _compared(first: MeasuredRow, second: MeasuredRow, measure: Measure, by: float) -> Part:
+def _compared(first: MeasuredRow, second: MeasuredRow, measure: Asked, by: float) -> Part:
     """Whether the second's measure is at least ``by`` times the first's."""
     labels = first.group.label, second.group.label
     small, large, untold = _pairs(first, second, measure)
@@ -461,40 +461,20 @@ def _apart(below: Sequence[float], above: Sequence[float]) -> bool:
 
 
 def _pairs(
-    first: MeasuredRow, second: MeasuredRow, measure: Measure
+    first: MeasuredRow, second: MeasuredRow, measure: Asked
 ) -> tuple[list[float], list[float], str | None]:
     """Samples of the repeats that both have, or why there are none."""
-    left, right = _samples(first, measure), _samples(second, measure)
-    for row, samples in ((first, left), (second, right)):
-        if not samples:
+    for row in (first, second):
+        if not samples(row.group, measure):
             return [], [], f"{row.group.label}: {_unknown(row, measure)}"
-    both = [repeat for repeat in left if repeat in right]
-    if not both:
+    both = pairs(first.group, second.group, measure)
+    if not len(both):
         return [], [], "no repeat that both have"
-    # Distances from a certified bound may come out below zero by their rounding.
-    return (
-        [max(0.0, left[repeat]) for repeat in both],
-        [max(0.0, right[repeat]) for repeat in both],
-        None,
-    )
+    return list(both.a), list(both.b), None
 
 
-def _samples(row: MeasuredRow, measure: Measure) -> dict[int, float]:
-    """The measure by repeat, without those of which it is not known."""
-    runs = row.group.repeats
-    samples = {}
-    for repeat, state, value in zip(
-        runs["repeat"], runs["state"], row.samples(measure), strict=True
-    ):
-        if state == "diverged" and measure.what in _UNBOUNDED:
-            value = math.inf
-        if state not in _UNTOLD and not math.isnan(value):
-            samples[int(repeat)] = value
-    return samples
-
-
-def _unknown(row: MeasuredRow, measure: Measure) -> str:
-    untold = [state for state in row.group.repeats["state"] if state in _UNTOLD]
+def _unknown(row: MeasuredRow, measure: Asked) -> str:
+    untold = [state for state in row.group.repeats["state"] if state in (*RERUN, *FAULTS)]
     if untold:
         return ", ".join(dict.fromkeys(state.replace("_", " ") for state in untold))
     return f"{measure.words} is not known"
@@ -508,7 +488,7 @@ def _limits(row: MeasuredRow) -> str:
         "time_limit": f"{_largest(runs['limit_seconds'])} s",
         "skipped": f"{_largest(runs['limit_seconds'])} s",
     }
-    ends = dict.fromkeys(words.get(state, state) for state in runs["state"] if state not in _UNTOLD)
+    ends = dict.fromkeys(words.get(state, state) for state in runs["state"] if state not in RERUN)
     return ", ".join(ends).replace("horizon", "the length it was told")
 
 

@@ -7,10 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from svmbench.papers.model import Item, Measure, Paper, Place, SweepSource
-from svmbench.records.groups import Group, group_runs
+from svmbench.papers.model import Item, Paper, Place, SweepSource
+from svmbench.records.groups import Group
 from svmbench.records.read import Results, read_results
 
 
@@ -46,21 +44,6 @@ class MeasuredRow:
             for name, values in place.given.items()
         )
 
-    def samples(self, measure: Measure) -> list[float]:
-        """The measure of each repeat: +inf where an accuracy was not reached, nan if unknown."""
-        runs = self.group.repeats
-        if measure.at is not None:
-            column = f"{measure.what}_to_{measure.at!r}"
-            if column not in runs:
-                return [math.nan] * len(runs)
-            told = set(self.group.told(measure.at).runs["repeat"])
-            return [
-                math.nan if repeat not in told else math.inf if math.isnan(value) else float(value)
-                for repeat, value in zip(runs["repeat"], runs[column], strict=True)
-            ]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return [float(value) for value in _AT_END[measure.what](runs)]
-
 
 def same(left: str | float, right: str | float) -> bool:
     """Whether two values of an axis are meant to be the same: numbers to nine digits."""
@@ -69,35 +52,12 @@ def same(left: str | float, right: str | float) -> bool:
     return math.isclose(left, right, rel_tol=1e-9)
 
 
-#: Measures of the end of a run, from the columns of runs.csv.
-_AT_END = {
-    "train_seconds": lambda runs: runs["train_seconds"],
-    "train_epochs": lambda runs: runs["epochs"],
-    "seconds_a_pass": lambda runs: (runs["train_seconds"] - runs["setup_seconds"]) / runs["epochs"],
-    "seconds_with_evaluation": lambda runs: (
-        runs["train_seconds"] + runs["evaluation_seconds"] * runs["epochs"] * runs["m"]
-    ),
-    "primal": lambda runs: runs["primal"],
-    "J": lambda runs: runs["primal"] / runs["lambda"],
-    "sum_objective": lambda runs: runs["primal"] * runs["m"],
-    "accuracy": lambda runs: runs["accuracy"],
-    "suboptimality": lambda runs: runs["primal"] - runs["reference_dual"],
-    "gap": lambda runs: runs["gap"],
-    "test_error": lambda runs: runs["test_error"],
-    "test_accuracy": lambda runs: 1.0 - runs["test_error"],
-    "train_error": lambda runs: runs["train_error"],
-    "rows": lambda runs: runs["m"],
-    "features": lambda runs: runs["d"],
-    "nonzeros_a_row": lambda runs: runs["nnz"] / runs["m"],
-}
-
-
 def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
     """All rows of an item's sweeps, in the order of the sweeps and of their tables."""
     return [
         MeasuredRow(sweep, group)
         for sweep, result in results.items()
-        for groups in group_runs(result).values()
+        for groups in result.groups.values()
         for group in groups
     ]
 

@@ -27,79 +27,37 @@ from svmbench.config.reading import read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
-from svmbench.errors import ConfigError, nearest
+from svmbench.errors import ConfigError
+from svmbench.records.measures import Asked
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 #: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
 AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
 
-#: Measures that are taken at an accuracy; the others are those of the end of a run.
-TO_ACCURACY = ("seconds", "epochs")
-
-#: Measures of the end of a run, with what they are in words (unit in brackets).
-AT_END = {
-    "train_seconds": "training time [s]",
-    "train_epochs": "epochs run",
-    "seconds_a_pass": "time a pass [s]",
-    "seconds_with_evaluation": "time with the cost evaluated at every step [s]",
-    "primal": "P",
-    "J": "J = P/λ",
-    "sum_objective": "m P",
-    "accuracy": "(P − P*)/P*",
-    "suboptimality": "P − P*",
-    "gap": "own gap P/D − 1",
-    "test_error": "test error",
-    "test_accuracy": "test accuracy",
-    "train_error": "training error",
-    "rows": "rows",
-    "features": "features",
-    "nonzeros_a_row": "nonzeros a row",
-}
-
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Measure(_Model):
-    """One number of a row: what, and at which accuracy for time and epochs."""
-
-    what: str
-    at: float | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _written(cls, value: Any) -> Any:
-        if isinstance(value, str):
-            return {"what": value}
-        if isinstance(value, dict) and len(value) == 1 and "what" not in value:
-            ((what, at),) = value.items()
-            return {"what": what, "at": at}
+def _as_asked(value: Any) -> Asked:
+    """A measure as it is written: its name, or ``{seconds: 1e-2}``."""
+    at = None
+    if isinstance(value, dict) and len(value) == 1:
+        ((value, at),) = value.items()
+    if isinstance(value, Asked):
         return value
+    if not isinstance(value, str):
+        refuse("Input should be a measure, or a measure with its accuracy: {seconds: 1e-2}")
+    if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+        refuse("Input should be a number", value, value=at)
+    try:
+        return Asked(value, None if at is None else float(at))
+    except ValueError as error:
+        refuse(str(error))
 
-    @model_validator(mode="after")
-    def _known(self) -> Measure:
-        if self.what in TO_ACCURACY:
-            if self.at is None:
-                refuse(f"{self.what} to which accuracy? write {{{self.what}: 1e-2}}")
-        elif self.what not in AT_END:
-            refuse(f"unknown measure {self.what!r}; {nearest(self.what, [*TO_ACCURACY, *AT_END])}")
-        elif self.at is not None:
-            refuse(f"{self.what} is one of the end of a run; leave the accuracy out")
-        return self
 
-    @property
-    def words(self) -> str:
-        """What it is, with its unit."""
-        if self.at is None:
-            return AT_END[self.what]
-        return f"{'time [s]' if self.what == 'seconds' else 'epochs'} to {self.at:g}"
-
-    @property
-    def column(self) -> str:
-        """The measure as the name of a CSV column."""
-        return self.what if self.at is None else f"{self.what}_to_{self.at!r}"
+WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
 
 
 def _as_list(value: Any) -> Any:
@@ -136,7 +94,7 @@ class TableShape(_Model):
     columns: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
         default=(), description="What tells its columns apart, besides the measures."
     )
-    measures: tuple[Measure, ...] = Field(min_length=1)
+    measures: tuple[WrittenMeasure, ...] = Field(min_length=1)
     against: str | None = Field(
         default=None,
         description="Label of the solver to which each is also shown as a ratio, on both sides.",
@@ -176,7 +134,7 @@ class PublishedValue(_Model):
     lambda_: float | None = Field(default=None, alias="lambda")
     C: float | None = None
     solver: str | None = Field(default=None, description="Label; or a program that is not run.")
-    measure: Measure
+    measure: WrittenMeasure
     value: float | str = Field(description="A number; or text such as '> 18,000'.")
 
 
@@ -210,7 +168,7 @@ class Claim(_Model):
         "then names that of 'solver'.",
     )
     solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
-    measure: Measure | None = None
+    measure: WrittenMeasure | None = None
     by: float = Field(default=1.0, gt=0.0, description="faster: by at least this factor.")
     at_most: float | None = Field(default=None, description="reaches: the measure's bound.")
     at_least: float | None = Field(default=None, description="reaches: the measure's bound.")

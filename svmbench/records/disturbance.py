@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 #: Share by which the clock's wall time may exceed its processor time, and seconds below which
 #: that is the system's own doing.
@@ -21,12 +22,6 @@ STOLEN_SHARE, STOLEN_FROM = 0.01, 0.02
 #: can be told. They share caches, the path to memory and the clock frequency with the run.
 OTHERS_SHARE, OTHERS_FROM = 0.25, 0.05
 
-#: Columns of runs.csv that the rule reads.
-COLUMNS = (
-    *("train_seconds", "train_cpu_seconds", "threads", "involuntary_switches"),
-    *("elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
-)
-
 #: What each cause is called in words.
 CAUSES = {
     "waited": "waited for the processor",
@@ -36,15 +31,15 @@ CAUSES = {
 }
 
 
-def disturbances(run: Mapping[str, float]) -> tuple[str, ...]:
+def disturbances(run: Mapping[Any, Any]) -> tuple[str, ...]:
     """What disturbed a run, of `CAUSES`; nothing where nothing is known.
 
     Parameters
     ----------
-    run : mapping of str to float
-        `COLUMNS`, nan where unknown: ``train_seconds`` and ``train_cpu_seconds`` of the
-        clock, ``threads``, ``involuntary_switches`` on the clock; ``elapsed_seconds`` from the
-        run's begin to its end, and in that time ``stolen_seconds`` of all processors and
+    run : mapping of str to object
+        A row of runs.csv, nan where a number is not known. The rule reads ``train_seconds``,
+        ``train_cpu_seconds`` and ``involuntary_switches`` of the clock, ``threads``, and, from the
+        run's begin to its end, ``elapsed_seconds``, ``stolen_seconds`` of all processors and
         ``others_cpu_seconds`` of all other processes.
     """
     wall, cpu, elapsed = (run[f"{name}_seconds"] for name in ("train", "train_cpu", "elapsed"))

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from svmbench.records.read import Results
+from svmbench.records.states import HORIZON, LIMITED, RERUN
 from svmbench.records.statistics import median
+
+if TYPE_CHECKING:
+    from svmbench.records.measures import Asked
+    from svmbench.records.read import Results
+    from svmbench.records.summaries import Summary
 
 #: Columns of runs.csv that the repeats of a row share; fields of `Group` in this order.
 ROW = ("dataset", "stand_in", "lambda", "solver", "label")
 
-#: State of a repeat whose runs all came to their horizon without the tightest accuracy.
-SHORT_OF = "horizon"
 
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Group:
     """The repeats of one row: data set, λ and label.
 
@@ -53,19 +56,10 @@ class Group:
         merged = [_merged(runs) for _, runs in self.runs.groupby("repeat", sort=True)]
         return pd.DataFrame(merged).reset_index(drop=True)
 
-    def told(self, threshold: float) -> Group:
-        """The group without the repeats that say nothing about an accuracy.
-
-        A repeat that was skipped is taken not to arrive, as the one before it that met the
-        time limit had not. Where that one had arrived before its limit, nothing is known of those
-        that were skipped.
-        """
-        arrived = self.runs[f"seconds_to_{threshold!r}"].notna()
-        skipped = self.runs["state"] == "skipped"
-        limited = self.runs["state"] == "time_limit"
-        if not (skipped.any() and limited.any() and arrived[limited].all()):
-            return self
-        return replace(self, runs=self.runs[~skipped])
+    @cached_property
+    def summaries(self) -> dict[Asked, Summary]:
+        """What `svmbench.records.summaries.summary` has worked out already."""
+        return {}
 
     @property
     def separate_runs(self) -> bool:
@@ -89,6 +83,8 @@ class Group:
 
 def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
     """The rows of every table: runs by data set, then λ (descending), then label.
+
+    `Results.groups` keeps them.
 
     Returns
     -------
@@ -139,10 +135,10 @@ def _state(runs: pd.DataFrame) -> str:
         if runs[tightest].notna().any():
             return "converged"
     states = Counter(runs["state"])
-    for state in ("time_limit", "skipped"):
+    for state in (*RERUN, *LIMITED):  # a horizon that was not run might have been enough
         if state in states:
             return state
-    return SHORT_OF if "converged" in states else states.most_common(1)[0][0]
+    return HORIZON if "converged" in states else states.most_common(1)[0][0]
 
 
 def heading(dataset: str, stand_in: bool) -> str:

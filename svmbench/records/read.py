@@ -6,7 +6,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -14,38 +15,17 @@ import pandas as pd
 
 from svmbench.document import parse_document
 from svmbench.errors import ConfigError, DataError
-from svmbench.records.disturbance import COLUMNS, disturbances
-
-#: Version of runs.csv this report reads; harness/store.py writes it.
-SCHEMA_VERSION = 1
+from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
+from svmbench.records.disturbance import disturbances
+from svmbench.records.groups import Group, group_runs
+from svmbench.records.states import STATES
 
 TABLES = ("time", "epochs", "objective", "passes")
 #: Tables of a sweep that does not say which.
 USUAL_TABLES = ("time", "epochs", "objective")
 PLOTS = ("log-primal", "log-suboptimality")
 
-_TEXT = ("id", "dataset", "solver", "label", "colour", "loss", "precision", "state")
-_FLAGS = ("stand_in", "contended")
-_NUMBERS = (
-    "lambda", "C", "repeat", "m", "d", "nnz", "threads", "reference_dual", "reference_primal",
-    "reference_gap", "setup_seconds", "train_seconds", "limit_seconds", "max_epochs", "epochs",
-    "primal", "accuracy", "gap", "train_error", "test_error",
-)  # fmt: skip
-#: Columns that older results lack; read as empty there.
-_LATER_TEXT = ("reason", "remark", "data_source", "data_sha256", "data_transforms", "bias")
-_LATER_NUMBERS = (
-    "horizon", "conversion_seconds", "involuntary_switches", "load_average", "l1_radius",
-    "evaluation_seconds", "train_cpu_seconds", "pass_seconds", "elapsed_seconds", "stolen_seconds",
-    "others_cpu_seconds",
-)  # fmt: skip
-_NEVER_EMPTY = ("lambda", "C", "repeat", "m", "d", "nnz", "reference_dual")
-_OF_THRESHOLD = ("seconds_to_", "epochs_to_", "last_above_seconds_")
-_TRACE_TEXT = ("id", "dataset", "solver", "label")
-_TRACE_NUMBERS = ("lambda", "repeat", "point", "epochs", "wall_seconds", "primal", "accuracy")
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_REGRET_NUMBERS = (
-    "lambda", "repeat", "presentations", "online_cost", "regret_low", "regret_high", "regret_bound",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +73,11 @@ class Results:
     config: dict[str, Any]
     config_text: str
 
+    @cached_property
+    def groups(self) -> dict[tuple[str, bool], list[Group]]:
+        """The runs by row of the tables, by data set and whether it is a stand-in."""
+        return group_runs(self)
+
 
 def read_results(folder: Path) -> Results:
     """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.
@@ -112,8 +97,8 @@ def read_results(folder: Path) -> Results:
     config_text = _read_text(folder / "config.yaml")
     config = _parse_config(folder / "config.yaml")
     runs = _read_runs(folder / "runs.csv")
-    traces = _read_table(folder / "traces.csv", empty=(*_TRACE_TEXT, *_TRACE_NUMBERS))
-    _convert(traces, folder / "traces.csv", _TRACE_TEXT, (), _TRACE_NUMBERS)
+    traces = _read_table(folder / "traces.csv", empty=TRACES)
+    _convert(traces, folder / "traces.csv", TRACES)
     thresholds = _thresholds(runs)
     return Results(
         folder=folder,
@@ -153,9 +138,8 @@ def read_regret(folder: Path) -> pd.DataFrame:
         When the file cannot be read.
     """
     path = folder / "regret.csv"
-    columns = (*_TRACE_TEXT, *_REGRET_NUMBERS)
-    table = _read_table(path, columns) if path.exists() else pd.DataFrame(columns=list(columns))
-    _convert(table, path, _TRACE_TEXT, (), _REGRET_NUMBERS)
+    table = _read_table(path, empty=REGRETS) if path.exists() else _without_rows(REGRETS)
+    _convert(table, path, REGRETS)
     return table
 
 
@@ -191,7 +175,7 @@ def _read_text(path: Path) -> str:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
 
 
-def _read_table(path: Path, empty: tuple[str, ...] = ()) -> pd.DataFrame:
+def _read_table(path: Path, empty: Sequence[Column] = ()) -> pd.DataFrame:
     """A CSV file with every field as text: conversion is ours, so that it names the place.
 
     A file without even a header has the columns ``empty``.
@@ -200,10 +184,15 @@ def _read_table(path: Path, empty: tuple[str, ...] = ()) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, dtype=str, keep_default_na=False, na_filter=False)
     except pd.errors.EmptyDataError:
-        return pd.DataFrame(columns=list(empty), dtype=object)
+        return _without_rows(empty)
     except (OSError, UnicodeDecodeError, pd.errors.ParserError) as error:
         raise DataError(f"{path}: cannot be read ({_one_line(error)})") from error
     return table.astype(object)
+
+
+def _without_rows(columns: Sequence[Column]) -> pd.DataFrame:
+    names = [column.name for column in columns if column.presence != "unread"]
+    return pd.DataFrame(columns=names, dtype=object)
 
 
 def _read_runs(path: Path) -> pd.DataFrame:
@@ -211,23 +200,23 @@ def _read_runs(path: Path) -> pd.DataFrame:
     if runs.empty:
         raise DataError(f"{path}: holds no runs; run the sweep first")
     _check_version(runs, path)
-    thresholds = [f"{prefix}{text}" for text in _threshold_texts(runs) for prefix in _OF_THRESHOLD]
-    for column in (*_LATER_TEXT, *_LATER_NUMBERS):
-        if column not in runs:
-            runs[column] = ""
-    numbers = (*_NUMBERS, *_LATER_NUMBERS, *thresholds)
-    _convert(runs, path, (*_TEXT, *_LATER_TEXT), _FLAGS, numbers)
-    for column in _NEVER_EMPTY:
-        empty = runs[column].isna()
-        if empty.any():
-            raise DataError(f"{path}:{_line(empty)}: column {column!r} is empty")
+    of_accuracy = [
+        replace(column, name=f"{column.name}_{text}")
+        for text in _threshold_texts(runs)
+        for column in OF_ACCURACY
+        if column.presence != "optional" or f"{column.name}_{text}" in runs
+    ]
+    _convert(runs, path, (*RUNS, *of_accuracy))
+    foreign = ~runs["state"].isin(STATES)
+    if foreign.any():
+        raise DataError(
+            f"{path}:{_line(foreign)}: column 'state': {runs['state'][foreign].iloc[0]!r} is not "
+            f"one of {', '.join(STATES)}"
+        )
     twice = runs["id"].duplicated()
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
-    runs["disturbed"] = [
-        "; ".join(disturbances(dict(zip(COLUMNS, known, strict=True))))
-        for known in runs[list(COLUMNS)].itertuples(index=False)
-    ]
+    runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
     return in_passes(runs, _threshold_texts(runs))
 
 
@@ -253,23 +242,26 @@ def _check_version(runs: pd.DataFrame, path: Path) -> None:
         )
 
 
-def _convert(
-    table: pd.DataFrame,
-    path: Path,
-    texts: tuple[str, ...],
-    flags: tuple[str, ...],
-    numbers: tuple[str, ...],
-) -> None:
-    """Turn the columns' text into numbers and flags, in place."""
-    for column in (*texts, *flags, *numbers):
-        if column not in table:
-            raise DataError(f"{path}: no column {column!r}; run the sweep again to rewrite it")
-    for column in flags:
-        table[column] = pd.Series(_parsed(table[column], _flag, "true or false", path), dtype=bool)
-    for column in numbers:
-        table[column] = pd.Series(
-            _parsed(table[column], _number, "a finite number", path), dtype=float
-        )
+def _convert(table: pd.DataFrame, path: Path, columns: Sequence[Column]) -> None:
+    """Turn the columns' text into numbers and flags, in place; add those older results lack."""
+    read = [column for column in columns if column.presence != "unread"]
+    for column in read:
+        if column.name not in table:
+            if column.presence != "optional":
+                raise DataError(
+                    f"{path}: no column {column.name!r}; run the sweep again to rewrite it"
+                )
+            table[column.name] = ""
+    for column in read:
+        text = table[column.name]
+        if column.presence == "filled" and (empty := text == "").any():
+            raise DataError(f"{path}:{_line(empty)}: column {column.name!r} is empty")
+        if column.kind == "flag":
+            table[column.name] = pd.Series(_parsed(text, _flag, "true or false", path), dtype=bool)
+        elif column.kind == "number":
+            table[column.name] = pd.Series(
+                _parsed(text, _number, "a finite number", path), dtype=float
+            )
 
 
 def _parsed(

@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from svmbench.errors import DataError
-from svmbench.records.groups import group_runs, heading, regularisation, short
+from svmbench.records.groups import heading, regularisation, short
 from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
@@ -200,7 +200,7 @@ def _colours(results: Results) -> dict[str, str]:
 def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     """The plots: profiles over all data sets first, then those of each."""
     captions = {f"profile-{kind}": caption for kind, caption in _PROFILES.items()}
-    for dataset, stand_in in group_runs(results):
+    for dataset, stand_in in results.groups:
         for kind in results.plots:
             name = plot_name(dataset, stand_in, kind)
             captions[name] = f"{heading(dataset, stand_in)}: {_PLOTS[kind]}"
@@ -257,7 +257,7 @@ def _certificates(results: Results) -> list[dict[str, Any]]:
     asked = reference_gap_asked(results)
     problems = results.runs.drop_duplicates(["dataset", "stand_in", "lambda"])
     found = []
-    for key in group_runs(results):
+    for key in results.groups:
         rows = problems[(problems["dataset"] == key[0]) & (problems["stand_in"] == key[1])]
         for row in rows.sort_values("lambda", ascending=False).to_dict("records"):
             gap = row["reference_gap"]
@@ -288,7 +288,7 @@ def _data(results: Results) -> list[dict[str, str]]:
         if isinstance(entry, dict)
     }
     found = []
-    for (dataset, stand_in), groups in group_runs(results).items():
+    for (dataset, stand_in), groups in results.groups.items():
         first = groups[0].runs.iloc[0]
         entry = asked.get(dataset)
         found.append(

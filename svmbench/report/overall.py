@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmbench.records.groups import Group, group_runs
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
 from svmbench.records.read import Results
-from svmbench.records.statistics import median, performance_ratios, solved_shares
+from svmbench.records.statistics import performance_ratios, solved_shares
+from svmbench.records.summaries import summary
 from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, Profile, draw
 from svmbench.report.sheet import save_figure, uniform_style
 
@@ -70,26 +72,24 @@ def problems_of(everything: Iterable[Results]) -> list[ProblemCosts]:
 
 
 def _problems(results: Results) -> Iterator[ProblemCosts]:
-    for (_, stand_in), groups in group_runs(results).items():
+    for (_, stand_in), groups in results.groups.items():
         for lam in dict.fromkeys(group.lam for group in groups):
-            members = [g for g in groups if g.lam == lam and _was_run(g)]
-            if len({group.solver for group in members}) < 2:
-                continue
+            members = [group for group in groups if group.lam == lam]
             for threshold in results.thresholds:
-                costs = (_costs(members, threshold, unit) for unit in ("seconds", "epochs"))
-                yield ProblemCosts(stand_in, *costs)
+                seconds, epochs = (
+                    _costs(members, Asked(unit, threshold)) for unit in ("seconds", "epochs")
+                )
+                if len(seconds) >= 2:
+                    yield ProblemCosts(stand_in, seconds, epochs)
 
 
-def _was_run(group: Group) -> bool:
-    return set(group.runs["state"]) != {"not_installed"}
-
-
-def _costs(groups: Sequence[Group], threshold: float, unit: str) -> dict[str, float]:
+def _costs(groups: Sequence[Group], asked: Asked) -> dict[str, float]:
+    """By solver the least median of its labels, without solvers of which nothing is known."""
     costs: dict[str, float] = {}
     for group in groups:
-        times = group.column(f"{unit}_to_{threshold!r}")
-        middle = median([math.inf if math.isnan(time) else time for time in times])
-        costs[group.solver] = min(middle, costs.get(group.solver, math.inf))
+        found = summary(group, asked)
+        if found.samples:
+            costs[group.solver] = min(found.median, costs.get(group.solver, math.inf))
     return costs
 
 

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmbench.records.groups import Group, group_runs, short
+from svmbench.records.groups import Group, short
+from svmbench.records.measures import Asked
 from svmbench.records.read import Results
-from svmbench.records.statistics import format_value, median
+from svmbench.records.statistics import format_value
+from svmbench.records.summaries import summary
 from svmbench.report.curves import (
     BAND,
     Curve,
@@ -51,7 +53,7 @@ def write_plots(results: Results) -> list[Path]:
         return []
     written: list[Path] = []
     with uniform_style():
-        for (dataset, stand_in), groups in group_runs(results).items():
+        for (dataset, stand_in), groups in results.groups.items():
             for kind in results.plots:
                 figure = draw(results, dataset, stand_in, groups, kind)
                 path = results.folder / "plots" / plot_name(dataset, stand_in, kind)
@@ -204,8 +206,7 @@ def _title(
         f"{_FATES[curve.fate]}",
     ]
     for threshold in thresholds:
-        times = group.column(f"{unit}_to_{threshold!r}")
-        middle = median([math.inf if math.isnan(time) else time for time in times])
+        middle = summary(group, Asked(unit, threshold)).median
         said = f"{rounded(middle)} {unit}" if math.isfinite(middle) else "not reached"
         lines.append(f"ε = {short(threshold)}: {said} (median)")
     return "\n".join(lines)

@@ -8,7 +8,6 @@ time-to-target distribution counts single runs that arrived within so many secon
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +18,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from svmbench.durable import write_text
-from svmbench.records.groups import Group, group_runs, short
-from svmbench.records.read import SCHEMA_VERSION, Results
+from svmbench.records.columns import SCHEMA_VERSION
+from svmbench.records.groups import Group, short
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results
+from svmbench.records.samples import samples
 from svmbench.records.statistics import median, performance_ratios, solved_shares
 from svmbench.report.sheet import PANEL, CurveName, Sheet, save_figure, uniform_style
 
@@ -102,20 +104,22 @@ class _Problem:
 
     def samples(self, label: str, unit: str) -> list[float]:
         """One a repeat, +inf where it was not reached."""
-        times = self.groups[label].column(f"{unit}_to_{self.threshold!r}")
-        return [math.inf if math.isnan(time) else time for time in times]
+        return list(samples(self.groups[label], Asked(unit, self.threshold)).values())
 
 
 def _problems(results: Results) -> list[_Problem]:
-    labels = set(results.runs["label"])
+    found = []
+    for (dataset, stand_in), groups in results.groups.items():
+        for lam in dict.fromkeys(group.lam for group in groups):
+            for threshold in results.thresholds:
+                asked = Asked("seconds", threshold)
+                members = {g.label: g for g in groups if g.lam == lam and samples(g, asked)}
+                found.append(_Problem(dataset, stand_in, threshold, members))
+    # A label without a single run, as of a program that is missing, takes no problem away.
+    labels = {label for problem in found for label in problem.groups}
     if len(labels) < LEAST_LABELS:
         return []
-    problems = []
-    for (dataset, stand_in), groups in group_runs(results).items():
-        for lam in dict.fromkeys(group.lam for group in groups):
-            members = {group.label: group for group in groups if group.lam == lam}
-            if set(members) == labels:
-                problems += [_Problem(dataset, stand_in, t, members) for t in results.thresholds]
+    problems = [problem for problem in found if set(problem.groups) == labels]
     return problems if len(problems) >= LEAST_PROBLEMS else []
 
 

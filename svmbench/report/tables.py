@@ -15,47 +15,18 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.records.groups import SHORT_OF, Group, group_runs, heading, short
-from svmbench.records.read import SCHEMA_VERSION, Results
-from svmbench.records.statistics import (
-    expected_running_time,
-    format_value,
-    median,
-    median_interval,
-    reached,
-)
+from svmbench.records.columns import SCHEMA_VERSION
+from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results
+from svmbench.records.samples import measured, samples
+from svmbench.records.states import STATES
+from svmbench.records.statistics import format_value, median, median_interval, reached
+from svmbench.records.summaries import Summary, limit_words, summary
 from svmbench.report.notices import notices
 
-
-@dataclass(frozen=True)
-class Measure:
-    """What is counted until an accuracy is reached, as the columns of runs tell it.
-
-    Parameters
-    ----------
-    unit : str
-        Its name in words; ``UNIT_to_E`` are the columns.
-    spent : str
-        Column of what a run took in all.
-    limit : str
-        Column of the limit in this unit; empty where a sweep has none.
-    """
-
-    unit: str
-    spent: str
-    limit: str = ""
-
-    def column(self, threshold: float) -> str:
-        """The column of what it took to reach a threshold."""
-        return f"{self.unit}_to_{threshold!r}"
-
-
-#: The tables that count something until each accuracy is reached.
-MEASURES = {
-    "time": Measure("seconds", "train_seconds", "limit_seconds"),
-    "epochs": Measure("epochs", "epochs"),
-    "passes": Measure("passes", "train_passes", "limit_passes"),
-}
+#: The tables that count something until each accuracy is reached, with the measure they count.
+COUNTED = {"time": "seconds", "epochs": "epochs", "passes": "passes"}
 
 #: Seconds below which the clock of a conversion has seen no work but its own.
 _CONVERSION_FROM = 1e-4
@@ -63,9 +34,6 @@ _CONVERSION_FROM = 1e-4
 #: Significant digits of a double that can be relied on, and zeros after the decimal point up to
 #: which a number is written without an exponent.
 _DIGITS, _MOST_ZEROS = 15, 5
-
-#: States of runs that did not fail but ran into a limit of the sweep.
-_OUT_OF_TIME = ("time_limit", "skipped")
 
 
 @dataclass(frozen=True)
@@ -163,46 +131,6 @@ class Table:
     records: pd.DataFrame
 
 
-@dataclass(frozen=True)
-class Summary:
-    """What the repeats of a row say about one threshold, in the table's unit.
-
-    Parameters
-    ----------
-    threshold : float
-    samples : tuple of float
-        +inf where the threshold was not reached.
-    median, low, high, coverage : float
-        Median, its interval, and how probable that is to hold the true one.
-    ert : float
-        Expected running time over the runs that were made.
-    at_least : float
-        Median with what each unsuccessful run had spent when it was stopped in place of
-        its unknown time: a lower bound where the median is +inf.
-    limit : str
-        What kept the unsuccessful runs from arriving, as the table prints it.
-    relapses : int
-        Runs that were above the threshold again after they had first reached it.
-    last_above_seconds : float
-        Median over those runs of the time they were last above; nan without any.
-    best : bool
-        Whether no other row of the group is faster beyond doubt.
-    """
-
-    threshold: float
-    samples: tuple[float, ...]
-    median: float
-    low: float
-    high: float
-    coverage: float
-    ert: float
-    at_least: float
-    limit: str
-    relapses: int
-    last_above_seconds: float
-    best: bool = False
-
-
 #: For each data set (and whether it is a stand-in) its groups, each with its summaries.
 Summarised = dict[tuple[str, bool], list[tuple[Group, list[Summary]]]]
 
@@ -221,7 +149,7 @@ def build_tables(results: Results) -> list[Table]:
         seconds of a pass were not measured.
     """
     return [
-        _threshold_table(results, kind) if kind in MEASURES else _objective_table(results, kind)
+        _threshold_table(results, kind) if kind in COUNTED else _objective_table(results, kind)
         for kind in results.tables
         if kind == "objective" or results.thresholds
         # Runs of earlier versions have not measured it.
@@ -247,9 +175,9 @@ def summarise(results: Results, kind: str) -> Summarised:
         threshold.
     """
     found: Summarised = {}
-    for key, groups in group_runs(results).items():
+    for key, groups in results.groups.items():
         rows = [
-            [threshold_summary(group, threshold, kind) for threshold in results.thresholds]
+            [summary(group, Asked(COUNTED[kind], threshold)) for threshold in results.thresholds]
             for group in groups
         ]
         found[key] = list(zip(groups, _mark_best(groups, rows), strict=True))
@@ -258,7 +186,7 @@ def summarise(results: Results, kind: str) -> Summarised:
 
 def _threshold_table(results: Results, kind: str) -> Table:
     summarised = summarise(results, kind)
-    unit = MEASURES[kind].unit
+    unit = COUNTED[kind]
     everything = [
         (group, summary)
         for members in summarised.values()
@@ -276,97 +204,6 @@ def _threshold_table(results: Results, kind: str) -> Table:
         notes=tuple(_threshold_notes(kind, everything)),
         records=pd.DataFrame([_threshold_record(*pair, unit) for pair in everything]),
     )
-
-
-def threshold_summary(group: Group, threshold: float, kind: str) -> Summary:
-    """What a group's runs say about one threshold.
-
-    Parameters
-    ----------
-    group : Group
-        Of a sweep that has this threshold.
-    threshold : float
-    kind : {'time', 'epochs', 'passes'}
-    """
-    measure = MEASURES[kind]
-    group = group.told(threshold)
-    times = group.column(measure.column(threshold))
-    samples = tuple(math.inf if math.isnan(time) else time for time in times)
-    low, high, coverage = median_interval(samples)
-    states = list(group.repeats["state"])
-    spent = group.column(measure.spent)
-    relapses = [
-        above
-        for first, above in zip(
-            group.column(f"seconds_to_{threshold!r}"),
-            group.column(f"last_above_seconds_{threshold!r}"),
-            strict=True,
-        )
-        if above > first  # False when either is nan
-    ]
-    return Summary(
-        threshold=threshold,
-        samples=samples,
-        median=median(samples),
-        low=low,
-        high=high,
-        coverage=coverage,
-        # A skipped run has spent nothing, so only those that were made count.
-        ert=expected_running_time(samples, [_or_zero(expense) for expense in spent]),
-        at_least=_at_least(group, samples, states, spent, measure),
-        limit=_limit(group, samples, states),
-        relapses=len(relapses),
-        last_above_seconds=median(relapses) if relapses else math.nan,
-    )
-
-
-def _at_least(
-    group: Group,
-    samples: Sequence[float],
-    states: Sequence[str],
-    spent: Sequence[float],
-    measure: Measure,
-) -> float:
-    """Median of the samples with what was spent in place of what was not reached.
-
-    A skipped repeat is taken to run into the limit like the one it was skipped for.
-    """
-    stopped = [s for s, state in zip(spent, states, strict=True) if state == "time_limit"]
-    limits = group.column(measure.limit) if measure.limit else [math.nan] * len(states)
-    known = []
-    for sample, state, expense, limit in zip(samples, states, spent, limits, strict=True):
-        if math.isfinite(sample):
-            known.append(sample)
-        elif state in _OUT_OF_TIME and not math.isnan(limit):
-            known.append(limit)
-        elif state == "skipped":
-            known.append(min(map(_or_zero, stopped), default=0.0))
-        else:
-            known.append(_or_zero(expense))
-    return median(known)
-
-
-def _limit(group: Group, samples: Sequence[float], states: Sequence[str]) -> str:
-    """In words, what most of the runs that did not arrive ended in."""
-    short_of = [state for sample, state in zip(samples, states, strict=True) if sample == math.inf]
-    if not short_of:
-        return ""
-    counted = Counter("time_limit" if state in _OUT_OF_TIME else state for state in short_of)
-    state = counted.most_common(1)[0][0]
-    missed = group.repeats[[sample == math.inf for sample in samples]]
-    if state == "time_limit" and not math.isnan(limit := missed["limit_seconds"].min()):
-        return f"≥ {short(limit)} s"
-    if state == "max_steps" and not math.isnan(limit := missed["max_epochs"].min()):
-        return f"≥ {short(limit)} epochs"
-    if state == "converged":
-        return "stopped before"  # by the solver's own rule or certificate
-    if state == SHORT_OF:
-        return "not reached"
-    return state.replace("_", " ")
-
-
-def _or_zero(value: float) -> float:
-    return 0.0 if math.isnan(value) else value
 
 
 def _mark_best(groups: Sequence[Group], rows: list[list[Summary]]) -> list[list[Summary]]:
@@ -411,13 +248,13 @@ def _threshold_section(
 
 def threshold_cell(summary: Summary) -> Cell:
     """The summary as a table prints it: the median and its interval, or why there is none."""
+    if not summary.samples:
+        return Cell(summary.limit, value=math.inf)
     partly = reached(summary.samples) if summary.limit else ""
     if math.isfinite(summary.median):
         parts = [interval_text(summary.median, summary.low, summary.high)]
     else:
         parts = [summary.limit]
-    if summary.limit == "not installed":
-        return Cell(summary.limit, value=math.inf)
     if partly and len(summary.samples) > 1:
         parts.append(partly)
     if partly and math.isfinite(summary.ert):
@@ -566,7 +403,7 @@ def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
 
 
 def _objective_table(results: Results, kind: str) -> Table:
-    grouped = group_runs(results)
+    grouped = results.groups
     rows = [group for groups in grouped.values() for group in groups]
     return Table(
         kind=kind,
@@ -579,15 +416,6 @@ def _objective_table(results: Results, kind: str) -> Table:
     )
 
 
-def objective_samples(group: Group, column: str) -> list[float]:
-    """A column at the stop: +inf for diverged runs, nothing for runs without a value."""
-    return [
-        math.inf if state == "diverged" else value
-        for value, state in zip(group.column(column), group.repeats["state"], strict=True)
-        if state == "diverged" or not math.isnan(value)
-    ]
-
-
 def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) -> Section:
     tested = any(not math.isnan(group.middle("test_error")) for group in groups)
     certified = any(not math.isnan(group.middle("gap")) for group in groups)
@@ -598,12 +426,8 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
         if opens:
             rows.append(Row(_reference_cells(group, len(columns)), opens=True))
         cells = [*_row_head(group, opens=False), _primal_cell(group)]
-        cells.append(_spread(objective_samples(group, "accuracy")))
-        cells.append(_spread([100 * e for e in _known(group, "train_error")]))
-        if tested:
-            cells.append(_spread([100 * e for e in _known(group, "test_error")]))
-        if certified:
-            cells.append(_spread(_known(group, "gap")))
+        columns_there = ("accuracy", "train_error", *["test_error"] * tested, *["gap"] * certified)
+        cells += [_end_cell(group, name) for name in columns_there]
         cells.append(Cell(_ended(group)))
         rows.append(Row(tuple(cells), label=group.label))
     return Section(heading(dataset, stand_in), _facts(groups), tuple(columns), tuple(rows))
@@ -640,16 +464,36 @@ def _rounded_up(bound: float) -> str:
 
 
 def _primal_cell(group: Group) -> Cell:
-    samples = objective_samples(group, "primal")
-    if not samples:
+    asked = Asked("primal")
+    found = samples(group, asked)
+    if not found:
         return Cell("–")
-    middle, repeats = median(samples), len(group.repeats)
-    if not math.isfinite(middle):
-        return Cell("diverged", value=math.inf)
+    if fault := fault_words(group, asked):
+        return Cell(fault, value=math.inf)
+    middle, repeats, known = (
+        median(list(found.values())),
+        len(group.repeats),
+        len(measured(group, asked)),
+    )
     text = digits_apart(middle, group.middle("reference_dual"))
-    if len(samples) < repeats:
-        text += f", {len(samples)} of {repeats}"
+    if known < repeats:
+        text += f", {known} of {repeats}"
     return Cell(text, value=middle)
+
+
+def fault_words(group: Group, asked: Asked) -> str:
+    """What most repeats ended in where their median stands for a failure; else empty.
+
+    Parameters
+    ----------
+    group : Group
+    asked : Asked
+        A measure that is not taken to an accuracy.
+    """
+    found, known = samples(group, asked), measured(group, asked)
+    failed = [repeat for repeat in found if repeat not in known]
+    decided = failed and (2 * len(failed) > len(found) or math.isinf(median([*found.values()])))
+    return limit_words(group, failed) if decided else ""
 
 
 def digits_apart(value: float, other: float) -> str:
@@ -668,27 +512,38 @@ def _is_readable(leading: int) -> bool:
     return -_MOST_ZEROS <= leading <= _DIGITS
 
 
-def _known(group: Group, column: str) -> list[float]:
-    return [value for value in group.column(column) if not math.isnan(value)]
-
-
-def _spread(samples: Sequence[float]) -> Cell:
-    if not samples:
+def _end_cell(group: Group, name: str) -> Cell:
+    """A number of the last checkpoint: its median and interval, in the unit of its heading."""
+    asked = Asked(name)
+    values = [asked.measure.scale * value for value in samples(group, asked).values()]
+    if not values:
         return Cell("–")
-    middle = median(samples)
-    return Cell(interval_text(middle, *median_interval(samples)[:2]), value=middle)
+    middle = median(values)
+    if fault := fault_words(group, asked):
+        return Cell(fault, value=middle)
+    return Cell(interval_text(middle, *median_interval(values)[:2]), value=middle)
 
 
 def _at_stop(group: Group) -> Cell:
-    samples = objective_samples(group, "accuracy")
-    if not samples:
+    values = list(samples(group, Asked("accuracy")).values())
+    if not values:
         return Cell("–")
-    return Cell(format_value(median(samples), math.nan, math.nan), value=median(samples))
+    return Cell(format_value(median(values), math.nan, math.nan), value=median(values))
 
 
 def _ended(group: Group) -> str:
     counts = Counter(group.runs["state"])
     return ", ".join(f"{count} {state.replace('_', ' ')}" for state, count in counts.most_common())
+
+
+#: Measures of the objective's table, with what their columns in its CSV file begin with.
+_OBJECTIVE_COLUMNS = {
+    "primal": "primal",
+    "accuracy": "accuracy",
+    "train_error": "train_error",
+    "test_error": "test_error",
+    "gap": "own_gap",
+}
 
 
 def _objective_record(group: Group) -> dict[str, Any]:
@@ -697,21 +552,15 @@ def _objective_record(group: Group) -> dict[str, Any]:
         "reference_primal": group.middle("reference_primal"),
         "reference_gap": group.middle("reference_gap"),
     }
-    columns = {
-        "primal": objective_samples(group, "primal"),
-        "accuracy": objective_samples(group, "accuracy"),
-        "train_error": _known(group, "train_error"),
-        "test_error": _known(group, "test_error"),
-        "own_gap": _known(group, "gap"),
-    }
-    for name, samples in columns.items():
-        low, high, coverage = median_interval(samples) if samples else (math.nan,) * 3
+    for name, column in _OBJECTIVE_COLUMNS.items():
+        values = list(samples(group, Asked(name)).values())
+        low, high, coverage = median_interval(values) if values else (math.nan,) * 3
         record |= {
-            f"{name}_median": finite(median(samples)) if samples else math.nan,
-            f"{name}_low": finite(low),
-            f"{name}_high": finite(high),
-            f"{name}_interval_coverage": coverage,
-            f"{name}_runs": len(samples),
+            f"{column}_median": finite(median(values)) if values else math.nan,
+            f"{column}_low": finite(low),
+            f"{column}_high": finite(high),
+            f"{column}_interval_coverage": coverage,
+            f"{column}_runs": len(values),
         }
     return record | {"runs": len(group.repeats)} | state_counts(group)
 
@@ -728,8 +577,12 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
             "own gap: (P − D)/D with the solver's own dual value D, for solvers that have one; "
             "–: it has none, or D ≤ 0."
         )
-    if any("diverged" in set(group.runs["state"]) for group in groups):
-        yield "A diverged run counts as +∞ in the medians of P and ε."
+    ends = dict.fromkeys(state for group in groups for state in group.repeats["state"])
+    if worst := [STATES[state].words for state in ends if STATES[state].at_end == "worst"]:
+        yield (
+            f"A run that ended as {' or '.join(worst)} counts as +∞ in the medians of P and ε, and "
+            "as an error on every row."
+        )
     if any(_objective_short(group) for group in groups):
         yield "k of n: runs that have an objective at all."
     if named := ", ".join(dict.fromkeys(group.label for group in groups if group.separate_runs)):
@@ -740,7 +593,7 @@ def _objective_notes(groups: Sequence[Group]) -> Iterator[str]:
 
 
 def _objective_short(group: Group) -> bool:
-    return 0 < len(objective_samples(group, "primal")) < len(group.repeats)
+    return 0 < len(measured(group, Asked("primal"))) < len(group.repeats)
 
 
 # ---------------------------------------------------------------- common to all

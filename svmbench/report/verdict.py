@@ -10,10 +10,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from svmbench.records.groups import Group, group_runs, heading, short
+from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
 from svmbench.records.read import Results
+from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.tables import Summary, interval_text, objective_samples, summarise
+from svmbench.records.summaries import Summary
+from svmbench.report.tables import interval_text, summarise
 
 #: The place of the one finding where no accuracy was asked for.
 _STOP = "at the stop"
@@ -93,7 +96,7 @@ def verdicts(results: Results) -> list[Verdict]:
     if not results.thresholds:
         return [
             _verdict(heading(*key), [_at_the_stop(members) for members in _by_lambda(groups)])
-            for key, groups in group_runs(results).items()
+            for key, groups in results.groups.items()
         ]
     found = []
     for key, members in summarise(results, "time").items():
@@ -156,7 +159,7 @@ def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str
     """Who does not arrive, together where it is at the same place and for the same reason."""
     together: dict[tuple[str, str], list[str]] = {}
     for group, row in members:
-        unreached = [summary for summary in row if math.isinf(summary.median)]
+        unreached = [summary for summary in row if not math.isfinite(summary.median)]
         if not unreached:
             continue
         first = unreached[0]
@@ -164,7 +167,7 @@ def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str
         partly = f", {count} of {len(first.samples)}" if len(first.samples) > 1 else ""
         whole = len(unreached) == len(row)
         where = "at none of the ε" if whole else f"not at ε ≤ {short(first.threshold)}"
-        reason = first.limit if first.limit == "not installed" else f"{first.limit}{partly}"
+        reason = f"{first.limit}{partly}"
         together.setdefault((where, reason), []).append(group.label)
     for (where, reason), labels in together.items():
         yield f"{', '.join(labels)}: {where} ({reason})".replace("≥ ", "≥\N{NO-BREAK SPACE}")
@@ -210,12 +213,12 @@ def _ratio(value: float, least: float, verb: str) -> str:
 def _at_the_stop(groups: Sequence[Group]) -> Problem:
     contenders, missing = [], []
     for group in groups:
-        samples = objective_samples(group, "accuracy")
-        if not samples or math.isinf(median(samples)):
+        values = list(samples(group, Asked("accuracy")).values())
+        if not values or math.isinf(median(values)):
             missing.append(f"{group.label}: {_ends(group)}")
             continue
-        low, high, _ = median_interval(samples)
-        contenders.append(_Contender(group.label, median(samples), low, high, len(samples)))
+        low, high, _ = median_interval(values)
+        contenders.append(_Contender(group.label, median(values), low, high, len(values)))
     finding = _finding(_STOP, contenders, "", "is {} as far from the optimum")
     return Problem(groups[0].written_lambda, (finding,), tuple(missing))
 

@@ -141,6 +141,19 @@ class Solver(ABC):
         """What must be installed before it can run, with the command to do so; or None."""
         return None
 
+    def step_rows(self, m: int) -> int | None:
+        """Rows of one step on ``m`` rows: a mini-batch is one step.
+
+        Returns
+        -------
+        int or None
+            None where a step has no fixed number of rows.
+        """
+        batch = getattr(self.parameters, "batch", None)
+        if batch is not None:
+            return min(int(batch), m)
+        return 1 if self.step == "presentation" else None
+
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """Values of the horizon to run for, of which the best counts at each accuracy.
 

@@ -118,7 +118,7 @@ def test_a_program_that_failed_would_not_have_reached_it_in_any_time():
 
 @pytest.mark.parametrize("theirs", [(math.inf, 4.0), (math.inf, math.inf)])
 def test_pairs_in_which_nobody_reaches_it_say_nothing(theirs):
-    pairs = versus.Pairs((math.inf, 2.0), theirs, (9.0, 8.0))
+    pairs = versus.PairedRatio((math.inf, 2.0), theirs, (9.0, 8.0))
     assert len(pairs.logs) == 1
     assert pairs.estimate == pytest.approx(min(theirs[1], 8.0) / 2.0)
     assert pairs.censored == math.isinf(theirs[1])

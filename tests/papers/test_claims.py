@@ -13,7 +13,9 @@ from pydantic import ValidationError
 from svmbench.papers.claims import Finding, Part, judge, judge_all
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import Claim, Item
+from svmbench.papers.report.numbers import number
 from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
 
 INF = math.inf
 
@@ -120,11 +122,28 @@ def test_repeats_are_paired_by_their_number():
     assert found(claim(), a, b).verdict == "holds"
 
 
-@pytest.mark.parametrize("state", ["failed", "interrupted", "out_of_memory", "not_installed"])
-def test_a_crash_is_no_slowness(state):
+@pytest.mark.parametrize("state", ["interrupted", "not_installed"])
+def test_a_run_that_was_not_made_is_no_slowness(state):
     finding = found(claim(), row("a", noisy()), row("b", [INF] * 7, state=state))
     assert finding.verdict == "undecided"
     assert state.replace("_", " ") in finding.summary
+
+
+@pytest.mark.parametrize("state", ["failed", "out_of_memory"])
+def test_a_solver_that_crashes_is_slower_than_one_that_arrives(state):
+    crashing = row("b", [INF] * 7, state=state)
+    assert found(claim(), row("a", noisy()), crashing).verdict == "holds"
+    assert found(claim(solver="b", over="a"), row("a", noisy()), crashing).verdict != "holds"
+
+
+@pytest.mark.parametrize("state", ["diverged", "failed", "out_of_memory", "time_limit"])
+def test_a_run_that_fails_early_is_not_the_faster_one(state):
+    """Its seconds are few because it went wrong, and the table beside prints no number."""
+    good = row("b", noisy(), train_seconds=noisy(10.0))
+    bad = row("a", noisy(), state=state, train_seconds=noisy(0.1))
+    assert found(claim(measure="train_seconds"), bad, good).verdict != "holds"
+    assert found(claim(measure="train_seconds", solver="b", over="a"), bad, good).verdict == "holds"
+    assert number(bad, Asked("train_seconds")).median == INF
 
 
 def test_an_accuracy_that_was_not_looked_at_is_unknown():

@@ -20,17 +20,18 @@ from svmbench.bench.tables.columns import (
     seconds_text,
 )
 from svmbench.bench.versus import (
-    Pairs,
+    PairedRatio,
     Versus,
     best_of_theirs,
     by_problem,
     comparisons,
     most_pairs,
-    seconds_by_repeat,
     side_by_side,
 )
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import samples
 from svmbench.records.statistics import format_value, median
 from svmbench.report.overall import Share
 from svmbench.report.tables import Cell, Table
@@ -204,7 +205,7 @@ def ratio_cell(one: Versus, threshold: float) -> Cell:
     return Cell(text, value=one.pairs.estimate, hint=hint)
 
 
-def ratio_text(pairs: Pairs, threshold: float) -> str:
+def ratio_text(pairs: PairedRatio, threshold: float) -> str:
     """A ratio with its interval, where there is one."""
     low, high = pairs.interval(threshold)
     if not pairs.logs:
@@ -298,7 +299,7 @@ def _seconds(found: Found, swept: Swept) -> Part[_Timed]:
 
 
 def _timed(swept: Swept, group: Group, threshold: float) -> _Timed:
-    times = list(seconds_by_repeat(group, threshold).values())
+    times = list(samples(group, Asked("seconds", threshold)).values())
     middle = median(times) if times else math.inf
     return _Timed(swept.part, group, group.label, threshold, middle, times)
 

@@ -19,7 +19,7 @@ from svmbench.papers.report.drawing import (
     padded,
     say_missing,
 )
-from svmbench.papers.report.numbers import SHARES, number
+from svmbench.papers.report.numbers import number
 from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
@@ -72,12 +72,9 @@ class Across(Drawer):
         if measure is None:
             return None
         at = measure_of(shape.x, shape.at)
-        if at is None:
-            x = float(row.axis(shape.x))
-        else:
-            x = number(row, at).median * (100.0 if shape.x in SHARES else 1.0)
+        x = float(row.axis(shape.x)) if at is None else number(row, at).median * at.measure.scale
         found = number(row, measure)
-        factor = 100.0 if shape.y in SHARES else 1.0
+        factor = measure.measure.scale
         bound = found.median == math.inf and found.at_least > 0
         y = found.at_least if bound else found.median
         if not (math.isfinite(x) and math.isfinite(y)):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from svmbench.papers.report.drawing import (
     say_missing,
 )
 from svmbench.papers.report.layout import ItemResults
-from svmbench.papers.report.numbers import SHARES
+from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, lifted, median_curve, trajectories
 from svmbench.report.plots import draw_curve, limit_abscissa, rounded
 from svmbench.report.sheet import CurveName
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from svmbench.records.read import Results
-
-#: Of these the optimum is drawn: what it is, given D_ref, λ and m.
-OPTIMA = {
-    "primal": lambda dual, lam, m: dual,
-    "J": lambda dual, lam, m: dual / lam,
-    "sum_objective": lambda dual, lam, m: dual * m,
-}
-
-#: Only what a run was stopped for tells that it stays below after its end.
-_OBJECTIVES = ("primal", "J", "sum_objective", "suboptimality", "accuracy", "gap")
 
 #: Above this multiple of the optimum a linear axis of an objective ends.
 _CEILING = 1.6
@@ -52,6 +42,7 @@ class Curves(Drawer):
 
     def __init__(self, source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> None:
         super().__init__(source, shape, found)
+        self._measure = MEASURES[shape.y]
         self._curves = {
             panel.title: {each.name: self._curve(each.rows[0]) for each in panel.series}
             for panel in found
@@ -93,12 +84,11 @@ class Curves(Drawer):
 
     def _optima(self, panel: Panel) -> list[float]:
         """Of the panel's problems, where they are above 0."""
-        of = OPTIMA.get(self.shape.y)
-        if of is None:
-            return []
         groups = [each.rows[0].group for each in panel.series]
-        optima = [of(g.middle("reference_dual"), g.lam, g.middle("m")) for g in groups]
-        return [value for value in dict.fromkeys(optima) if value > 0]
+        optima = [
+            self._measure.optimum(g.middle("reference_dual"), g.lam, g.middle("m")) for g in groups
+        ]
+        return [value for value in dict.fromkeys(optima) if value is not None and value > 0]
 
     def _limits(self, panel: Panel, optima: Sequence[float]) -> tuple[float, float]:
         shared = self.shape.y == "accuracy"
@@ -108,11 +98,11 @@ class Curves(Drawer):
         most = max(float(curve.middle.max()) for curve in curves)
         floor = min([least, *optima])
         if not self.shape.log_y:
-            if self.shape.y in OPTIMA:
+            if self._measure.objective:
                 most = lifted(min(most, _CEILING * floor), curves, log=False)
             span = max(most - floor, 1e-3 * abs(most), 1e-12)
             return max(floor - 0.22 * span, -0.08 * span), most + 0.05 * span
-        if self.shape.y in OPTIMA:
+        if self._measure.objective:
             most = lifted(min(most, max(10.0 * floor, _CEILING * least)), curves)
         elif self.shape.y == "accuracy":
             most = lifted(min(most, 100.0), curves)
@@ -126,28 +116,29 @@ class Curves(Drawer):
         points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
-        if curve is None or self.shape.y in _OBJECTIVES:
+        # Only of what a run was stopped for it is known that it stays below after its end.
+        if curve is None or not self._measure.share:
             return curve
         open_ended = median_curve([replace(run, state="max_steps") for run in runs])
         return None if open_ended is None else replace(open_ended, fate=curve.fate)
 
     def _heights(self, row: MeasuredRow, points: pd.DataFrame) -> FloatArray:
-        group, y = row.group, self.shape.y
-        dual = group.middle("reference_dual")
-        source = {"test_accuracy": "test_error", "J": "primal", "sum_objective": "primal"}
-        column = source.get(y, "primal" if y == "suboptimality" else y)
-        heights = pd.to_numeric(points[column], errors="coerce").to_numpy(np.float64)
-        if y in OPTIMA:
-            scaled: FloatArray = OPTIMA[y](heights, group.lam, group.middle("m"))
-            return scaled
+        group, measure = row.group, self._measure
+        dual, m = group.middle("reference_dual"), group.middle("m")
+        columns: dict[str, Any] = {
+            name: pd.to_numeric(points[name], errors="coerce").to_numpy(np.float64)
+            for name in ("primal", "accuracy", "gap", "test_error", "train_error")
+        }
+        columns |= {"lambda": group.lam, "m": m, "reference_dual": dual}
+        heights = measure.scale * measure.formula(columns)
+        if measure.objective:
+            return np.asarray(heights, dtype=np.float64)
         # Below the reference's own gap an accuracy is not known, only bounded.
         floor = max(group.middle("reference_gap"), 1e-16)
-        if y == "suboptimality":
-            heights, floor = heights - dual, floor * (dual if dual > 0 else 1.0)
-        if y == "test_accuracy":
-            heights = 1.0 - heights
-        if y in SHARES:
+        if measure.name == "suboptimality":
+            floor *= dual if dual > 0 else 1.0
+        if measure.share:
             # No errors at all are shown as half a row's share, which a logarithm can show.
-            heights, floor = 100.0 * heights, 50.0 / group.middle("m")
+            floor = 0.5 * measure.scale / m
         floored: FloatArray = np.maximum(heights, floor)
         return floored

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import AT_END, TO_ACCURACY, FigureShape, Measure
+from svmbench.papers.model import FigureShape
 from svmbench.papers.report.layout import ItemResults
-from svmbench.papers.report.numbers import heading_of
 from svmbench.records.groups import short
+from svmbench.records.measures import MEASURES, Asked
 from svmbench.report.plots import set_ticks
 from svmbench.report.sheet import CurveName
 
@@ -32,19 +32,6 @@ ABSCISSAE = {
     "seconds": ("wall_seconds", "seconds of training"),
     "epochs": ("epochs", "epochs"),
     "presentations": ("presentations", "rows presented"),
-}
-
-#: Vertical axes of curves: what is written beside them.
-ORDINATES = {
-    "primal": "P(w)",
-    "J": "J = P/λ",
-    "sum_objective": "m P(w)",
-    "suboptimality": "P(w) − D_ref",
-    "accuracy": "(P(w) − D_ref) / D_ref",
-    "gap": "own gap P/D − 1",
-    "test_error": "test error [%]",
-    "test_accuracy": "test accuracy [%]",
-    "train_error": "training error [%]",
 }
 
 
@@ -81,20 +68,20 @@ def axis_words(shape: FigureShape) -> tuple[str, str]:
     if shape.kind == "lines":
         return "", ""
     if shape.kind == "curve":
-        return ABSCISSAE[shape.x][1], ORDINATES[shape.y]
+        return ABSCISSAE[shape.x][1], MEASURES[shape.y].heading
     return _measure_words(shape.x, shape.at), _measure_words(shape.y, shape.at)
 
 
 def _measure_words(name: str, at: float | None) -> str:
     measure = measure_of(name, at)
-    return heading_of(measure) if measure else {"lambda": "λ"}.get(name, name)
+    return measure.heading if measure else {"lambda": "λ"}.get(name, name)
 
 
-def measure_of(name: str, at: float | None) -> Measure | None:
+def measure_of(name: str, at: float | None) -> Asked | None:
     """The measure of that name; None where it is an axis of the results."""
-    if name in TO_ACCURACY:
-        return Measure(what=name, at=at)
-    return Measure(what=name) if name in AT_END else None
+    if name not in MEASURES:
+        return None
+    return Asked(name, at if MEASURES[name].to_accuracy else None)
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 from svmbench.papers.measured import MeasuredRow, same
 from svmbench.papers.model import FigureShape
 from svmbench.papers.report.across import Across
-from svmbench.papers.report.curves import OPTIMA, Curves
+from svmbench.papers.report.curves import Curves
 from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
 from svmbench.papers.report.regrets import Regrets
 from svmbench.records.groups import heading, short
+from svmbench.records.measures import MEASURES
 from svmbench.report.curves import BAND
 from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
 
@@ -205,7 +206,7 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
             if most > 1
             else "Single runs."
         )
-        if shape.y in OPTIMA:
+        if MEASURES[shape.y].objective:
             parts.append("Grey: the certified optimum.")
         elif shape.y == "accuracy":
             parts.append("Grey: the accuracies asked for.")

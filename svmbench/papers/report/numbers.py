@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import TO_ACCURACY, Measure
 from svmbench.records.groups import Group, short
-from svmbench.records.statistics import median, median_interval, paired_ratio, reached
-from svmbench.report.tables import digits_apart, interval_text, threshold_cell, threshold_summary
-
-#: Measures that are shares, which tables print in per cent.
-SHARES = ("test_error", "test_accuracy", "train_error")
-
-#: Measures of a diverged run that count as +inf, so that failing improves no median.
-_WORST = (
-    "train_seconds", "train_epochs", "seconds_a_pass", "seconds_with_evaluation", "primal", "J",
-    "sum_objective", "accuracy", "suboptimality",
-)  # fmt: skip
-
-#: What the optimum is in the unit of an objective, by the measure's name.
-_OBJECTIVES = {
-    "primal": lambda group: group.middle("reference_dual"),
-    "J": lambda group: group.middle("reference_dual") / group.lam,
-    "sum_objective": lambda group: group.middle("reference_dual") * group.middle("m"),
-}
-
-#: States of runs that have no numbers, in the order in which they are told.
-_FAULTS = ("failed", "out_of_memory", "not_installed", "interrupted", "diverged", "skipped")
+from svmbench.records.measures import Asked
+from svmbench.records.samples import measured, of_repeats, pairs, samples, states
+from svmbench.records.states import STATES
+from svmbench.records.statistics import median, median_interval, paired_ratio
+from svmbench.records.summaries import limit_words, summary
+from svmbench.report.tables import digits_apart, fault_words, interval_text, threshold_cell
 
 
 @dataclass(frozen=True)
@@ -64,102 +47,82 @@ class Number:
     hint: str = ""
 
 
-def number(row: MeasuredRow, measure: Measure) -> Number:
-    """The measure of a row's repeats, in the unit of ``measure.words`` (shares as shares)."""
-    if measure.what in TO_ACCURACY:
-        return _to_accuracy(row, measure)
-    return _at_end(row, measure)
+def number(row: MeasuredRow, asked: Asked) -> Number:
+    """The measure of a row's repeats, in the unit of ``asked.words`` (shares as shares)."""
+    if asked.measure.to_accuracy:
+        return _to_accuracy(row.group, asked)
+    return _at_end(row.group, asked)
 
 
-def _to_accuracy(row: MeasuredRow, measure: Measure) -> Number:
-    group = row.group
-    assert measure.at is not None
-    if f"seconds_to_{measure.at!r}" not in group.runs:
-        return Number("not asked for", runs=len(group.repeats))
-    summary = threshold_summary(
-        group, measure.at, "time" if measure.what == "seconds" else "epochs"
-    )
-    cell = threshold_cell(summary)
+def _to_accuracy(group: Group, asked: Asked) -> Number:
+    repeats = len(group.repeats)
+    if f"seconds_to_{asked.at!r}" not in group.runs:
+        return Number("not asked for", runs=repeats)
+    found = summary(group, asked)
+    if not found.samples:
+        return Number(found.limit, runs=repeats, limit=found.limit)
+    cell = threshold_cell(found)
     return Number(
         text=cell.text,
-        median=summary.median,
-        low=summary.low,
-        high=summary.high,
-        coverage=summary.coverage,
-        reached=sum(map(math.isfinite, summary.samples)),
-        runs=len(summary.samples),
-        at_least=math.nan if math.isfinite(summary.median) else summary.at_least,
-        limit=summary.limit,
+        median=found.median,
+        low=found.low,
+        high=found.high,
+        coverage=found.coverage,
+        reached=sum(map(math.isfinite, found.samples)),
+        runs=len(found.samples),
+        at_least=math.nan if math.isfinite(found.median) else found.at_least,
+        limit=found.limit,
         hint=cell.hint,
     )
 
 
-def _at_end(row: MeasuredRow, measure: Measure) -> Number:
-    samples = end_samples(row, measure)
-    known = [value for value in samples if not math.isnan(value)]
-    fault = _fault(row.group)
-    if not known:
-        return Number(fault or "—", runs=len(samples), limit=fault)
-    middle = median(known)
-    low, high, coverage = median_interval(known)
-    finite = sum(map(math.isfinite, known))
-    if math.isfinite(middle):
-        text = _printed(row.group, measure, middle, low, high)
-        if finite < len(samples):
-            text += f", {finite} of {len(samples)}"
+def _at_end(group: Group, asked: Asked) -> Number:
+    found, known = samples(group, asked), measured(group, asked)
+    repeats, lost = len(group.repeats), [r for r in states(group) if r not in known]
+    if not found:
+        fault = limit_words(group, [r for r in lost if not _ended_well(group, r)])
+        return Number(fault or "—", runs=repeats, limit=fault)
+    values = list(found.values())
+    middle = median(values)
+    low, high, coverage = median_interval(values)
+    limit = limit_words(group, lost)
+    if fault := fault_words(group, asked):
+        text = f"{fault}, {len(known)} of {repeats}" if known else fault
     else:
-        text = ", ".join(filter(None, [fault or "not reached", _partly(samples)]))
-    short_of = fault if finite < len(samples) else ""
-    return Number(text, middle, low, high, coverage, finite, len(samples), limit=short_of)
+        text = _printed(group, asked, middle, low, high)
+        if lost:
+            text += f", {len(known)} of {repeats}"
+    at_least = math.nan
+    if math.isinf(middle) and asked.measure.taken == "spent":
+        spent = of_repeats(group, asked)
+        at_least = median([0.0 if math.isnan(spent[r]) else spent[r] for r in found])
+    return Number(text, middle, low, high, coverage, len(known), repeats, at_least, limit)
 
 
-def _partly(samples: list[float]) -> str:
-    finite = [math.inf if math.isnan(value) else value for value in samples]
-    return reached(finite) if any(map(math.isfinite, finite)) else ""
+def _ended_well(group: Group, repeat: int) -> bool:
+    return STATES[states(group)[repeat]].at_end == "value"
 
 
-def end_samples(row: MeasuredRow, measure: Measure) -> list[float]:
-    """The measure of each repeat; +inf for a diverged run, nan where there is none."""
-    samples = row.samples(measure)
-    states = row.group.repeats["state"]
-    return [
-        math.inf if state == "diverged" and measure.what in _WORST else value
-        for value, state in zip(samples, states, strict=True)
-    ]
-
-
-def _printed(group: Group, measure: Measure, middle: float, low: float, high: float) -> str:
-    if measure.what in SHARES:
-        return interval_text(100 * middle, 100 * low, 100 * high)
-    optimum = _OBJECTIVES.get(measure.what)
-    if optimum is None or math.isnan(best := optimum(group)):
-        return interval_text(middle, low, high)
-    return digits_apart(middle, best)
-
-
-def _fault(group: Group) -> str:
-    """In words, what most of the runs without a value came to."""
-    states = Counter(state for state in group.repeats["state"] if state in _FAULTS)
-    if not states:
-        return ""
-    most = max(states.values())
-    return next(state for state in _FAULTS if states[state] == most).replace("_", " ")
+def _printed(group: Group, asked: Asked, middle: float, low: float, high: float) -> str:
+    best = asked.measure.optimum(group.middle("reference_dual"), group.lam, group.middle("m"))
+    if best is not None and not math.isnan(best):
+        return digits_apart(middle, best)
+    scale = asked.measure.scale
+    return interval_text(scale * middle, scale * low, scale * high)
 
 
 # ---------------------------------------------------------------- ratios
 
 
-def ratio(own: MeasuredRow, other: MeasuredRow, measure: Measure) -> Number:
+def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
     """The measure of one row over that of another, repeat by repeat."""
-    ours, theirs = _by_repeat(own, measure), _by_repeat(other, measure)
-    pairs = [(theirs[at], ours[at]) for at in ours if at in theirs]
-    pairs = [(a, b) for a, b in pairs if not (math.isnan(a) or math.isnan(b) or min(a, b) < 0)]
-    if not pairs:
+    both = pairs(other.group, own.group, asked)
+    if not len(both):
         return Number("—")
-    found = paired_ratio([a for a, _ in pairs], [b for _, b in pairs])
-    bounded = _bounded(number(own, measure), number(other, measure))
+    found = paired_ratio(both.a, both.b)
+    bounded = _bounded(number(own, asked), number(other, asked))
     if math.isfinite(found.estimate) and found.estimate > 0 and not bounded:
-        low, high = (found.low, found.high) if len(pairs) > 1 else (found.estimate,) * 2
+        low, high = (found.low, found.high) if len(both) > 1 else (found.estimate,) * 2
         text = interval_text(found.estimate, low, high)
     else:
         text = bounded or "—"
@@ -170,15 +133,10 @@ def ratio(own: MeasuredRow, other: MeasuredRow, measure: Measure) -> Number:
         found.low if known else math.nan,
         found.high if known else math.nan,
         0.95,
-        len(pairs),
-        len(pairs),
+        len(both),
+        len(both),
         limit=bounded,
     )
-
-
-def _by_repeat(row: MeasuredRow, measure: Measure) -> dict[int, float]:
-    samples = row.samples(measure) if measure.what in TO_ACCURACY else end_samples(row, measure)
-    return dict(zip(map(int, row.group.repeats["repeat"]), samples, strict=True))
 
 
 def _bounded(own: Number, other: Number) -> str:
@@ -194,13 +152,6 @@ def _bounded(own: Number, other: Number) -> str:
 # ---------------------------------------------------------------- words
 
 
-def heading_of(measure: Measure) -> str:
-    """A measure above its column: as `Measure.words`, shares in per cent."""
-    return f"{measure.words} [%]" if measure.what in SHARES else measure.words
-
-
-def published_text(measure: Measure, value: float | str) -> str:
+def published_text(asked: Asked, value: float | str) -> str:
     """A published value as a table prints it."""
-    if isinstance(value, str):
-        return value
-    return short(100 * value, 6) if measure.what in SHARES else short(value, 6)
+    return value if isinstance(value, str) else short(asked.measure.scale * value, 6)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from svmbench.papers.claims import Finding
 from svmbench.papers.model import Item, Paper, Published
 from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations
-from svmbench.papers.report.numbers import heading_of, published_text
+from svmbench.papers.report.numbers import published_text
 from svmbench.papers.report.tables import MARKS
 from svmbench.records.read import Results
 from svmbench.report.html import Figure, environment_facts, render
@@ -101,7 +101,7 @@ class ItemView:
                     else axis_text(name, value)
                     for name, value in each.place().items()
                 ),
-                "measure": heading_of(each.value.measure),
+                "measure": each.value.measure.heading,
                 "value": published_text(each.value.measure, each.value.value),
                 "source": each.published.source,
             }

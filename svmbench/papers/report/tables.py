@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow, same
-from svmbench.papers.model import TO_ACCURACY, Measure, Published, TableShape
+from svmbench.papers.model import Published, TableShape
 from svmbench.papers.report.layout import (
     ItemResults,
     Key,
@@ -22,13 +22,13 @@ from svmbench.papers.report.layout import (
 )
 from svmbench.papers.report.numbers import (
     Number,
-    heading_of,
     number,
     published_text,
     ratio,
 )
+from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.groups import short
-from svmbench.records.read import SCHEMA_VERSION
+from svmbench.records.measures import Asked
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.tables import (
     Cell,
@@ -49,14 +49,6 @@ STAND_IN = "(STAND-IN)"
 
 #: What the sides of a column are called.
 _MEASURED, _PUBLISHED = "measured", "published"
-
-#: Measures that are also shown as a ratio to another solver's: what a method costs.
-_COSTS = (
-    *TO_ACCURACY, "train_seconds", "train_epochs", "seconds_a_pass", "seconds_with_evaluation"
-)  # fmt: skip
-
-#: Measures of which more is better; of the others the least is best.
-_MORE = ("test_accuracy",)
 
 #: How a published number's source was come by.
 MARKS = {
@@ -90,7 +82,7 @@ class _Field:
     """A column of numbers: a place on the column axes, a measure and a side of it."""
 
     key: Key
-    measure: Measure
+    asked: Asked
     side: str
 
 
@@ -120,15 +112,15 @@ class _Builder:
     def _fields(self) -> list[_Field]:
         found = []
         for key in self.layout.columns:
-            for measure in self.shape.measures:
-                asked = any(at[1] == key for at in self.layout.expected)
-                sides = [_MEASURED] * asked
-                quoted = any(at[1] == key and at[2] == measure.column for at in self.layout.quoted)
+            for asked in self.shape.measures:
+                wanted = any(at[1] == key for at in self.layout.expected)
+                sides = [_MEASURED] * wanted
+                quoted = any(at[1] == key and at[2] == asked.column for at in self.layout.quoted)
                 sides += [_PUBLISHED] * quoted
-                if measure.what in _COSTS and self._has_ratio(key):
-                    sides += [f"× {self.shape.against}"] * asked
+                if asked.measure.cost and self._has_ratio(key):
+                    sides += [f"× {self.shape.against}"] * wanted
                     sides += [f"{_PUBLISHED} ×"] * quoted
-                found += [_Field(key, measure, side) for side in sides]
+                found += [_Field(key, asked, side) for side in sides]
         return found
 
     def _has_ratio(self, key: Key) -> bool:
@@ -150,7 +142,7 @@ class _Builder:
             if name in ("lambda", "C", "m"):
                 parts[at] = f"{axis_name(name)} = {parts[at]}"
         several = len(self.shape.measures) > 1 or not parts
-        return ", ".join([*parts, *[heading_of(field.measure)] * several])
+        return ", ".join([*parts, *[field.asked.heading] * several])
 
     def _column_stands_in(self, key: Key) -> bool:
         found = [row for at, rows in self.layout.measured.items() if at[1] == key for row in rows]
@@ -183,7 +175,7 @@ class _Builder:
             last = key
         return Section(
             heading=". ".join(filter(None, [item.title.rstrip("."), shape.title])),
-            facts="; ".join([*map(heading_of, shape.measures), *self._not_run()]),
+            facts="; ".join([*(asked.heading for asked in shape.measures), *self._not_run()]),
             columns=(*texts, *names),
             rows=tuple(rows),
             texts=len(texts),
@@ -210,28 +202,28 @@ class _Builder:
     def _cell(self, row: Key, field: _Field) -> Cell:
         at = (row, field.key)
         if field.side == _MEASURED:
-            return self._measured_cell(at, field.measure)
+            return self._measured_cell(at, field.asked)
         if field.side == _PUBLISHED:
-            quoted = self.layout.quoted.get((*at, field.measure.column), [])
-            texts = [published_text(field.measure, each.value.value) for each in quoted]
-            return Cell("; ".join(texts) or self._without(at, field.measure))
+            quoted = self.layout.quoted.get((*at, field.asked.column), [])
+            texts = [published_text(field.asked, each.value.value) for each in quoted]
+            return Cell("; ".join(texts) or self._without(at, field.asked))
         if field.side == f"{_PUBLISHED} ×":
-            quotient = self._published_ratio(at, field.measure)
+            quotient = self._published_ratio(at, field.asked)
             text = NOTHING if math.isnan(quotient) else _factor(quotient)
             return Cell(text, value=_sortable(quotient))
-        found = self._ratio(at, field.measure)
+        found = self._ratio(at, field.asked)
         return Cell(found.text, value=_sortable(found.median))
 
-    def _without(self, at: tuple[Key, Key], measure: Measure) -> str:
+    def _without(self, at: tuple[Key, Key], asked: Asked) -> str:
         return NOT_AVAILABLE if self._unavailable() and at in self.layout.expected else NOTHING
 
-    def _measured_cell(self, at: tuple[Key, Key], measure: Measure) -> Cell:
+    def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> Cell:
         members = self.layout.measured.get(at, [])
         if not members:
             return Cell(NOT_RUN if at in self.layout.expected else NOTHING)
-        found = [number(row, measure) for row in members]
+        found = [number(row, asked) for row in members]
         text = "; ".join(each.text for each in found)
-        best = len(members) == 1 and self._best(at, measure, found[0])
+        best = len(members) == 1 and self._best(at, asked, found[0])
         hints = "; ".join(filter(None, [each.hint for each in found]))
         return Cell(text, best, _sortable(found[0].median), hints)
 
@@ -247,15 +239,15 @@ class _Builder:
     def _axes(self, at: tuple[Key, Key]) -> dict[str, str | float]:
         return dict(zip((*self.shape.rows, *self.shape.columns), (*at[0], *at[1]), strict=True))
 
-    def _best(self, at: tuple[Key, Key], measure: Measure, own: Number) -> bool:
+    def _best(self, at: tuple[Key, Key], asked: Asked, own: Number) -> bool:
         """Whether no other solver's median is better beyond the intervals."""
         if not math.isfinite(own.median) or "solver" not in self._axes(at):
             return False
-        others = [number(row, measure) for row in self._rivals(at)]
+        others = [number(row, asked) for row in self._rivals(at)]
         others = [each for each in others if math.isfinite(each.median)]
         if not others:
             return False
-        sign = -1.0 if measure.what in _MORE else 1.0
+        sign = -1.0 if asked.measure.more_is_better else 1.0
         leader = min([own, *others], key=lambda each: sign * each.median)
         reaches = own.low <= leader.high if sign > 0 else own.high >= leader.low
         return reaches or own.median == leader.median
@@ -274,23 +266,23 @@ class _Builder:
             tuple(place[name] for name in self.shape.columns),
         )
 
-    def _ratio(self, at: tuple[Key, Key], measure: Measure) -> Number:
+    def _ratio(self, at: tuple[Key, Key], asked: Asked) -> Number:
         other = self._against(at)
         own = self.layout.measured.get(at, [])
         rivals = self.layout.measured.get(other, []) if other else []
         if len(own) != 1 or len(rivals) != 1:
             return Number(NOTHING)
-        return ratio(own[0], rivals[0], measure)
+        return ratio(own[0], rivals[0], asked)
 
-    def _published_ratio(self, at: tuple[Key, Key], measure: Measure) -> float:
+    def _published_ratio(self, at: tuple[Key, Key], asked: Asked) -> float:
         other = self._against(at)
         own, rival = (
-            self._published_number(cell, measure) if cell else math.nan for cell in (at, other)
+            self._published_number(cell, asked) if cell else math.nan for cell in (at, other)
         )
         return own / rival if rival > 0 else math.nan
 
-    def _published_number(self, at: tuple[Key, Key], measure: Measure) -> float:
-        quoted = self.layout.quoted.get((*at, measure.column), [])
+    def _published_number(self, at: tuple[Key, Key], asked: Asked) -> float:
+        quoted = self.layout.quoted.get((*at, asked.column), [])
         numbers = [each.value.value for each in quoted if not isinstance(each.value.value, str)]
         return float(numbers[0]) if numbers else math.nan
 
@@ -307,11 +299,11 @@ class _Builder:
             for notice in notices(results, [], of_stand_ins=False):
                 yield prefix + notice.text
 
-    def _numbers(self) -> Iterator[tuple[MeasuredRow, Measure, Number]]:
+    def _numbers(self) -> Iterator[tuple[MeasuredRow, Asked, Number]]:
         for rows in self.layout.measured.values():
             for row in rows:
-                for measure in self.shape.measures:
-                    yield row, measure, number(row, measure)
+                for asked in self.shape.measures:
+                    yield row, asked, number(row, asked)
 
     def _notes(self, fields: Sequence[_Field]) -> Iterator[str]:
         found = list(self._numbers())
@@ -348,9 +340,9 @@ class _Builder:
 
     def _bold(self) -> bool:
         return any(
-            self._measured_cell(at, measure).best
+            self._measured_cell(at, asked).best
             for at in self.layout.measured
-            for measure in self.shape.measures
+            for asked in self.shape.measures
         )
 
     # ------------------------------------------------------------ records
@@ -379,15 +371,13 @@ class _Builder:
         record["measured"] = row is not None
         record["runs"] = len(row.group.repeats) if row else 0
         record |= state_counts(row.group) if row else {"states": ""}
-        for measure in self.shape.measures:
-            record |= self._values(at, row, measure)
+        for asked in self.shape.measures:
+            record |= self._values(at, row, asked)
         return record
 
-    def _values(
-        self, at: tuple[Key, Key], row: MeasuredRow | None, measure: Measure
-    ) -> dict[str, Any]:
-        found = number(row, measure) if row else Number("")
-        quoted = self.layout.quoted.get((*at, measure.column), [])
+    def _values(self, at: tuple[Key, Key], row: MeasuredRow | None, asked: Asked) -> dict[str, Any]:
+        found = number(row, asked) if row else Number("")
+        quoted = self.layout.quoted.get((*at, asked.column), [])
         values = [each.value.value for each in quoted]
         texts = [value for value in values if isinstance(value, str)]
         record: dict[str, Any] = {
@@ -398,20 +388,20 @@ class _Builder:
             "reached": found.reached,
             "at_least": finite(found.at_least),
             "limit": found.limit.replace("≥ ", ""),
-            "published": self._published_number(at, measure),
+            "published": self._published_number(at, asked),
             "published_text": "; ".join(texts),
             "published_source": "; ".join(dict.fromkeys(q.published.source for q in quoted)),
             "published_mark": "; ".join(dict.fromkeys(q.published.mark for q in quoted)),
         }
-        if self.shape.against is not None and measure.what in _COSTS:
-            quotient = self._ratio(at, measure)
+        if self.shape.against is not None and asked.measure.cost:
+            quotient = self._ratio(at, asked)
             record |= {
                 "ratio": finite(quotient.median),
                 "ratio_low": finite(quotient.low),
                 "ratio_high": finite(quotient.high),
-                "published_ratio": self._published_ratio(at, measure),
+                "published_ratio": self._published_ratio(at, asked),
             }
-        return {f"{measure.column}_{name}": value for name, value in record.items()}
+        return {f"{asked.column}_{name}": value for name, value in record.items()}
 
 
 _PLACE = ("sweep", "dataset", "lambda", "C", "m", "solver")

@@ -95,7 +95,7 @@ class Asdca(IterateOutput):
         precision = self.parameters.precision
         self._problem = problem
         self._rng = Generator(seed)
-        self._batch = min(self.parameters.batch or min(8, max(1, m // 8)), m)
+        self._batch = self.step_rows(m)
         given: float | None = self.parameters.theta
         self._theta = self.parameters.caution * self._bound() if given is None else given
         self._x, self._z, self._u = (np.zeros(d, dtype=precision) for _ in range(3))
@@ -109,6 +109,10 @@ class Asdca(IterateOutput):
         if self.parameters.output == "average":
             steps = -(-self._horizon_presentations(m) // self._batch)
             self._begins = steps // 2 * self._batch
+
+    def step_rows(self, m: int) -> int:
+        """Rows of one step: a batch."""
+        return min(self.parameters.batch or min(8, max(1, m // 8)), m)
 
     @property
     def w(self) -> FloatArray:

@@ -71,6 +71,10 @@ class Gd(Solver):
             counters.updates += errors
             counters.nonzeros += problem.data.nnz + nonzeros
 
+    def step_rows(self, m: int) -> int:
+        """Rows of one step: all."""
+        return m
+
     @property
     def w(self) -> FloatArray:
         """The last iterate."""

@@ -33,5 +33,6 @@ class GdBias(SubgradientWithBias):
         """Make ``steps`` passes over all rows."""
         self._run(self._state.presentations + steps * len(self._order))
 
-    def _batch(self, m: int) -> int:
+    def step_rows(self, m: int) -> int:
+        """Rows of one step on ``m`` rows."""
         return m

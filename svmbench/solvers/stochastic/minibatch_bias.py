@@ -43,6 +43,6 @@ class MinibatchBias(Stochastic):
     cost     nnz of the rows, nnz more at a margin error
 """
 
-    def _batch(self, m: int) -> int:
-        rows: int = self.parameters.batch
-        return rows
+    def step_rows(self, m: int) -> int:
+        """Rows of one step on ``m`` rows."""
+        return min(int(self.parameters.batch), m)

@@ -23,5 +23,6 @@ class SgdBias(Stochastic):
     cost     nnz of the row, nnz more at a margin error
 """
 
-    def _batch(self, m: int) -> int:
+    def step_rows(self, m: int) -> int:
+        """Rows of one step on ``m`` rows."""
         return 1

@@ -72,7 +72,7 @@ class SubgradientWithBias(Solver):
         """Start from w = 0 and b = 0, and settle the steps of the whole run."""
         data = problem.data
         m = data.n_samples
-        batch = min(self._batch(m), m)
+        batch = self.step_rows(m)
         mu0, increment = self.parameters.mu0, self.parameters.increment
         self._problem = problem
         self._rng = Generator(seed)
@@ -118,8 +118,8 @@ class SubgradientWithBias(Solver):
         return self._steps[1]
 
     @abstractmethod
-    def _batch(self, m: int) -> int:
-        """Rows of a step; more than m are m."""
+    def step_rows(self, m: int) -> int:
+        """Rows of one step on ``m`` rows."""
 
     def _pulls(self) -> tuple[float, float]:
         """What a step shrinks w by, over gamma: so much a row, and so much besides."""

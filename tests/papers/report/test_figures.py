@@ -12,12 +12,13 @@ from matplotlib.text import Text
 
 from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
-from svmbench.papers.model import FigureShape, Measure, SweepSource, papers
+from svmbench.papers.model import FigureShape, SweepSource, papers
 from svmbench.papers.report.drawing import Series
 from svmbench.papers.report.figures import caption, draw, panels, told_apart
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
+from svmbench.records.measures import Asked
 from svmbench.report.overall import WITHIN, ProblemCosts, problems_of, profiles_of, shares
 from svmbench.report.style import ALIKE, Look, difference
 from svmbench.solvers.registry import solvers
@@ -200,7 +201,7 @@ def test_points_across_are_the_tables_medians(source):
     rows = {row.group.lam: row for row in source.rows
             if row.group.label == "dcd" and row.group.dataset == "adult"}  # fmt: skip
     assert list(x) == [1e-5, 1e-4]
-    seconds = Measure(what="seconds", at=1e-2)
+    seconds = Asked(name="seconds", at=1e-2)
     assert list(y) == [number(rows[lam], seconds).median for lam in x]
 
 

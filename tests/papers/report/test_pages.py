@@ -15,11 +15,13 @@ import pytest
 from small_paper import TABLE, write_small_paper
 
 from svmbench.papers.measured import read_item
-from svmbench.papers.model import Measure, papers
+from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
+from svmbench.records.measures import Asked
+from svmbench.records.samples import pairs
 from svmbench.records.statistics import format_value
 from svmbench.report.markup import to_latex
 from svmbench.report.style import DPI
@@ -92,9 +94,9 @@ def test_programs_and_sets_that_are_not_run_have_their_published_place(times):
 
 def test_ratio_is_of_the_pairs_of_repeats(times, source):
     own, other = (row_of(source, "adult", 1e-4, label) for label in ("pegasos", "dcd"))
-    seconds = Measure(what="seconds", at=1e-2)
-    pairs = zip(own.samples(seconds), other.samples(seconds), strict=True)
-    mean = math.exp(sum(math.log(a / b) for a, b in pairs) / 3)
+    seconds = Asked(name="seconds", at=1e-2)
+    both = pairs(own.group, other.group, seconds)
+    mean = math.exp(sum(math.log(a / b) for a, b in both) / len(both))
     record = times.loc[("adult", 1e-4, "pegasos")]
     assert record["seconds_to_0.01_ratio"] == pytest.approx(mean)
     assert record["seconds_to_0.01_ratio_low"] < mean < record["seconds_to_0.01_ratio_high"]
@@ -106,8 +108,8 @@ def test_failed_runs_are_told_and_have_no_number(times, source):
     assert record["states"] == "failed:3"
     assert math.isnan(record["seconds_to_0.01_median"])
     failed = row_of(source, "adult", 1e-5, "svmperf")
-    assert number(failed, Measure(what="seconds", at=1e-2)).text == "failed, 0 of 3"
-    assert number(failed, Measure(what="primal")).text == "failed"
+    assert number(failed, Asked(name="seconds", at=1e-2)).text == "failed, 0 of 3"
+    assert number(failed, Asked(name="primal")).text == "failed"
 
 
 def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, tmp_path, change):
@@ -122,7 +124,7 @@ def test_what_was_not_reached_gives_a_bound_on_the_ratio(papered, make_results, 
     )
     source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
     own, other = (row_of(source, "adult", 1e-4, label) for label in ("pegasos", "dcd"))
-    seconds = Measure(what="seconds", at=1e-2)
+    seconds = Asked(name="seconds", at=1e-2)
     assert number(own, seconds).text == "≥ 60 s, 0 of 3"
     least = 60.0 / number(other, seconds).median
     text = ratio(own, other, seconds).text
@@ -142,10 +144,10 @@ def test_a_diverged_run_counts_as_infinite_in_objectives(papered, tmp_path, chan
     )  # fmt: skip
     source = ItemResults(paper, "times", read_item(tmp_path, paper, "times"))
     row = row_of(source, "adult", 1e-4, "dcd")
-    primal = number(row, Measure(what="primal"))
+    primal = number(row, Asked(name="primal"))
     assert primal.high == math.inf
     assert primal.text.endswith(", 2 of 3")
-    assert number(row, Measure(what="test_error")).reached == 2
+    assert number(row, Asked(name="test_error")).reached == 2
 
 
 # ---------------------------------------------------------------- Markdown and LaTeX

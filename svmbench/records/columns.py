@@ -1,0 +1,155 @@
+"""The columns of runs.csv, traces.csv and regret.csv: one table for writer, reader and docs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: Version of runs.csv.
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of a results table.
+
+    Parameters
+    ----------
+    name : str
+    kind : {'text', 'flag', 'number'}
+    meaning : str
+        In a line.
+    unit : str
+        Of a number; empty for pure numbers.
+    presence : {'filled', 'required', 'optional', 'unread'}
+        Whether it has a value in every row; is there, and may be empty; is absent from older
+        results, and then read as empty; or is for the eyes of people alone.
+    """
+
+    name: str
+    kind: Literal["text", "flag", "number"]
+    meaning: str
+    unit: str = ""
+    presence: Literal["filled", "required", "optional", "unread"] = "required"
+
+
+def _text(name: str, meaning: str, presence: str = "required") -> Column:
+    return Column(name, "text", meaning, "", presence)  # type: ignore[arg-type]
+
+
+def _flag(name: str, meaning: str) -> Column:
+    return Column(name, "flag", meaning)
+
+
+def _number(name: str, meaning: str, unit: str = "", presence: str = "required") -> Column:
+    return Column(name, "number", meaning, unit, presence)  # type: ignore[arg-type]
+
+
+#: runs.csv has a row for each run.
+RUNS = (
+    _text("schema_version", "version of this table", "filled"),
+    _text("id", "name of the run and of its trace", "filled"),
+    _text("dataset", "data set, or its label"),
+    _text("data_source", "where its rows come from", "optional"),
+    _text("data_sha256", "hash of its file", "optional"),
+    _text("data_transforms", "what was done to the rows", "optional"),
+    _flag("stand_in", "whether the rows stand in for the real data set"),
+    _text("solver", "name of the solver"),
+    _text("label", "solver with its parameters, as tables have it"),
+    _text("colour", "its colour in plots"),
+    _text("loss", "loss function"),
+    _text("bias", "kind of bias", "optional"),
+    _number("l1_radius", "radius of the l1 ball that w is kept to", presence="optional"),
+    _number("lambda", "λ", presence="filled"),
+    _number("C", "1/(λ m)", presence="filled"),
+    _number("repeat", "number of the repeat, from 0", presence="filled"),
+    _number("horizon", "where the run was told to end", presence="optional"),
+    _number("seed", "seed of the run", presence="unread"),
+    _text("precision", "of the solver's weights"),
+    _text("state", "how the run ended"),
+    _text("reason", "why it ended so", "optional"),
+    _text("remark", "what the solver decided", "optional"),
+    _number("m", "rows", presence="filled"),
+    _number("d", "columns", presence="filled"),
+    _number("nnz", "stored nonzeros", presence="filled"),
+    _number("data_bytes", "stored size of the data", "bytes", "unread"),
+    _number("step_rows", "rows of one step; empty where that varies", "rows", "optional"),
+    _number("threads", "threads of the solver"),
+    _flag("contended", "whether several runs were made at a time"),
+    _number("reference_dual", "D_ref, the certified lower bound on P*", presence="filled"),
+    _number("reference_primal", "P_ref, the certified upper bound on P*"),
+    _number("reference_gap", "relative gap of the two"),
+    _number("setup_seconds", "set-up, which is part of the training time", "s"),
+    _number("train_seconds", "training time", "s"),
+    _number("train_cpu_seconds", "processor time of training", "s", "optional"),
+    _number("conversion_seconds", "bringing the rows into a program's form", "s", "optional"),
+    _number("pass_seconds", "reading the rows once, in order", "s", "optional"),
+    _number("involuntary_switches", "times the processor was taken away", presence="optional"),
+    _number("elapsed_seconds", "from the run's begin to its end", "s", "optional"),
+    _number("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
+    _number("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
+    _number("load_average", "of the machine at the begin", presence="optional"),
+    _number("limit_seconds", "time limit", "s"),
+    _number("max_epochs", "limit of epochs"),
+    _number("presentations", "rows presented to the solver", presence="unread"),
+    _number("epochs", "presentations over rows"),
+    _number("updates", "presentations that changed w or a dual variable", presence="unread"),
+    _number("nonzeros", "stored entries read or written", presence="unread"),
+    _number("primal", "P(w) at the last checkpoint"),
+    _number("accuracy", "(P(w) − D_ref)/D_ref there"),
+    _number("dual", "the solver's own lower bound there", presence="unread"),
+    _number("gap", "its own relative gap there"),
+    _number("train_error", "share of the rows that w gets wrong"),
+    _number("test_error", "share of the test rows that w gets wrong"),
+    _number("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
+    _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
+    _text("started", "when the run began", "unread"),
+    _text("disturbed", "what disturbed the run; worked out anew when it is read", "unread"),
+)
+
+#: runs.csv has these once for each accuracy E of the sweep, as ``seconds_to_E``.
+OF_ACCURACY = (
+    _number("seconds_to", "training time until E was first reached", "s"),
+    _number("cpu_seconds_to", "processor time until then", "s", "optional"),
+    _number("epochs_to", "epochs until then"),
+    _number("primal_at", "P(w) then", presence="unread"),
+    _number("last_above_seconds", "when the run was last above E", "s"),
+)
+
+#: What every table has to say which run a row belongs to.
+_WHOSE = (
+    _text("id", "run"),
+    _text("dataset", "data set"),
+    _text("solver", "solver"),
+    _text("label", "label"),
+    _number("lambda", "λ"),
+    _number("repeat", "repeat"),
+)
+
+#: traces.csv has a row for each checkpoint.
+TRACES = (
+    *_WHOSE,
+    _number("point", "number of the checkpoint, from 0"),
+    _number("presentations", "rows presented so far", presence="unread"),
+    _number("epochs", "presentations over rows"),
+    _number("updates", "updates so far", presence="unread"),
+    _number("nonzeros", "stored entries read or written so far", presence="unread"),
+    _number("wall_seconds", "training time so far", "s"),
+    _number("cpu_seconds", "processor time so far", "s", "unread"),
+    _number("primal", "P(w)"),
+    _number("accuracy", "(P(w) − D_ref)/D_ref"),
+    _number("dual", "the solver's own lower bound", presence="unread"),
+    _number("gap", "its own relative gap", presence="unread"),
+    _number("train_error", "share of the rows that w gets wrong", presence="unread"),
+    _number("test_error", "share of the test rows that w gets wrong", presence="unread"),
+)
+
+#: regret.csv has a row for each number of steps after which the regret was taken.
+REGRETS = (
+    *_WHOSE,
+    _number("presentations", "steps T"),
+    _number("online_cost", "sum of f_t(w_t)"),
+    _number("regret_low", "lower end of the interval that holds the regret"),
+    _number("regret_high", "its upper end"),
+    _number("regret_bound", "bound proved for the solver; empty where none is"),
+)

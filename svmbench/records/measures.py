@@ -1,0 +1,280 @@
+"""What can be measured of a run: one table, which everything else asks.
+
+A measure is added by one entry of `MEASURES`. Papers' configurations can then name it, in
+tables, figures and claims; what a repeat counts as that has no value follows from
+`svmbench.records.states`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from svmbench.errors import nearest
+
+#: Columns of runs.csv by name; those of an accuracy, ``seconds_to_E``, are called ``seconds_to``.
+Columns = Mapping[str, Any]
+
+Taken = Literal["to accuracy", "at end", "spent", "of data"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One row of the table of measures.
+
+    Parameters
+    ----------
+    name : str
+        As configurations and columns of CSV files have it.
+    words : str
+        As axes and headings have it; "to 0.01" follows where it is taken to an accuracy.
+    taken : {'to accuracy', 'at end', 'spent', 'of data'}
+        Until an accuracy is first reached; at the last checkpoint; what the whole run took,
+        which tells something only if the run ended by its own rule; or a fact of the data.
+    formula : callable
+        Its values from the columns of runs.csv, or from those of traces.csv with the facts of
+        the problem beside them where it can be drawn along a run.
+    unit : str
+        Empty for pure numbers and where the words name it.
+    share : bool
+        Whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1.
+    more_is_better : bool
+    cost : bool
+        Whether it is what training costs: tables also show its ratio to another solver's.
+    per_machine : bool
+        Whether the machine enters it: seconds. What does not (a count, an error after so many
+        steps) depends on the seed alone.
+    objective : bool
+        Whether it is the objective in some unit, and the certified optimum is drawn beside it.
+    along : bool
+        Whether it can be drawn along a run.
+    needs : str
+        Column of its unit: where that is empty, the measure is not known.
+    spent : str
+        Of one that is taken to an accuracy: the measure of what the whole run took, in its unit.
+    limit : str
+        Of one that is taken to an accuracy: the column of the sweep's limit in its unit.
+    """
+
+    name: str
+    words: str
+    taken: Taken
+    formula: Callable[[Columns], Any]
+    unit: str = ""
+    share: bool = False
+    more_is_better: bool = False
+    cost: bool = False
+    per_machine: bool = False
+    objective: bool = False
+    along: bool = False
+    needs: str = ""
+    spent: str = ""
+    limit: str = ""
+
+    @property
+    def to_accuracy(self) -> bool:
+        """Whether it needs an accuracy."""
+        return self.taken == "to accuracy"
+
+    @property
+    def worst(self) -> float:
+        """What it counts as where the run has failed."""
+        if self.share:
+            return 0.0 if self.more_is_better else 1.0
+        return math.inf
+
+    @property
+    def heading(self) -> str:
+        """Its words with the unit it is printed in."""
+        unit = "%" if self.share else self.unit
+        return f"{self.words} [{unit}]" if unit else self.words
+
+    @property
+    def scale(self) -> float:
+        """By what it is multiplied to be printed: 100 for shares."""
+        return 100.0 if self.share else 1.0
+
+    def optimum(self, dual: float, lam: float, m: float) -> float | None:
+        """The certified lower bound D_ref in its unit; None unless it is an objective.
+
+        Parameters
+        ----------
+        dual : float
+            D_ref.
+        lam : float
+        m : float
+            Number of rows.
+        """
+        if not self.objective:
+            return None
+        return float(self.formula({"primal": dual, "lambda": lam, "m": m}))
+
+
+def _train_seconds_after_setup(runs: Columns) -> Any:
+    return runs["train_seconds"] - runs["setup_seconds"]
+
+
+#: Every measure by name.
+MEASURES = {
+    measure.name: measure
+    for measure in (
+        # until an accuracy is first reached
+        Measure(
+            "seconds", "seconds", "to accuracy", lambda runs: runs["seconds_to"],
+            cost=True, per_machine=True, spent="train_seconds", limit="limit_seconds",
+        ),
+        Measure(
+            "seconds_after_setup", "seconds after set-up", "to accuracy",
+            lambda runs: runs["seconds_to"] - runs["setup_seconds"],
+            cost=True, per_machine=True, spent="train_seconds_after_setup",
+        ),
+        Measure(
+            "cpu_seconds", "processor seconds", "to accuracy", lambda runs: runs["cpu_seconds_to"],
+            cost=True, per_machine=True, spent="train_cpu_seconds",
+        ),
+        Measure(
+            "passes", "streaming passes", "to accuracy", lambda runs: runs["passes_to"],
+            cost=True, per_machine=True, spent="train_passes", limit="limit_passes",
+            needs="pass_unit",
+        ),
+        Measure(
+            "epochs", "epochs", "to accuracy", lambda runs: runs["epochs_to"],
+            cost=True, spent="train_epochs",
+        ),
+        Measure(
+            "steps", "steps", "to accuracy",
+            lambda runs: runs["epochs_to"] * runs["m"] / runs["step_rows"],
+            cost=True, needs="step_rows", spent="train_steps",
+        ),
+        # what the whole run took
+        Measure(
+            "train_seconds", "training time", "spent", lambda runs: runs["train_seconds"],
+            unit="s", cost=True, per_machine=True,
+        ),
+        Measure(
+            "train_seconds_after_setup", "training time after set-up", "spent",
+            _train_seconds_after_setup, unit="s", cost=True, per_machine=True,
+        ),
+        Measure(
+            "train_cpu_seconds", "processor time", "spent", lambda runs: runs["train_cpu_seconds"],
+            unit="s", cost=True, per_machine=True,
+        ),
+        Measure(
+            "train_passes", "streaming passes of training", "spent",
+            lambda runs: runs["train_passes"], cost=True, per_machine=True, needs="pass_unit",
+        ),
+        Measure(
+            "train_epochs", "epochs run", "spent", lambda runs: runs["epochs"], cost=True,
+        ),
+        Measure(
+            "train_steps", "steps taken", "spent",
+            lambda runs: runs["epochs"] * runs["m"] / runs["step_rows"], cost=True,
+            needs="step_rows",
+        ),
+        Measure(
+            "seconds_with_evaluation", "time with the cost evaluated at every step", "spent",
+            lambda runs: runs["train_seconds"]
+            + runs["evaluation_seconds"] * runs["epochs"] * runs["m"],
+            unit="s", cost=True, per_machine=True,
+        ),
+        # at the last checkpoint
+        Measure(
+            "seconds_a_pass", "time a pass", "at end",
+            lambda runs: _train_seconds_after_setup(runs) / runs["epochs"],
+            unit="s", cost=True, per_machine=True,
+        ),
+        Measure(
+            "primal", "P(w)", "at end", lambda runs: runs["primal"], objective=True, along=True,
+        ),
+        Measure(
+            "J", "J = P/λ", "at end", lambda runs: runs["primal"] / runs["lambda"],
+            objective=True, along=True,
+        ),
+        Measure(
+            "sum_objective", "m P(w)", "at end", lambda runs: runs["primal"] * runs["m"],
+            objective=True, along=True,
+        ),
+        Measure(
+            "accuracy", "(P(w) − D_ref) / D_ref", "at end", lambda runs: runs["accuracy"],
+            along=True,
+        ),
+        Measure(
+            "suboptimality", "P(w) − D_ref", "at end",
+            lambda runs: runs["primal"] - runs["reference_dual"], along=True,
+        ),
+        Measure("gap", "own gap P/D − 1", "at end", lambda runs: runs["gap"], along=True),
+        Measure(
+            "test_error", "test error", "at end", lambda runs: runs["test_error"],
+            share=True, along=True,
+        ),
+        Measure(
+            "test_accuracy", "test accuracy", "at end", lambda runs: 1.0 - runs["test_error"],
+            share=True, more_is_better=True, along=True,
+        ),
+        Measure(
+            "train_error", "training error", "at end", lambda runs: runs["train_error"],
+            share=True, along=True,
+        ),
+        # facts of the data
+        Measure("rows", "rows", "of data", lambda runs: runs["m"]),
+        Measure("features", "features", "of data", lambda runs: runs["d"]),
+        Measure(
+            "nonzeros_a_row", "nonzeros a row", "of data", lambda runs: runs["nnz"] / runs["m"],
+        ),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A measure that something asks for, with the accuracy where it needs one.
+
+    Parameters
+    ----------
+    name : str
+        Of `MEASURES`.
+    at : float, optional
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, an accuracy that is missing, and one that says nothing.
+    """
+
+    name: str
+    at: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.name not in MEASURES:
+            raise ValueError(f"unknown measure {self.name!r}; {nearest(self.name, list(MEASURES))}")
+        if self.measure.to_accuracy and self.at is None:
+            raise ValueError(f"{self.name} to which accuracy? write {{{self.name}: 1e-2}}")
+        if not self.measure.to_accuracy and self.at is not None:
+            raise ValueError(f"{self.name} is not taken at an accuracy; leave the accuracy out")
+
+    @property
+    def measure(self) -> Measure:
+        """Its row of the table."""
+        return MEASURES[self.name]
+
+    @property
+    def words(self) -> str:
+        """What it is; with its unit, shares as pure numbers."""
+        unit = f" [{self.measure.unit}]" if self.measure.unit else ""
+        return f"{self.measure.words}{unit}{self._accuracy}"
+
+    @property
+    def heading(self) -> str:
+        """What it is, above a column of printed numbers: shares in per cent."""
+        return f"{self.measure.heading}{self._accuracy}"
+
+    @property
+    def column(self) -> str:
+        """Its name as the column of a CSV file."""
+        return self.name if self.at is None else f"{self.name}_to_{self.at!r}"
+
+    @property
+    def _accuracy(self) -> str:
+        return "" if self.at is None else f" to {self.at:g}"

@@ -1,0 +1,226 @@
+"""Turns the runs of a group into samples, one a repeat; nothing else does.
+
+What a repeat counts as that has no value of its own is in `svmbench.records.states`. What was
+measured counts whatever the run's end: a run that reached an accuracy and failed afterwards has
+reached it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked, Measure
+from svmbench.records.states import STATES, Counts
+
+#: A pair whose one repeat was skipped counts only where the time limit, which another repeat of
+#: its group met, is at least this many times the longest that the other side took.
+SKIPPED_FROM = 2.0
+
+
+def samples(group: Group, asked: Asked) -> dict[int, float]:
+    """The measure by repeat.
+
+    Parameters
+    ----------
+    group : Group
+    asked : Asked
+
+    Returns
+    -------
+    dict
+        In the order of the repeats. A repeat that failed, or that did not reach the accuracy,
+        has the measure's worst value. One of which nothing is known is absent; so are all where
+        the runs do not have the measure or were not asked for the accuracy.
+    """
+    values = _of_runs(group.runs, asked)
+    if values is None:
+        return {}
+    known = _known(group, asked, values)
+    excused = asked.measure.to_accuracy and _limited_runs_reached(group.runs, values)
+    ends = states(group)
+    if not (known or asked.measure.to_accuracy) and any(
+        _counts(state, asked.measure) == "value" for state in ends.values()
+    ):
+        return {}  # the others ended well and have none either: there is no such number
+    found = {}
+    for repeat, state in ends.items():
+        if repeat in known:
+            found[repeat] = known[repeat]
+            continue
+        counts = _counts(state, asked.measure)
+        if counts == "worst" or (counts == "as the limited repeat" and not excused):
+            found[repeat] = asked.measure.worst
+    return found
+
+
+def measured(group: Group, asked: Asked) -> dict[int, float]:
+    """Those of `samples` that are measured values, without what stands for a failure."""
+    values = _of_runs(group.runs, asked)
+    return {} if values is None else _known(group, asked, values)
+
+
+def of_repeats(group: Group, asked: Asked) -> dict[int, float]:
+    """The measure of each repeat as it was recorded, whatever its end; nan where there is none.
+
+    These are no samples: what a run had spent when it failed is in it as well.
+    """
+    values = _of_runs(group.repeats, asked)
+    if values is None:
+        return {}
+    repeats = map(int, group.repeats["repeat"])
+    return {repeat: float(value) for repeat, value in zip(repeats, values, strict=True)}
+
+
+def states(group: Group) -> dict[int, str]:
+    """The end of each repeat, a name of `svmbench.records.states.STATES`."""
+    repeats = group.repeats
+    return {
+        int(repeat): str(state)
+        for repeat, state in zip(repeats["repeat"], repeats["state"], strict=True)
+    }
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """What two groups took in the repeats that both have.
+
+    Parameters
+    ----------
+    repeats : tuple of int
+    a, b : tuple of float
+        From 0 to +inf, in the order of the repeats.
+    """
+
+    repeats: tuple[int, ...]
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+
+    def __len__(self) -> int:
+        return len(self.repeats)
+
+    def __iter__(self) -> Iterator[tuple[float, float]]:
+        return iter(zip(self.a, self.b, strict=True))
+
+
+def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
+    """The samples of two groups, paired by the number of the repeat.
+
+    A repeat that was skipped because another one met the time limit makes no pair unless that
+    limit is at least `SKIPPED_FROM` times the longest that the other group took: a limit near
+    what the other needs tells too little about how much longer a repeat would have taken.
+
+    Parameters
+    ----------
+    one, other : Group
+    asked : Asked
+
+    Returns
+    -------
+    Pairs
+        Values below zero, which distances from a certified bound can have by rounding, are 0.
+    """
+    left, right = samples(one, asked), samples(other, asked)
+    if asked.at is not None:
+        left, right = (
+            _without_doubtful(one, left, other, asked.at),
+            _without_doubtful(other, right, one, asked.at),
+        )
+    both = tuple(repeat for repeat in left if repeat in right)
+    return Pairs(
+        both,
+        tuple(max(0.0, left[repeat]) for repeat in both),
+        tuple(max(0.0, right[repeat]) for repeat in both),
+    )
+
+
+# ---------------------------------------------------------------- runs
+
+
+class _Columns(Mapping[str, Any]):
+    """Columns of runs by name, ``seconds_to`` and the like at one accuracy."""
+
+    def __init__(self, runs: pd.DataFrame, at: float | None) -> None:
+        self._runs, self._at = runs, at
+
+    def __getitem__(self, name: str) -> pd.Series:
+        return self._runs[f"{name}_{self._at!r}" if name.endswith("_to") else name]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(str, self._runs)
+
+    def __len__(self) -> int:
+        return len(self._runs.columns)
+
+
+def _of_runs(runs: pd.DataFrame, asked: Asked) -> pd.Series | None:
+    """The measure of each run, nan where it has none; None where the runs do not have it."""
+    measure = asked.measure
+    if measure.needs and (measure.needs not in runs or runs[measure.needs].isna().all()):
+        return None
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values: pd.Series = measure.formula(_Columns(runs, asked.at))
+    except KeyError:
+        return None
+    return values
+
+
+def _known(group: Group, asked: Asked, values: pd.Series) -> dict[int, float]:
+    """The values that were measured, by repeat."""
+    if asked.measure.to_accuracy:
+        least = values.groupby(group.runs["repeat"]).min()
+        known = zip(least.index, least, strict=True)
+        return {int(repeat): float(value) for repeat, value in known if not math.isnan(value)}
+    if group.separate_runs:
+        of_repeats = _of_runs(group.repeats, asked)
+        assert of_repeats is not None
+        values = of_repeats
+    repeats = group.repeats
+    return {
+        int(repeat): float(value)
+        for repeat, state, value in zip(repeats["repeat"], repeats["state"], values, strict=True)
+        if not math.isnan(value) and _counts(state, asked.measure) == "value"
+    }
+
+
+def _counts(state: str, measure: Measure) -> Counts:
+    row = STATES[state]
+    by_kind: dict[str, Counts] = {
+        "to accuracy": row.unreached,
+        "at end": row.at_end,
+        "spent": row.spent,
+        "of data": "value",
+    }
+    return by_kind[measure.taken]
+
+
+def _limited_runs_reached(runs: pd.DataFrame, values: pd.Series) -> bool:
+    """Whether all runs that met the time limit had reached the accuracy before it."""
+    limited = runs["state"] == "time_limit"
+    return bool(limited.any() and values[limited].notna().all())
+
+
+def _without_doubtful(
+    group: Group, found: dict[int, float], other: Group, at: float
+) -> dict[int, float]:
+    """Samples without those of skipped repeats whose limit is too near to the other's times."""
+    # Of a ladder some rungs may have been skipped; what the others reached was measured.
+    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
+    if not skipped:
+        return found
+    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
+    slowest = max(measured(other, Asked("seconds", at)).values(), default=math.inf)
+    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
+        return found
+    return {
+        repeat: value
+        for repeat, value in found.items()
+        if repeat not in skipped or math.isfinite(value)
+    }

@@ -1,0 +1,94 @@
+"""How a run can end, and what its repeat then counts as: one table for everybody.
+
+The same table stands in docs/measuring.md, "What a repeat counts as"; a test holds the two
+together. `svmbench.records.samples` applies it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+#: What a repeat counts as: the number that was measured; the measure's worst value (+inf, a
+#: share of 1 for errors, of 0 for correct answers); nothing; or, for a repeat that was skipped,
+#: the worst value if the repeat that met the time limit came to it, and nothing otherwise.
+Counts = Literal["value", "worst", "none", "as the limited repeat"]
+
+
+@dataclass(frozen=True)
+class State:
+    """One end of a run.
+
+    Parameters
+    ----------
+    name : str
+        As runs.csv has it.
+    meaning : str
+    unreached : str
+        What the repeat counts as at an accuracy that it did not reach. One that it did reach
+        always counts with its value.
+    at_end : str
+        What it counts as in a number of the last checkpoint: objective, error, gap.
+    spent : str
+        What it counts as in what the whole run took.
+    rerun : bool
+        Whether the next call makes the run again, because nothing is known of it.
+    fault : bool
+        Whether the solver or the machine failed.
+    """
+
+    name: str
+    meaning: str
+    unreached: Counts
+    at_end: Counts
+    spent: Counts
+    rerun: bool = False
+    fault: bool = False
+
+    @property
+    def words(self) -> str:
+        """The name as a table prints it."""
+        return self.name.replace("_", " ")
+
+
+#: State of a repeat that has a run for each horizon, all of which came to their horizon, none to
+#: the tightest accuracy. No single run has it.
+HORIZON = "horizon"
+
+#: All ends by name.
+STATES = {
+    state.name: state
+    for state in (
+        State("converged", "all targets met, or the horizon", "worst", "value", "value"),
+        State("max_steps", "the limit of epochs or updates met", "worst", "value", "value"),
+        State(HORIZON, "no horizon was enough", "worst", "value", "value"),
+        State("time_limit", "the limit of seconds met", "worst", "value", "worst"),
+        State("diverged", "w or P not finite", "worst", "worst", "worst"),
+        State("failed", "crashed or raised an error", "worst", "worst", "worst", fault=True),
+        State("out_of_memory", "no memory left", "worst", "worst", "worst", fault=True),
+        State(
+            "skipped",
+            "not run, because a repeat before met the time limit",
+            "as the limited repeat",
+            "none",
+            "none",
+        ),
+        State("interrupted", "ended from outside", "none", "none", "none", rerun=True),
+        State("not_installed", "the program is missing", "none", "none", "none", rerun=True),
+    )
+}
+
+#: How the trace of a run can end; 'skipped' runs have no trace.
+ENDS = tuple(name for name in STATES if name not in (HORIZON, "skipped"))
+
+#: Ends that are faults of a solver or of the machine.
+FAULTS = tuple(state.name for state in STATES.values() if state.fault)
+
+#: Ends of which nothing is known, so that the run is made again.
+RERUN = tuple(state.name for state in STATES.values() if state.rerun)
+
+#: Ends that the time limit has brought about.
+LIMITED = ("time_limit", "skipped")
+
+#: Ends of repeats that have no numbers of their own at the end.
+WITHOUT_NUMBERS = tuple(state.name for state in STATES.values() if state.at_end != "value")

@@ -1,0 +1,151 @@
+"""Medians of a group's samples of a measure that is taken to an accuracy, and what bounds them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from svmbench.records.groups import Group, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import of_repeats, samples, states
+from svmbench.records.states import HORIZON, LIMITED, STATES
+from svmbench.records.statistics import expected_running_time, median, median_interval
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the repeats of a group say about one accuracy, in the unit of a measure.
+
+    Parameters
+    ----------
+    threshold : float
+        The accuracy.
+    samples : tuple of float
+        +inf where the accuracy was not reached; may be empty.
+    median, low, high, coverage : float
+        Median, its interval, and how probable that is to hold the true one; nan without samples.
+    ert : float
+        Expected running time over the runs that were made.
+    at_least : float
+        Median with what each unsuccessful run had spent when it was stopped in place of
+        its unknown time: a lower bound where the median is +inf.
+    limit : str
+        What most of the repeats that did not reach it ended in; without samples, most repeats.
+    relapses : int
+        Runs that were above the threshold again after they had first reached it.
+    last_above_seconds : float
+        Median over those runs of the time they were last above; nan without any.
+    best : bool
+        Whether no other row of the table is faster beyond doubt.
+    """
+
+    threshold: float
+    samples: tuple[float, ...]
+    median: float
+    low: float
+    high: float
+    coverage: float
+    ert: float
+    at_least: float
+    limit: str
+    relapses: int
+    last_above_seconds: float
+    best: bool = False
+
+
+def summary(group: Group, asked: Asked) -> Summary:
+    """What a group's repeats say about an accuracy; worked out once for each group.
+
+    Parameters
+    ----------
+    group : Group
+    asked : Asked
+        A measure that is taken to an accuracy.
+    """
+    if asked not in group.summaries:
+        group.summaries[asked] = _summary(group, asked)
+    return group.summaries[asked]
+
+
+def _summary(group: Group, asked: Asked) -> Summary:
+    assert asked.at is not None
+    found = samples(group, asked)
+    values = tuple(found.values())
+    low, high, coverage = median_interval(values) if values else (math.nan,) * 3
+    spent = {
+        repeat: 0.0 if math.isnan(expense) else expense
+        for repeat, expense in of_repeats(group, Asked(asked.measure.spent)).items()
+    }
+    relapses = _relapses(group, asked.at)
+    unreached = [repeat for repeat, value in found.items() if math.isinf(value)]
+    return Summary(
+        threshold=asked.at,
+        samples=values,
+        median=median(values) if values else math.nan,
+        low=low,
+        high=high,
+        coverage=coverage,
+        # A skipped run has spent nothing, so only those that were made count.
+        ert=expected_running_time(values, [spent.get(repeat, 0.0) for repeat in found]),
+        at_least=_at_least(group, asked, found, spent) if values else math.nan,
+        limit=limit_words(group, unreached if found else list(states(group))),
+        relapses=len(relapses),
+        last_above_seconds=median(relapses) if relapses else math.nan,
+    )
+
+
+def _relapses(group: Group, threshold: float) -> list[float]:
+    """When the runs that lost the accuracy again were last above it."""
+    columns = (f"seconds_to_{threshold!r}", f"last_above_seconds_{threshold!r}")
+    if not set(columns) <= set(group.repeats):
+        return []
+    first, last = (group.column(name) for name in columns)
+    # False where either is nan.
+    return [above for reached, above in zip(first, last, strict=True) if above > reached]
+
+
+def _at_least(
+    group: Group, asked: Asked, found: dict[int, float], spent: dict[int, float]
+) -> float:
+    """Median of the samples with what was spent in place of what was not reached.
+
+    A skipped repeat is taken to run into the limit like the one it was skipped for.
+    """
+    ends = states(group)
+    stopped = [spent.get(repeat, 0.0) for repeat in found if ends[repeat] == "time_limit"]
+    limits: dict[int, float] = {}
+    if asked.measure.limit in group.runs:
+        limits = dict(zip(ends, group.column(asked.measure.limit), strict=True))
+    known = []
+    for repeat, sample in found.items():
+        limit = limits.get(repeat, math.nan)
+        if math.isfinite(sample):
+            known.append(sample)
+        elif ends[repeat] in LIMITED and not math.isnan(limit):
+            known.append(limit)
+        elif ends[repeat] == "skipped":
+            known.append(min(stopped, default=0.0))
+        else:
+            known.append(spent.get(repeat, 0.0))
+    return median(known)
+
+
+def limit_words(group: Group, repeats: Sequence[int]) -> str:
+    """In words, what most of some repeats ended in; empty without repeats."""
+    if not repeats:
+        return ""
+    ends = states(group)
+    counted = Counter(
+        "time_limit" if ends[repeat] in LIMITED else ends[repeat] for repeat in repeats
+    )
+    state = counted.most_common(1)[0][0]
+    missed = group.repeats[group.repeats["repeat"].isin(repeats)]
+    if state == "time_limit" and not math.isnan(limit := missed["limit_seconds"].min()):
+        return f"≥ {short(limit)} s"
+    if state == "max_steps" and not math.isnan(limit := missed["max_epochs"].min()):
+        return f"≥ {short(limit)} epochs"
+    if state == "converged":
+        return "stopped before"  # by the solver's own rule or certificate
+    return "not reached" if state == HORIZON else STATES[state].words
