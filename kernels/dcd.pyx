@@ -14,29 +14,34 @@
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
-from .counters cimport Counters
-from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
-from .provenance cimport build_record
-from .rows cimport (
-    CompactRows,
-    look_ahead,
-    look_ahead_at,
-    row_axpy,
-    row_dot,
-    row_nonzeros,
-    weight_t,
+from .loss cimport (
+    Loss, best_alpha, best_coordinate, loss_of, projected_gradient,
 )
+from .provenance cimport build_record
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rowwise cimport DualWise, Weights, look_ahead_in, more_rows, next_row
 
 __build__ = build_record()
 
 
-cdef class ShrinkState(Counters):
-    """Counters, and where the pass over the active rows stands.
+cdef class Dcd(DualWise):
+    """Passes over the active rows, order[:active]; the others are shrunk.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    loss : svmbench.problem.Loss
+    shrinking : bool
+    precision : {'float64', 'float32'}
+        That of the weights; dual variables are float64.
 
     Attributes
     ----------
+    w : ndarray, shape (d,)
+        The weights w(alpha).
     active : int
-        Rows order[:active] take part in passes; the others are shrunk.
+        Rows that take part in passes; all of the order at first.
     position : int
         Active rows already visited in this pass.
     upper, lower : float
@@ -45,97 +50,86 @@ cdef class ShrinkState(Counters):
         Extremes of the projected gradient in this pass so far.
     """
 
-    cdef public Py_ssize_t active, position
-    cdef public double upper, lower, largest, smallest
+    cdef readonly object w
+    cdef readonly double lam, upper, lower, largest, smallest
+    cdef readonly bint shrinking
+    cdef Loss loss
+    cdef Weights _w
 
-    def __init__(self, Py_ssize_t m):
-        self.active = m
-        self.upper = INFINITY
-        self.lower = -INFINITY
+    def __init__(self, CompactRows rows, double lam, loss, bint shrinking=True,
+                 precision="float64"):
+        self.lam, self.loss, self.shrinking = lam, loss_of(loss), shrinking
+        super().__init__(rows, best_alpha(self.loss, 0.0))
+        self._w = Weights(rows.c.d, precision)
+        self.w = self._w.array
+        self.restore()
         self.begin_pass()
+
+    @property
+    def active(self):
+        """Rows that take part in passes."""
+        return self.end
+
+    def restore(self):
+        """Make all rows active, and shrink none in the next pass."""
+        self.end = self._order.shape[0]
+        self.upper, self.lower = INFINITY, -INFINITY
+
+    def tighten(self):
+        """Shrink, in the next pass, by the extremes of this one."""
+        self.upper = self.largest if self.largest > 0.0 else INFINITY
+        self.lower = self.smallest if self.smallest < 0.0 else -INFINITY
 
     def begin_pass(self):
         """Return to the first active row with fresh extremes."""
         self.position = 0
-        self.largest = -INFINITY
-        self.smallest = INFINITY
+        self.largest, self.smallest = -INFINITY, INFINITY
+
+    def advance(self, int64_t target):
+        """Visit active rows until the pass ends or the presentations reach ``target``."""
+        with nogil:
+            if self._w.single:
+                take_steps(self, <float *> self._w.data, target)
+            else:
+                take_steps(self, <double *> self._w.data, target)
 
 
-def advance_pass(CompactRows rows, weight_t[::1] w, double[::1] alpha, int32_t[::1] order,
-                 const double[::1] norms2, ShrinkState state, double lam, int kind,
-                 double gamma, bint shrinking, int64_t target):
-    """Visit active rows until the pass ends or the presentations reach ``target``.
+cdef inline void shrink(Dcd self, Py_ssize_t i) noexcept nogil:
+    """Exchange row i, the last one taken, for the last active row, and leave it out."""
+    self.position -= 1
+    self.end -= 1
+    self.row_at[self.position] = self.row_at[self.end]
+    self.row_at[self.end] = <int32_t> i
 
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float32 or float64, shape (d,)
-        Updated in place, as are ``alpha``, ``order`` (rows that are shrunk move behind the
-        active ones) and ``state``.
-    alpha : ndarray of float64, shape (m,)
-    order : ndarray of int32, shape (m,)
-        A permutation of the rows that are not zero, the active ones in front.
-    norms2 : ndarray of float64, shape (m,)
-        Squared row norms.
-    state : ShrinkState
-    lam : float
-    kind, gamma
-        The loss: 0 hinge, 1 squared hinge, 2 smoothed hinge of width gamma.
-    shrinking : bool
-    target : int
-        Number of presentations at which to return.
-    """
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef double lam_m = lam * rows.c.m
-    cdef int64_t presentations = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef Py_ssize_t active = state.active
-    cdef Py_ssize_t position = state.position
-    cdef double upper = state.upper
-    cdef double lower = state.lower
-    cdef double largest = state.largest
-    cdef double smallest = state.smallest
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
+
+cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef const double *norms2 = &self._norms2[0]
+    cdef double *alpha = &self._alpha[0]
+    cdef double lam_m = self.lam * rows.m
+    cdef Loss loss = self.loss
     cdef double y, old, new, gradient, projected
     cdef Py_ssize_t i
-    if w.shape[0] != rows.c.d or order.shape[0] > rows.c.m or not (
-        alpha.shape[0] == norms2.shape[0] == rows.c.m
-    ):
-        raise ValueError("w, alpha, order, norms2 and rows do not belong together")
-    with nogil:
-        while position < active and presentations < target:
-            i = order[position]
-            look_ahead(&rows.c, &order[0], position, active)
-            look_ahead_at(&alpha[0], &order[0], position, active)
-            look_ahead_at(&norms2[0], &order[0], position, active)
-            presentations += 1
-            old = alpha[i]
-            y = rows.c.labels[i]
-            gradient = y * row_dot(&rows.c, i, weights) - 1.0 + loss.nu * old
-            nonzeros += row_nonzeros(&rows.c, i)
-            if shrinking and ((old <= 0.0 and gradient > upper)
-                              or (old >= loss.upper and gradient < lower)):
-                active -= 1
-                order[position] = order[active]
-                order[active] = <int32_t> i
-                continue
-            projected = projected_gradient(loss, old, gradient)
-            largest = max(largest, projected)
-            smallest = min(smallest, projected)
-            position += 1
-            if fabs(projected) > 1e-12:
-                new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
-                alpha[i] = new
-                if new != old:
-                    row_axpy(&rows.c, i, <weight_t> ((new - old) * y / lam_m), weights)
-                    nonzeros += row_nonzeros(&rows.c, i)
-                    updates += 1
-    state.presentations = presentations
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.active = active
-    state.position = position
-    state.largest = largest
-    state.smallest = smallest
+    while more_rows(self, target):
+        i = next_row(self)
+        look_ahead_in(self, alpha)
+        look_ahead_in(self, norms2)
+        self.presentations += 1
+        old = alpha[i]
+        y = rows.labels[i]
+        gradient = y * row_dot(rows, i, w) - 1.0 + loss.nu * old
+        self.nonzeros += row_nonzeros(rows, i)
+        if self.shrinking and ((old <= 0.0 and gradient > self.upper)
+                               or (old >= loss.upper and gradient < self.lower)):
+            shrink(self, i)
+            continue
+        projected = projected_gradient(loss, old, gradient)
+        self.largest = max(self.largest, projected)
+        self.smallest = min(self.smallest, projected)
+        if fabs(projected) > 1e-12:
+            new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
+            alpha[i] = new
+            if new != old:
+                row_axpy(rows, i, <weight_t> ((new - old) * y / lam_m), w)
+                self.nonzeros += row_nonzeros(rows, i)
+                self.updates += 1

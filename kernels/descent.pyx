@@ -1,15 +1,16 @@
-# Dual coordinate descent on the hinge, as fast as memory lets it be: the champion's dual phase.
+# Dual coordinate descent on the hinge, as fast as memory allows: the champion's dual phase.
 #
 #   problem   max D(alpha) = 1/m sum alpha_i - lam/2 ||w(alpha)||^2 over 0 <= alpha_i <= 1,
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i kept in step
 #   update    alpha_i <- clip(alpha_i - lam m G / ||x_i||^2, 0, 1),   G = y_i w.x_i - 1
-#   order     active rows in random blocks of rows that follow each other in memory, four blocks
-#             abreast, laid anew each pass (sampling.pyx); in true random order where that is asked
-#   records   what a step needs of a row besides its entries stands together: 32 bytes, and 16 of a
-#             dense row, whose place and length need not be said
-#   shrinking a row leaves where alpha_i sits on a bound and G points outwards by more than any
-#             projected gradient of the last pass; `survey` looks at all rows, and calls back
-#             whatever it finds wrong, so that none can stay out
+#   order     active rows in random blocks of rows that are neighbours in memory; four blocks are
+#             read in turn, and blocks differ from pass to pass (sampling.pyx). On request, a true
+#             random order
+#   records   what a step needs of a row besides its entries is stored together: 32 bytes, or 16
+#             for a dense row, whose place and length follow from its number
+#   shrinking a row leaves when alpha_i is at a bound and G points outwards by more than any
+#             projected gradient of the last pass; `survey` checks all rows, and makes a row that
+#             was left out wrongly active again
 #   cost      n_i for the inner product, n_i more where alpha_i moves
 #   source    Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008; order and survey are ours
 #

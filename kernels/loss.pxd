@@ -1,4 +1,4 @@
-# The three losses, their derivatives and conjugates: the one place that defines them.
+# The three losses, their derivatives and conjugates, defined here alone.
 #
 #   margin s = y w.x             value                       dual q(alpha)             box
 #   hinge                        max(0, 1 - s)               alpha                     [0, 1]
@@ -30,6 +30,11 @@ cdef inline Loss make_loss(int kind, double gamma) noexcept nogil:
     loss.nu = 0.0 if kind == HINGE else 1.0 if kind == SQUARED_HINGE else gamma
     loss.upper = INFINITY if kind == SQUARED_HINGE else 1.0
     return loss
+
+
+cdef inline Loss loss_of(object loss):
+    """The loss that a `svmbench.problem.Loss` stands for."""
+    return make_loss(loss.code, loss.gamma)
 
 
 cdef inline double loss_value(Loss loss, double s) noexcept nogil:
@@ -78,7 +83,7 @@ cdef inline double gap_term(Loss loss, double s, double alpha) noexcept nogil:
     """One example's share of P(w) - D(alpha): loss(s) - q(alpha) + alpha s >= 0.
 
     Written as a sum of non-negative terms, so that a gap far below the objective's
-    own rounding can still be told.
+    own rounding can still be computed.
     """
     cdef double below = max(0.0, 1.0 - s)
     cdef double above = max(0.0, s - 1.0)

@@ -8,10 +8,10 @@
 #             by Newton steps (lam I + sigma/m sum_J x_i x_i^T) dw = u - lam w, J the rows with
 #             0 < t_i < 1, and an exact line search; then c <- alpha, and sigma grows
 #   certificate  P(w) - D(alpha) = 1/m sum_J ((1 - alpha_i)(1 - s_i)_+ + alpha_i (s_i - 1)_+)
-#             + ||lam w - u||^2 / (2 lam): no other row has a share in it
-#   sleep     a row whose t_i lies so far outside [0, 1] that no movement of w of the length made
-#             since can have brought it back is not looked at: s_i changes by ||x_i|| times the
-#             length at most
+#             + ||lam w - u||^2 / (2 lam): all other rows contribute nothing
+#   sleep     a row is skipped while its t_i lies so far outside [0, 1] that the movement of w since
+#             then cannot have brought it back: s_i changes by ||x_i|| times the length of that
+#             movement at most
 #   cost      a step: n_i for each row awake, n_i more where alpha_i changes, n_i^2/2 where i enters
 #             or leaves J
 #   source    Rockafellar, Math. Oper. Res. 1 (1976) for the method; Yan and Li, Comput. Optim.

@@ -12,7 +12,7 @@ from libc.math cimport INFINITY, fabs
 
 import numpy as np
 
-from .loss cimport Loss, best_alpha, gap_term, loss_conjugate, loss_value, make_loss
+from .loss cimport Loss, gap_term, loss_conjugate, loss_value, make_loss
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot
 
@@ -92,17 +92,6 @@ def combination(CompactRows rows, const double[::1] alpha):
             if alpha[i] != 0.0:
                 row_axpy(&rows.c, i, alpha[i] * rows.c.labels[i], &out[0])
     return np.asarray(out)[:rows.c.d]
-
-
-def alpha_of_zero_row(int kind, double gamma=1.0):
-    """The optimal alpha of a row without entries, whose margin is 0 whatever w is.
-
-    Parameters
-    ----------
-    kind, gamma
-        The loss, as in `loss_and_errors`.
-    """
-    return best_alpha(make_loss(kind, gamma), 0.0)
 
 
 def conjugate_sum(const double[::1] alpha, int kind, double gamma=1.0):

@@ -1,7 +1,7 @@
 # Online limited-memory BFGS: SGD through an inverse Hessian of low rank.
 #
-#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), the loss with a slope that has no
-#             jumps: squared or smoothed hinge
+#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), for a loss with a continuous
+#             slope: squared or smoothed hinge
 #   update    t = 0, 1, ...; the next row x, y;  G(w) = lam w + loss'(y w.x) y x:
 #                 p = -H G(w), H by the two-loop recursion over the last pairs (sigma, psi),
 #                     its middle the mean of sigma.psi/psi.psi over them, 1e-4 without any
@@ -14,149 +14,155 @@
 #   source    Schraudolph, Yu and Guenter, AISTATS 2007, as reimplemented for Bordes, Bottou
 #             and Gallinari, JMLR 10 (2009), section 6; the gain is reconstructed
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from .counters cimport Counters
-from .loss cimport Loss, best_alpha, make_loss
+import numpy as np
+
+from .loss cimport Loss, best_alpha, loss_of
 from .provenance cimport build_record
 from .rows cimport (
-    CompactRows,
-    dense_axpy,
-    dense_dot,
-    look_ahead,
-    row_axpy,
-    row_dot,
-    row_nonzeros,
-    weight_t,
+    CompactRows, Rows, dense_axpy, dense_dot, row_axpy, row_dot, row_nonzeros, weight_t,
 )
+from .rowwise cimport RowWise, Weights, more_rows, next_row
 
 __build__ = build_record()
 
 
-cdef class PairState(Counters):
-    """Counters, the place in the order of rows, and the ring of pairs.
-
-    ``Counters.presentations`` is t.
-
-    Attributes
-    ----------
-    position : int
-        Entries of the order that have been presented.
-    pairs : int
-        Pairs at hand.
-    head : int
-        Slot of the next pair; where all slots are taken, of the oldest.
-    """
-
-    cdef public Py_ssize_t position, pairs, head
-
-
-def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] q, weight_t[:, ::1] sigmas,
-            weight_t[:, ::1] psis, double[:, ::1] scalars, const int32_t[::1] order,
-            PairState state, double lam, double t0, double gain, int kind, double gamma,
-            int64_t target):
-    """Take steps until the order ends or t reaches ``target``.
+cdef class Olbfgs(RowWise):
+    """Steps of one row, and the ring of pairs. ``presentations`` is t.
 
     Parameters
     ----------
     rows : CompactRows
-    w : ndarray of float32 or float64, shape (d,)
-        Updated in place, as are the pairs and ``state``.
-    q : ndarray like w, shape (d,)
-        Room for a direction.
-    sigmas, psis : ndarray like w, shape (rank, d)
-    scalars : ndarray of float64, shape (3, rank)
-        1/(sigma.psi) and sigma.psi/psi.psi of each pair, and room for the recursion.
     order : ndarray of int32
-        Rows to present, from state.position on.
-    state : PairState
+        As `RowWise` has it.
     lam, t0, gain : float
-    kind, gamma
-        The loss: 1 squared hinge, 2 smoothed hinge of width gamma; 0, the hinge, is legal.
-    target : int
-        Number of presentations t at which to return.
+    loss : svmbench.problem.Loss
+        The squared or the smoothed hinge; the hinge itself is legal.
+    rank : int
+        Most pairs kept.
+    precision : {'float64', 'float32'}
+
+    Attributes
+    ----------
+    w : ndarray, shape (d,)
+    sigmas, psis : ndarray like w, shape (rank, d)
+        The pairs.
+    pairs : int
+        Pairs kept now.
+    head : int
+        Slot of the next pair; where all slots are taken, of the oldest.
     """
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef Py_ssize_t position = state.position
-    cdef Py_ssize_t pairs = state.pairs
-    cdef Py_ssize_t head = state.head
-    cdef Py_ssize_t rank = sigmas.shape[0]
-    cdef Py_ssize_t d = rows.c.d
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if d else &nothing
-    cdef weight_t *direction = &q[0] if d else &nothing
-    cdef weight_t *sigma
-    cdef weight_t *psi
-    cdef double y, pull, change, middle, product, squared, factor
-    cdef Py_ssize_t i, j, k, slot
+
+    cdef readonly object w, sigmas, psis
+    cdef readonly double lam, t0
+    cdef public double gain
+    cdef readonly Py_ssize_t rank, pairs, head
+    cdef Loss loss
+    cdef Weights _w, _direction, _sigmas, _psis
+    # Of each pair 1/(sigma.psi) and sigma.psi/psi.psi, and a number that the recursion keeps.
+    cdef double[::1] _inverse, _ratio, _product
+
+    def __init__(self, CompactRows rows, order, double lam, double t0, double gain, loss,
+                 Py_ssize_t rank, precision="float64"):
+        super().__init__(rows, order)
+        if rank < 1:
+            raise ValueError(f"one pair at least is kept, not {rank}")
+        self.lam, self.t0, self.gain, self.loss = lam, t0, gain, loss_of(loss)
+        self.rank = rank
+        self._w, self._direction = Weights(rows.c.d, precision), Weights(rows.c.d, precision)
+        self._sigmas = Weights(rank * rows.c.d, precision)
+        self._psis = Weights(rank * rows.c.d, precision)
+        self.w = self._w.array
+        self.sigmas = self._sigmas.array.reshape(rank, rows.c.d)
+        self.psis = self._psis.array.reshape(rank, rows.c.d)
+        self._inverse, self._ratio, self._product = (np.zeros(rank) for _ in range(3))
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or t reaches ``target``."""
+        with nogil:
+            if self._w.single:
+                take_steps(self, <float *> self._w.data, <float *> self._direction.data, target)
+            else:
+                take_steps(self, <double *> self._w.data, <double *> self._direction.data, target)
+
+
+cdef inline weight_t *pair_at(Olbfgs self, Weights pairs, Py_ssize_t slot,
+                              const weight_t *_) noexcept nogil:
+    return <weight_t *> pairs.data + slot * self.rows.c.d
+
+
+cdef void multiply(Olbfgs self, weight_t *direction) noexcept nogil:
+    """direction <- H direction, by the two-loop recursion."""
+    cdef Py_ssize_t d = self.rows.c.d
+    cdef double middle = 0.0 if self.pairs else 1e-4
+    cdef double product
+    cdef Py_ssize_t j, k, slot
+    for k in range(self.pairs):                              # from the newest
+        slot = (self.head + self.rank - 1 - k) % self.rank
+        product = self._inverse[slot] * dense_dot(
+            pair_at(self, self._sigmas, slot, direction), d, direction)
+        self._product[slot] = product
+        dense_axpy(<weight_t> -product, pair_at(self, self._psis, slot, direction), d, direction)
+        middle += self._ratio[slot] / self.pairs
+    for j in range(d):
+        direction[j] = <weight_t> (direction[j] * middle)
+    for k in range(self.pairs):                              # from the oldest
+        slot = (self.head + self.rank - self.pairs + k) % self.rank
+        product = self._product[slot] - self._inverse[slot] * dense_dot(
+            pair_at(self, self._psis, slot, direction), d, direction)
+        dense_axpy(<weight_t> product, pair_at(self, self._sigmas, slot, direction), d, direction)
+
+
+cdef void keep_pair(Olbfgs self, Py_ssize_t i, double push, const weight_t *step) noexcept nogil:
+    """Keep the pair of a step at row i, ``push`` being y times the change of loss'."""
+    cdef const Rows *rows = &self.rows.c
+    cdef weight_t *sigma = pair_at(self, self._sigmas, self.head, step)
+    cdef weight_t *psi = pair_at(self, self._psis, self.head, step)
+    cdef double product, squared
+    cdef Py_ssize_t j
+    for j in range(rows.d):
+        sigma[j] = step[j]
+        psi[j] = <weight_t> ((self.lam + self.t0) * step[j])
+    row_axpy(rows, i, <weight_t> push, psi)
+    product = dense_dot(sigma, rows.d, psi)
+    squared = dense_dot(psi, rows.d, psi)
+    # A pair so small that its products vanish tells nothing; the oldest one is lost all the same.
+    if product > 0.0 and squared > 0.0:
+        self._inverse[self.head] = 1.0 / product
+        self._ratio[self.head] = product / squared
+        self.head = (self.head + 1) % self.rank
+        self.pairs = min(self.pairs + 1, self.rank)
+    elif self.pairs == self.rank:
+        self.pairs -= 1
+
+
+cdef void take_steps(Olbfgs self, weight_t *w, weight_t *direction,
+                     int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef double lam = self.lam, t0 = self.t0
+    cdef double y, pull, change, factor
+    cdef Py_ssize_t i, j
     cdef bint moved
-    if not (w.shape[0] == q.shape[0] == sigmas.shape[1] == psis.shape[1] == d):
-        raise ValueError("w, q, sigmas, psis and rows do not belong together")
-    if not (rank == psis.shape[0] == scalars.shape[1] and scalars.shape[0] == 3 and rank > 0):
-        raise ValueError("sigmas, psis and scalars do not belong together")
-    with nogil:
-        while t < target and position < order.shape[0]:
-            i = order[position]
-            look_ahead(&rows.c, &order[0], position, order.shape[0])
-            position += 1
-            y = rows.c.labels[i]
-            pull = best_alpha(loss, y * row_dot(&rows.c, i, weights))
-            for j in range(d):
-                direction[j] = <weight_t> (lam * weights[j])
-            row_axpy(&rows.c, i, <weight_t> (-pull * y), direction)
-            nonzeros += 2 * row_nonzeros(&rows.c, i)
-            if pull != 0.0:
-                updates += 1
-            middle = 0.0 if pairs else 1e-4
-            for k in range(pairs):                              # from the newest
-                slot = (head + rank - 1 - k) % rank
-                sigma = &sigmas[slot, 0] if d else &nothing
-                psi = &psis[slot, 0] if d else &nothing
-                product = scalars[0, slot] * dense_dot(sigma, d, direction)
-                scalars[2, slot] = product
-                dense_axpy(<weight_t> -product, psi, d, direction)
-                middle += scalars[1, slot] / pairs
-            for j in range(d):
-                direction[j] = <weight_t> (direction[j] * middle)
-            for k in range(pairs):                              # from the oldest
-                slot = (head + rank - pairs + k) % rank
-                sigma = &sigmas[slot, 0] if d else &nothing
-                psi = &psis[slot, 0] if d else &nothing
-                product = scalars[2, slot] - scalars[0, slot] * dense_dot(psi, d, direction)
-                dense_axpy(<weight_t> product, sigma, d, direction)
-            factor = -gain * (t0 / lam) / (t0 + t)
-            moved = False
-            sigma = &sigmas[head, 0] if d else &nothing
-            psi = &psis[head, 0] if d else &nothing
-            for j in range(d):
-                direction[j] = <weight_t> (factor * direction[j])
-                moved = moved or direction[j] != 0
-                weights[j] += direction[j]
-            if moved:
-                change = best_alpha(loss, y * row_dot(&rows.c, i, weights)) - pull
-                for j in range(d):
-                    sigma[j] = direction[j]
-                    psi[j] = <weight_t> ((lam + t0) * direction[j])
-                row_axpy(&rows.c, i, <weight_t> (-change * y), psi)
-                nonzeros += 2 * row_nonzeros(&rows.c, i)
-                product = dense_dot(sigma, d, psi)
-                squared = dense_dot(psi, d, psi)
-                # Of a pair so small that its products vanish, nothing can be learnt; the
-                # oldest one then goes without a new one in its place.
-                if product > 0.0 and squared > 0.0:
-                    scalars[0, head] = 1.0 / product
-                    scalars[1, head] = product / squared
-                    head = (head + 1) % rank
-                    pairs = min(pairs + 1, rank)
-                elif pairs == rank:
-                    pairs -= 1
-            t += 1
-    state.presentations = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.position = position
-    state.pairs = pairs
-    state.head = head
+    while more_rows(self, target):
+        i = next_row(self)
+        y = rows.labels[i]
+        pull = best_alpha(self.loss, y * row_dot(rows, i, w))
+        for j in range(rows.d):
+            direction[j] = <weight_t> (lam * w[j])
+        row_axpy(rows, i, <weight_t> (-pull * y), direction)
+        self.nonzeros += 2 * row_nonzeros(rows, i)
+        if pull != 0.0:
+            self.updates += 1
+        multiply(self, direction)
+        factor = -self.gain * (t0 / lam) / (t0 + self.presentations)
+        moved = False
+        for j in range(rows.d):
+            direction[j] = <weight_t> (factor * direction[j])
+            moved = moved or direction[j] != 0
+            w[j] += direction[j]
+        if moved:
+            change = best_alpha(self.loss, y * row_dot(rows, i, w)) - pull
+            keep_pair(self, i, -change * y, direction)
+            self.nonzeros += 2 * row_nonzeros(rows, i)
+        self.presentations += 1

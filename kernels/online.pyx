@@ -17,169 +17,210 @@
 # Double precision only: sums of small terms in theta, L and S are what the methods are.
 
 from libc.math cimport exp, fabs, sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
+
+import numpy as np
 
 from .loss cimport loss_value, make_loss
 from .projection cimport Threshold, l1_threshold, soft, weighted_l1_threshold
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros
-from .scaled cimport ScaledState
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros
+from .rowwise cimport RowWise, more_rows, next_row
 
 __build__ = build_record()
 
 
-cdef inline bint present(CompactRows rows, Py_ssize_t i, double *w, double *total,
-                         Py_ssize_t d, ScaledState state) noexcept nogil:
-    """Count row i, add w to the sum unless that is NULL, and tell whether i is in error."""
-    cdef bint error = rows.c.labels[i] * row_dot(&rows.c, i, w) < 1.0
+cdef class InBall(RowWise):
+    """What the methods share: dense weights in the l1 ball, and the sum of iterates.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    order : ndarray of int32
+        As `RowWise` has it.
+    lam, radius, eta0 : float
+
+    Attributes
+    ----------
+    w : ndarray of float64, shape (d,)
+    steps : int
+        t.
+    """
+
+    cdef readonly object w
+    cdef readonly double lam, radius, eta0
+    cdef public int64_t steps
+    cdef double[::1] _w, _total
+    cdef double *sum_at             # the sum of iterates, or NULL
+
+    def __init__(self, CompactRows rows, order, double lam, double radius, double eta0):
+        super().__init__(rows, order)
+        self.lam, self.radius, self.eta0 = lam, radius, eta0
+        self.w = self._vector()
+        self._w = self.w
+        self.sum_at = NULL
+
+    def _vector(self):
+        """Zeros, shape (d,), with a first entry to point at for d = 0, too."""
+        return np.zeros(max(self.rows.c.d, 1))[:self.rows.c.d]
+
+    def begin_sum(self):
+        """Sum the iterates from here on: those that the next steps start from."""
+        self._total = self._vector()
+        self.sum_at = &self._total[0]
+
+    @property
+    def iterate(self):
+        """The current w, which the next step starts from; a new array."""
+        return self.w.copy()
+
+    @property
+    def total(self):
+        """The sum of iterates, shape (d,); a new array."""
+        return np.array(self._total)
+
+
+cdef bint present(InBall self, Py_ssize_t i) noexcept nogil:
+    """Count row i, add w to the sum if there is one, and return whether i is in error."""
+    cdef const Rows *rows = &self.rows.c
+    cdef bint error = rows.labels[i] * row_dot(rows, i, &self._w[0]) < 1.0
     cdef Py_ssize_t j
-    if total != NULL:
-        for j in range(d):
-            total[j] += w[j]
-    state.steps += 1
-    state.presentations += 1
-    state.updates += error
-    state.nonzeros += row_nonzeros(&rows.c, i) * (1 + error)
+    if self.sum_at != NULL:
+        for j in range(rows.d):
+            self.sum_at[j] += self._w[j]
+    self.steps += 1
+    self.presentations += 1
+    self.updates += error
+    self.nonzeros += row_nonzeros(rows, i) * (1 + error)
     return error
 
 
-cdef inline void descend(CompactRows rows, Py_ssize_t i, bint error, double eta, double lam,
-                         const double *w, double *theta, Py_ssize_t d) noexcept nogil:
-    """theta <- theta - eta g."""
+cdef void descend(InBall self, Py_ssize_t i, bint error, double eta, double *theta) noexcept nogil:
+    """theta <- theta - eta g, of row i."""
+    cdef const Rows *rows = &self.rows.c
     cdef Py_ssize_t j
-    for j in range(d):
-        theta[j] -= eta * lam * w[j]
+    for j in range(rows.d):
+        theta[j] -= eta * self.lam * self._w[j]
     if error:
-        row_axpy(&rows.c, i, eta * rows.c.labels[i], theta)
+        row_axpy(rows, i, eta * rows.labels[i], theta)
+
+
+cdef class Smd(InBall):
+    """smd. The steps fall as eta0/sqrt(t)."""
+
+    cdef double[::1] _theta, _sizes
+
+    def __init__(self, CompactRows rows, order, double lam, double radius, double eta0):
+        super().__init__(rows, order, lam, radius, eta0)
+        self._theta, self._sizes = self._vector(), self._vector()
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or the presentations reach ``target``."""
+        cdef double *theta = &self._theta[0]
+        cdef Py_ssize_t i, j, d = self.rows.c.d
+        cdef Threshold threshold
+        cdef bint error
+        with nogil:
+            while more_rows(self, target):
+                i = next_row(self)
+                error = present(self, i)
+                descend(self, i, error, self.eta0 / sqrt(<double> self.steps), theta)
+                threshold = l1_threshold(theta, d, self.radius, &self._sizes[0])
+                for j in range(d):
+                    self._w[j] = soft(theta[j], threshold, 1.0)
+
+
+cdef class SegPm(InBall):
+    """seg-pm. The steps fall as eta0/sqrt(t)."""
+
+    cdef double[::1] _logs
+
+    def __init__(self, CompactRows rows, order, double lam, double radius, double eta0):
+        super().__init__(rows, order, lam, radius, eta0)
+        self._logs = self._vector()
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or the presentations reach ``target``."""
+        cdef double *logs = &self._logs[0]
+        cdef double *w = &self._w[0]
+        cdef Py_ssize_t i, j, d = self.rows.c.d
+        cdef double largest, product, larger, smaller, mass
+        cdef bint error
+        with nogil:
+            while more_rows(self, target):
+                i = next_row(self)
+                error = present(self, i)
+                descend(self, i, error, self.eta0 / sqrt(<double> self.steps), logs)
+                largest = 0.0
+                for j in range(d):
+                    largest = max(largest, fabs(logs[j]))
+                product = exp(-2.0 * largest)
+                mass = 0.0
+                for j in range(d):
+                    larger = exp(fabs(logs[j]) - largest)
+                    # A product rounded to nothing is that of weights far below the largest.
+                    smaller = product / larger if product > 0.0 else 0.0
+                    mass += larger + smaller
+                    w[j] = (larger - smaller if logs[j] > 0.0
+                            else smaller - larger if logs[j] < 0.0 else 0.0)
+                for j in range(d):
+                    w[j] *= self.radius / mass
+
+
+cdef class Adagrad(InBall):
+    """adagrad. S is 1/(4d) at first.
+
+    Parameters
+    ----------
+    rows, order, lam, radius, eta0
+        As `InBall` has them; eta0 is eta.
+    rooted : bool
+        Whether steps are eta/sqrt(t) rather than eta.
+    """
+
+    cdef readonly bint rooted
+    cdef double[::1] _squares
+    cdef double[:, ::1] _room
+
+    def __init__(self, CompactRows rows, order, double lam, double radius, double eta0,
+                 bint rooted):
+        super().__init__(rows, order, lam, radius, eta0)
+        cdef Py_ssize_t d = max(rows.c.d, 1)
+        self.rooted = rooted
+        self._squares, self._room = np.full(d, 0.25 / d), np.empty((4, d))
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or the presentations reach ``target``."""
+        cdef double *w = &self._w[0]
+        cdef double *g = &self._room[0, 0]
+        cdef double *h = &self._room[1, 0]
+        cdef Py_ssize_t i, j, d = self.rows.c.d
+        cdef Threshold threshold
+        cdef double step
+        cdef bint error
+        with nogil:
+            while more_rows(self, target):
+                i = next_row(self)
+                error = present(self, i)
+                for j in range(d):
+                    g[j] = 0.0
+                descend(self, i, error, 1.0, g)                # g is minus the subgradient
+                step = self.eta0 / sqrt(<double> self.steps) if self.rooted else self.eta0
+                for j in range(d):
+                    self._squares[j] += g[j] * g[j]
+                    h[j] = sqrt(self._squares[j])
+                    w[j] += step * g[j] / h[j]
+                threshold = weighted_l1_threshold(w, h, d, self.radius, &self._room[2, 0],
+                                                  &self._room[3, 0])
+                if threshold.value > 0.0:
+                    for j in range(d):
+                        w[j] = soft(w[j], threshold, h[j])
 
 
 def _require(CompactRows rows, *vectors):
     for vector in vectors:
         if vector.shape[0] != rows.c.d:
             raise ValueError("the vectors and the rows do not belong together")
-
-
-def advance_smd(CompactRows rows, double[::1] theta, double[::1] w, double[::1] u,
-                double[::1] sizes, const int32_t[::1] order, ScaledState state, double lam,
-                double radius, double eta0, int64_t target):
-    """Take steps of smd until the order ends or the presentations reach ``target``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    theta, w : ndarray of float64, shape (d,)
-        Updated in place, as are ``u`` and ``state``.
-    u : ndarray of float64, shape (d,) or (0,)
-        The iterate each step starts from is added to it.
-    sizes : ndarray of float64, shape (d,)
-        Room for the projection.
-    order : ndarray of int32
-        Rows to present, from state.position on.
-    state : ScaledState
-    lam, radius, eta0 : float
-    target : int
-    """
-    _require(rows, theta, w, sizes, *([u] if u.shape[0] else []))
-    cdef double *total = &u[0] if u.shape[0] else NULL
-    cdef Py_ssize_t i, j, d = w.shape[0]
-    cdef Threshold threshold
-    cdef bint error
-    with nogil:
-        while state.presentations < target and state.position < order.shape[0]:
-            i = order[state.position]
-            look_ahead(&rows.c, &order[0], state.position, order.shape[0])
-            state.position += 1
-            error = present(rows, i, &w[0], total, d, state)
-            descend(rows, i, error, eta0 / sqrt(<double> state.steps), lam, &w[0], &theta[0], d)
-            threshold = l1_threshold(&theta[0], d, radius, &sizes[0])
-            for j in range(d):
-                w[j] = soft(theta[j], threshold, 1.0)
-
-
-def advance_seg(CompactRows rows, double[::1] logs, double[::1] w, double[::1] u,
-                const int32_t[::1] order, ScaledState state, double lam, double radius,
-                double eta0, int64_t target):
-    """Take steps of seg-pm until the order ends or the presentations reach ``target``.
-
-    Parameters
-    ----------
-    rows, w, u, order, state, lam, radius, eta0, target
-        As in `advance_smd`.
-    logs : ndarray of float64, shape (d,)
-        L, updated in place.
-    """
-    _require(rows, logs, w, *([u] if u.shape[0] else []))
-    cdef double *total = &u[0] if u.shape[0] else NULL
-    cdef Py_ssize_t i, j, d = w.shape[0]
-    cdef double largest, product, larger, smaller, mass
-    cdef bint error
-    with nogil:
-        while state.presentations < target and state.position < order.shape[0]:
-            i = order[state.position]
-            look_ahead(&rows.c, &order[0], state.position, order.shape[0])
-            state.position += 1
-            error = present(rows, i, &w[0], total, d, state)
-            descend(rows, i, error, eta0 / sqrt(<double> state.steps), lam, &w[0], &logs[0], d)
-            largest = 0.0
-            for j in range(d):
-                largest = max(largest, fabs(logs[j]))
-            product = exp(-2.0 * largest)
-            mass = 0.0
-            for j in range(d):
-                larger = exp(fabs(logs[j]) - largest)
-                # A product rounded to nothing is that of weights far below the largest.
-                smaller = product / larger if product > 0.0 else 0.0
-                mass += larger + smaller
-                w[j] = (larger - smaller if logs[j] > 0.0
-                        else smaller - larger if logs[j] < 0.0 else 0.0)
-            for j in range(d):
-                w[j] *= radius / mass
-
-
-def advance_adagrad(CompactRows rows, double[::1] squares, double[::1] w, double[::1] u,
-                    double[:, ::1] room, const int32_t[::1] order, ScaledState state, double lam,
-                    double radius, double eta, bint rooted, int64_t target):
-    """Take steps of adagrad until the order ends or the presentations reach ``target``.
-
-    Parameters
-    ----------
-    rows, w, u, order, state, lam, radius, target
-        As in `advance_smd`.
-    squares : ndarray of float64, shape (d,)
-        S, positive; updated in place.
-    room : ndarray of float64, shape (4, d)
-    eta : float
-    rooted : bool
-        Whether steps are eta/sqrt(t) rather than eta.
-    """
-    _require(rows, squares, w, room[0], *([u] if u.shape[0] else []))
-    cdef double *total = &u[0] if u.shape[0] else NULL
-    cdef double *g = &room[0, 0]
-    cdef double *h = &room[1, 0]
-    cdef Py_ssize_t i, j, d = w.shape[0]
-    cdef Threshold threshold
-    cdef double step
-    cdef bint error
-    if room.shape[0] != 4:
-        raise ValueError("room for four vectors is needed")
-    with nogil:
-        while state.presentations < target and state.position < order.shape[0]:
-            i = order[state.position]
-            look_ahead(&rows.c, &order[0], state.position, order.shape[0])
-            state.position += 1
-            error = present(rows, i, &w[0], total, d, state)
-            for j in range(d):
-                g[j] = 0.0
-            descend(rows, i, error, 1.0, lam, &w[0], g, d)      # g is minus the subgradient
-            step = eta / sqrt(<double> state.steps) if rooted else eta
-            for j in range(d):
-                squares[j] += g[j] * g[j]
-                h[j] = sqrt(squares[j])
-                w[j] += step * g[j] / h[j]
-            threshold = weighted_l1_threshold(&w[0], h, d, radius, &room[2, 0], &room[3, 0])
-            if threshold.value > 0.0:
-                for j in range(d):
-                    w[j] = soft(w[j], threshold, h[j])
 
 
 def subgradient(CompactRows rows, double[::1] w, double[::1] g, double lam):

@@ -11,85 +11,75 @@
 #             figure 1. Batches of rows are in pegasos_batch.pyx.
 
 from libc.math cimport sqrt
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, row_norm2, weight_t
-from .scaled cimport ScaledState, take_in, too_small
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, row_norm2, weight_t
+from .rowwise cimport more_rows, next_row
+from .scaled cimport ScaledWeights, take_in, too_small
 
 __build__ = build_record()
 
 
-def advance(CompactRows rows, weight_t[::1] v, weight_t[::1] u, const int32_t[::1] order,
-            ScaledState state, double lam, bint project, int64_t target):
-    """Take steps of one row until the order ends or t reaches ``target``.
+cdef class Pegasos(ScaledWeights):
+    """Steps of one row.
 
     Parameters
     ----------
-    rows : CompactRows
-    v : ndarray of float32 or float64, shape (d,)
-        Updated in place, as are ``u`` and ``state``; w = state.scale * v.
-    u : ndarray like v, shape (d,) or (0,)
-        The iterate each step starts from is added to the sum state.tau * v + u; with shape
-        (0,) there is no sum, and state.tau means nothing.
-    order : ndarray of int32
-        Rows to present, from state.position on.
-    state : ScaledState
+    rows, order, precision
+        As `ScaledWeights` has them.
     lam : float
     project : bool
         Whether each step ends with the projection on the ball of radius 1/sqrt(lam).
-    target : int
-        Number of presentations t at which to return.
     """
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef double scale = state.scale
-    cdef double norm2 = state.norm2
-    cdef double tau = state.tau
-    cdef Py_ssize_t position = state.position
-    cdef bint averaging = u.shape[0] > 0
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &v[0] if v.shape[0] else &nothing
-    cdef weight_t *rest = &u[0] if averaging else NULL
+
+    cdef readonly double lam
+    cdef readonly bint project
+
+    def __init__(self, CompactRows rows, order, double lam, bint project=False,
+                 precision="float64"):
+        super().__init__(rows, order, precision)
+        self.lam, self.project = lam, project
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or t reaches ``target``."""
+        with nogil:
+            if self._v.single:
+                take_steps(self, <float *> self._v.data, <float *> self.rest, target)
+            else:
+                take_steps(self, <double *> self._v.data, <double *> self.rest, target)
+
+
+cdef void take_steps(Pegasos self, weight_t *v, weight_t *u, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef double lam = self.lam
     cdef double s, eta, shrink, step
     cdef Py_ssize_t i
-    if v.shape[0] != rows.c.d or (averaging and u.shape[0] != rows.c.d):
-        raise ValueError("v, u and rows do not belong together")
-    with nogil:
-        while t < target and position < order.shape[0]:
-            t += 1
-            i = order[position]
-            look_ahead(&rows.c, &order[0], position, order.shape[0])
-            position += 1
-            s = rows.c.labels[i] * scale * row_dot(&rows.c, i, weights)
-            nonzeros += row_nonzeros(&rows.c, i)
-            tau += scale
-            shrink = 1.0 - 1.0 / t
-            scale *= shrink
-            norm2 *= shrink * shrink
-            if too_small(weights, scale):          # t = 1 comes here too: w = 0
-                norm2 = take_in(weights, rest, rows.c.d, scale, tau)
-                scale = 1.0
-                tau = 0.0
-            if s < 1.0:
-                eta = 1.0 / (lam * t)
-                step = eta / scale * rows.c.labels[i]
-                row_axpy(&rows.c, i, <weight_t> step, weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                updates += 1
-                if averaging:
-                    row_axpy(&rows.c, i, <weight_t> (-tau * step), rest)
-                    nonzeros += row_nonzeros(&rows.c, i)
-                if project:
-                    norm2 += 2.0 * eta * shrink * s + eta * eta * row_norm2(&rows.c, i)
-                    if norm2 * lam > 1.0:
-                        scale /= sqrt(norm2 * lam)
-                        norm2 = 1.0 / lam
-    state.presentations = state.steps = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.scale = scale
-    state.norm2 = norm2
-    state.tau = tau
-    state.position = position
+    while more_rows(self, target):
+        i = next_row(self)
+        self.presentations += 1
+        self.steps += 1
+        s = rows.labels[i] * self.scale * row_dot(rows, i, v)
+        self.nonzeros += row_nonzeros(rows, i)
+        self.tau += self.scale
+        shrink = 1.0 - 1.0 / self.steps
+        self.scale *= shrink
+        self.norm2 *= shrink * shrink
+        if too_small(v, self.scale):          # t = 1 comes here too: w = 0
+            self.norm2 = take_in(v, u, rows.d, self.scale, self.tau)
+            self.scale = 1.0
+            self.tau = 0.0
+        if s < 1.0:
+            eta = 1.0 / (lam * self.steps)
+            step = eta / self.scale * rows.labels[i]
+            row_axpy(rows, i, <weight_t> step, v)
+            self.nonzeros += row_nonzeros(rows, i)
+            self.updates += 1
+            if u != NULL:
+                row_axpy(rows, i, <weight_t> (-self.tau * step), u)
+                self.nonzeros += row_nonzeros(rows, i)
+            if self.project:
+                self.norm2 += 2.0 * eta * shrink * s + eta * eta * row_norm2(rows, i)
+                if self.norm2 * lam > 1.0:
+                    self.scale /= sqrt(self.norm2 * lam)
+                    self.norm2 = 1.0 / lam

@@ -1,8 +1,8 @@
-# Orders in which rows are presented, where a shuffle is not what is wanted.
+# Orders of rows other than a shuffle.
 #
 #   draw_rows      rows drawn independently, uniformly, with replacement
 #   draw_batches   batches of k distinct rows, each independent of the others
-#   draw_blocks    shuffled blocks of neighbours, several abreast
+#   draw_blocks    shuffled blocks of neighbours, several read in turn
 #
 # Orders are drawn ahead, for about an epoch at a time, so that one loop over an order serves
 # every way of sampling: it costs a draw a row, as it would inside the loop.

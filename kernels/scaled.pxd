@@ -12,16 +12,20 @@
 
 from libc.stdint cimport int64_t
 
-from .counters cimport Counters
 from .rows cimport weight_t
+from .rowwise cimport RowWise, Weights
 
 
-cdef class ScaledState(Counters):
-    """Counters, and the scalars of w = scale v and of the sum of iterates, tau v + u."""
+cdef class ScaledWeights(RowWise):
+    """A method that takes rows in a given order, with weights w = scale v."""
 
+    cdef readonly object v, u
+    cdef readonly int64_t summed_from
     cdef public int64_t steps
     cdef public double scale, norm2, tau, bias, bias_sum
-    cdef public Py_ssize_t position
+    cdef str sum_precision
+    cdef Weights _v, _u
+    cdef void *rest                 # u, or NULL while iterates are not summed
 
 
 cdef inline bint too_small(weight_t *v, double scale) noexcept nogil:

@@ -1,28 +1,69 @@
 # The Python side of scaled weight vectors.
 
+import numpy as np
+
 from .provenance cimport build_record
+from .rows cimport CompactRows
 
 __build__ = build_record()
 
 
-cdef class ScaledState(Counters):
-    """Counters, and the scalars of w = scale v and of the sum of iterates, tau v + u.
+cdef class ScaledWeights(RowWise):
+    """A method that takes rows in a given order, with weights w = scale v.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    order : ndarray of int32
+        As `RowWise` has it.
+    precision : {'float64', 'float32'}
 
     Attributes
     ----------
-    steps : int
-        Steps taken, t of the papers.
+    v : ndarray, shape (d,)
+        The stored vector, zeros at first.
     scale : float
-        Factor of the stored vector v.
-    norm2 : float
-        ||w||^2, kept by recurrence where a projection needs it.
+        Factor of v in w.
+    u : ndarray, shape (d,), or None
+        What the sum of iterates, tau v + u, has besides v; None until `begin_sum`.
     tau : float
         Factor of v in the sum.
+    steps : int
+        Steps taken, t of the papers.
+    summed_from : int
+        Steps before the first iterate of the sum.
+    norm2 : float
+        ||w||^2, kept by recurrence where a projection needs it.
     bias, bias_sum : float
         The bias b, 0 where there is none, and the sum of its iterates.
-    position : int
-        Entries of the order of rows that have been presented.
     """
 
-    def __init__(self):
+    def __init__(self, CompactRows rows, order, precision="float64"):
+        super().__init__(rows, order)
+        self._v = Weights(rows.c.d, precision)
+        self.v = self._v.array
         self.scale = 1.0
+        self.sum_precision = precision
+        self.rest = NULL
+
+    def begin_sum(self):
+        """Sum the iterates from here on: those that the next steps start from."""
+        self._u = Weights(self.rows.c.d, self.sum_precision)
+        self.u, self.rest = self._u.array, self._u.data
+        self.tau = self.bias_sum = 0.0
+        self.summed_from = self.steps
+
+    @property
+    def summed(self):
+        """Number of iterates in the sum."""
+        return 0 if self.u is None else self.steps - self.summed_from
+
+    @property
+    def iterate(self):
+        """The current w, which the next step starts from, shape (d,), float64; a new array."""
+        return self.v.astype(np.float64) * self.scale
+
+    @property
+    def total(self):
+        """The sum of iterates, shape (d,), float64; a new array."""
+        return self.v.astype(np.float64) * self.tau + self.u

@@ -7,120 +7,111 @@
 #                 alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #                 w += (change of alpha_i) y_i x_i / (lam m),  n_i = ||x_i||^2, s_i = y_i w.x_i
 #             exact maximisation over alpha_i: the step of dcd.pyx, without shrinking
-#   averages  the sums of the iterates are tau w + u and tau alpha + beta: an iterate adds one
-#             to tau, and what w and alpha_i gain is taken tau times from u and beta_i
+#   averages  the sums of the iterates are tau w + u and tau alpha + beta: each iterate adds
+#             one to tau, and tau times the gain of w and of alpha_i is subtracted from u and beta_i
 #   cost      n_i for the inner product, n_i more where alpha_i moves, and again n_i there
 #             if iterates are summed
 #   source    Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm.
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from .counters cimport Counters
-from .loss cimport Loss, best_coordinate, make_loss, projected_gradient
-from .provenance cimport build_record
-from .rows cimport (
-    CompactRows,
-    look_ahead,
-    look_ahead_at,
-    row_axpy,
-    row_dot,
-    row_nonzeros,
-    weight_t,
+import numpy as np
+
+from .loss cimport (
+    Loss, best_alpha, best_coordinate, loss_of, projected_gradient,
 )
+from .provenance cimport build_record
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rowwise cimport DualWise, Weights, look_ahead_in, more_rows, next_row
 
 __build__ = build_record()
 
 
-cdef class SumState(Counters):
-    """Counters, the place in the order of rows, and the number of iterates summed.
-
-    Attributes
-    ----------
-    position : int
-        Entries of the order that have been presented.
-    tau : float
-        Iterates in the sums, a whole number.
-    """
-
-    cdef public Py_ssize_t position
-    cdef public double tau
-
-
-def advance(CompactRows rows, weight_t[::1] w, weight_t[::1] u, double[::1] alpha,
-            double[::1] beta, const int32_t[::1] order, const double[::1] norms2,
-            SumState state, double lam, int kind, double gamma, int64_t target):
-    """Present rows until the order ends or the presentations reach ``target``.
+cdef class Sdca(DualWise):
+    """Exact steps over one dual variable at a time.
 
     Parameters
     ----------
     rows : CompactRows
-    w : ndarray of float32 or float64, shape (d,)
-        Updated in place, as are ``u``, ``alpha``, ``beta`` and ``state``.
-    u : ndarray like w, shape (d,)
-    alpha : ndarray of float64, shape (m,)
-    beta : ndarray of float64, shape (m,) or (0,)
-        The iterates each step starts from are added to the sums state.tau * w + u and
-        state.tau * alpha + beta; none of them, and u is not read, with shape (0,).
-    order : ndarray of int32
-        Rows to present, from state.position on; no zero rows.
-    norms2 : ndarray of float64, shape (m,)
-        Squared row norms.
-    state : SumState
     lam : float
-    kind, gamma
-        The loss: 0 hinge, 1 squared hinge, 2 smoothed hinge of width gamma.
-    target : int
-        Number of presentations at which to return.
+    loss : svmbench.problem.Loss
+    precision : {'float64', 'float32'}
+        That of the weights; dual variables are float64.
+
+    Attributes
+    ----------
+    w : ndarray, shape (d,)
+        The weights w(alpha).
+    u, beta : ndarray, shapes (d,) and (m,), or None
+        What the sums of iterates, tau w + u and tau alpha + beta, have besides; None until
+        `begin_sum`.
+    tau : float
+        Iterates in the sums, a whole number.
     """
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef double lam_m = lam * rows.c.m
-    cdef int64_t presentations = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef Py_ssize_t position = state.position
-    cdef double tau = state.tau
-    cdef bint averaging = beta.shape[0] > 0
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef weight_t *rest = &u[0] if u.shape[0] else &nothing
+
+    cdef readonly object w, u, beta
+    cdef readonly double lam, tau
+    cdef Loss loss
+    cdef Weights _w, _u
+    cdef double[::1] _beta
+    cdef void *rest                 # u, or NULL while iterates are not summed
+
+    def __init__(self, CompactRows rows, double lam, loss, precision="float64"):
+        self.lam, self.loss = lam, loss_of(loss)
+        super().__init__(rows, best_alpha(self.loss, 0.0))
+        self._w = Weights(rows.c.d, precision)
+        self.w = self._w.array
+        self.rest = NULL
+
+    def begin_sum(self):
+        """Sum the iterates from here on: those that the next steps start from."""
+        self._u = Weights(self.rows.c.d, self.w.dtype.name)
+        self.u, self.rest = self._u.array, self._u.data
+        self.beta = np.zeros(self.rows.c.m)
+        self._beta = self.beta
+        self.tau = 0.0
+
+    def advance(self, int64_t target):
+        """Present rows until the order ends or the presentations reach ``target``."""
+        with nogil:
+            if self._w.single:
+                take_steps(self, <float *> self._w.data, <float *> self.rest, target)
+            else:
+                take_steps(self, <double *> self._w.data, <double *> self.rest, target)
+
+
+cdef void take_steps(Sdca self, weight_t *w, weight_t *u, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef const double *norms2 = &self._norms2[0]
+    cdef double *alpha = &self._alpha[0]
+    cdef double *beta = &self._beta[0] if u != NULL else NULL
+    cdef double lam_m = self.lam * rows.m
+    cdef Loss loss = self.loss
     cdef double y, old, new, gradient, step
     cdef Py_ssize_t i
-    if not (w.shape[0] == rows.c.d and alpha.shape[0] == norms2.shape[0] == rows.c.m):
-        raise ValueError("w, alpha, norms2 and rows do not belong together")
-    if averaging and not (u.shape[0] == rows.c.d and beta.shape[0] == rows.c.m):
-        raise ValueError("u, beta and rows do not belong together")
-    with nogil:
-        while presentations < target and position < order.shape[0]:
-            i = order[position]
-            look_ahead(&rows.c, &order[0], position, order.shape[0])
-            look_ahead_at(&alpha[0], &order[0], position, order.shape[0])
-            look_ahead_at(&norms2[0], &order[0], position, order.shape[0])
-            if averaging:
-                look_ahead_at(&beta[0], &order[0], position, order.shape[0])
-            position += 1
-            presentations += 1
-            if averaging:
-                tau += 1.0
-            old = alpha[i]
-            y = rows.c.labels[i]
-            gradient = y * row_dot(&rows.c, i, weights) - 1.0 + loss.nu * old
-            nonzeros += row_nonzeros(&rows.c, i)
-            # On a bound this spares a division that would move nothing.
-            if fabs(projected_gradient(loss, old, gradient)) > 1e-12:
-                new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
-                alpha[i] = new
-                if new != old:
-                    step = (new - old) * y / lam_m
-                    row_axpy(&rows.c, i, <weight_t> step, weights)
-                    nonzeros += row_nonzeros(&rows.c, i)
-                    updates += 1
-                    if averaging:
-                        beta[i] -= tau * (new - old)
-                        row_axpy(&rows.c, i, <weight_t> (-tau * step), rest)
-                        nonzeros += row_nonzeros(&rows.c, i)
-    state.presentations = presentations
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.position = position
-    state.tau = tau
+    while more_rows(self, target):
+        i = next_row(self)
+        look_ahead_in(self, alpha)
+        look_ahead_in(self, norms2)
+        self.presentations += 1
+        if u != NULL:
+            look_ahead_in(self, beta)
+            self.tau += 1.0
+        old = alpha[i]
+        y = rows.labels[i]
+        gradient = y * row_dot(rows, i, w) - 1.0 + loss.nu * old
+        self.nonzeros += row_nonzeros(rows, i)
+        # On a bound this spares a division that would move nothing.
+        if fabs(projected_gradient(loss, old, gradient)) > 1e-12:
+            new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
+            alpha[i] = new
+            if new != old:
+                step = (new - old) * y / lam_m
+                row_axpy(rows, i, <weight_t> step, w)
+                self.nonzeros += row_nonzeros(rows, i)
+                self.updates += 1
+                if u != NULL:
+                    beta[i] -= self.tau * (new - old)
+                    row_axpy(rows, i, <weight_t> (-self.tau * step), u)
+                    self.nonzeros += row_nonzeros(rows, i)

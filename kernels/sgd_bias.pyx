@@ -4,9 +4,9 @@
 #   update    t = 0, 1, ...; S the next k rows; gamma = 1/(mu0 + increment t)
 #                 w <- w - gamma (pull w - sum_S [y_i (w.x_i + b) <= 1] y_i x_i)
 #                 b <- b + gamma sum_S [the same] y_i
-#             all margins are those at the old w and b; pull = row_pull k + step_pull, where
-#             the source's sums of losses have their lambda equal to m times lam:
-#                 row_pull = lam, step_pull = 0      the share of P that k rows have
+#             all margins are those at the old w and b; pull = row_pull k + step_pull. The source
+#             sums the losses, so that its lambda is m times lam:
+#                 row_pull = lam, step_pull = 0      the share of the regulariser that k rows have
 #                 row_pull = 0, step_pull = m lam    as printed: all of it in every step
 #   cost      n_i for the inner product, n_i more at a margin error: w = scale v (scaled.pxd)
 #   source    Garrido, Stochastic gradient descent for SVM (2021), section 1
@@ -14,83 +14,86 @@
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
+import numpy as np
+
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
-from .scaled cimport ScaledState, take_in, too_small
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rowwise cimport more_rows, next_row
+from .scaled cimport ScaledWeights, take_in, too_small
 
 __build__ = build_record()
 
 
-def advance(CompactRows rows, weight_t[::1] v, const int32_t[::1] order, double[::1] margins,
-            ScaledState state, double mu0, double increment, double row_pull, double step_pull,
-            int64_t target):
-    """Take steps of k rows until the order ends or the presentations reach ``target``.
+cdef class SgdWithBias(ScaledWeights):
+    """Steps of k rows; the last batch of an order holds the rows that are left.
 
     Parameters
     ----------
-    rows : CompactRows
-    v : ndarray of float32 or float64, shape (d,)
-        Updated in place, as is ``state``; w = state.scale * v, b = state.bias.
-    order : ndarray of int32
-        Rows to present, from state.position on. The last batch holds the rows that are left.
-    margins : ndarray of float64, shape (k,)
-        Room for the margins of a batch.
-    state : ScaledState
+    rows, order, precision
+        As `ScaledWeights` has them.
+    batch : int
+        k.
     mu0, increment : float
         Inverse of the first step, positive, and what each step adds to it.
     row_pull, step_pull : float
         What a step of k rows shrinks w by, over gamma: row_pull * k + step_pull.
-    target : int
-        Number of presentations at which to return; a batch is not split.
     """
-    cdef int64_t t = state.steps
-    cdef int64_t presentations = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef double scale = state.scale
-    cdef double bias = state.bias
-    cdef Py_ssize_t position = state.position
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &v[0] if v.shape[0] else &nothing
+
+    cdef readonly Py_ssize_t batch
+    cdef readonly double mu0, increment, row_pull, step_pull
+    cdef double[::1] _margins
+
+    def __init__(self, CompactRows rows, order, Py_ssize_t batch, double mu0, double increment,
+                 double row_pull, double step_pull, precision="float64"):
+        super().__init__(rows, order, precision)
+        if batch < 1:
+            raise ValueError(f"a batch has at least one row, not {batch}")
+        self.batch, self.mu0, self.increment = batch, mu0, increment
+        self.row_pull, self.step_pull = row_pull, step_pull
+        self._margins = np.empty(batch)
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or the presentations reach ``target``.
+
+        A batch is not split.
+        """
+        with nogil:
+            if self._v.single:
+                take_steps(self, <float *> self._v.data, target)
+            else:
+                take_steps(self, <double *> self._v.data, target)
+
+
+cdef void take_steps(SgdWithBias self, weight_t *v, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef const int32_t *order
+    cdef double *margins = &self._margins[0]
     cdef double gamma, size
     cdef int64_t push
     cdef Py_ssize_t i, j, k
-    if v.shape[0] != rows.c.d:
-        raise ValueError("v and rows do not belong together")
-    if margins.shape[0] == 0:
-        raise ValueError("a batch has at least one row")
-    with nogil:
-        while presentations < target and position < order.shape[0]:
-            k = min(margins.shape[0], order.shape[0] - position)
-            for j in range(k):
-                i = order[position + j]
-                look_ahead(&rows.c, &order[0], position + j, order.shape[0])
-                margins[j] = rows.c.labels[i] * (scale * row_dot(&rows.c, i, weights) + bias)
-                nonzeros += row_nonzeros(&rows.c, i)
-            gamma = 1.0 / (mu0 + increment * t)
-            t += 1
-            scale *= 1.0 - gamma * (row_pull * k + step_pull)
-            # A step too long turns w round, and may make it grow without bound.
-            size = fabs(scale)
-            if too_small(weights, size) or size > 100.0:
-                take_in(weights, <weight_t *> NULL, rows.c.d, scale, 0.0)
-                scale = 1.0
-            push = 0
-            for j in range(k):
-                if not margins[j] <= 1.0:
-                    continue
-                i = order[position + j]
-                row_axpy(&rows.c, i, <weight_t> (gamma / scale * rows.c.labels[i]), weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                push += rows.c.labels[i]
-                updates += 1
-            bias += gamma * push
-            presentations += k
-            position += k
-    state.steps = t
-    state.presentations = presentations
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.scale = scale
-    state.bias = bias
-    state.position = position
+    while more_rows(self, target):
+        order = self.row_at + self.position
+        k = min(self.batch, self.end - self.position)
+        for j in range(k):
+            i = next_row(self)
+            margins[j] = rows.labels[i] * (self.scale * row_dot(rows, i, v) + self.bias)
+            self.nonzeros += row_nonzeros(rows, i)
+        gamma = 1.0 / (self.mu0 + self.increment * self.steps)
+        self.steps += 1
+        self.scale *= 1.0 - gamma * (self.row_pull * k + self.step_pull)
+        # A step too long turns w round, and may make it grow without bound.
+        size = fabs(self.scale)
+        if too_small(v, size) or size > 100.0:
+            take_in(v, <weight_t *> NULL, rows.d, self.scale, 0.0)
+            self.scale = 1.0
+        push = 0
+        for j in range(k):
+            if not margins[j] <= 1.0:
+                continue
+            i = order[j]
+            row_axpy(rows, i, <weight_t> (gamma / self.scale * rows.labels[i]), v)
+            self.nonzeros += row_nonzeros(rows, i)
+            push += rows.labels[i]
+            self.updates += 1
+        self.bias += gamma * push
+        self.presentations += k

@@ -1,7 +1,7 @@
 # SGD for the primal L1-SVM in its perceptron form: sgd-s and sgd-m.
 #
 #   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i w.x_i),     step 1/(lam t)
-#   update    with a = lam t w, row i presented l times running:
+#   update    with a = lam t w, row i presented l times in succession:
 #                 p     = y_i a.x_i - lam t
 #                 kappa = clip(floor(((l - 1) lam - p) / max(||x_i||^2, lam)) + 1, 0, l)
 #                 a += kappa y_i x_i,   M += kappa,   t += l
@@ -12,94 +12,101 @@
 #             among l single presentations in a row.
 
 from libc.math cimport floor
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 
-from .counters cimport Counters
+import numpy as np
+
 from .provenance cimport build_record
-from .rows cimport CompactRows, look_ahead, row_axpy, row_dot, row_nonzeros, weight_t
+from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
+from .rowwise cimport RowWise, Weights, more_rows, next_row
 
 __build__ = build_record()
 
 
-cdef class PassState(Counters):
-    """Where a run of presentations stands.
+cdef class Perceptron(RowWise):
+    """Passes over rows, each of which is presented once or several times in succession.
 
-    ``Counters.presentations`` is t of the paper and ``Counters.updates`` its M, the
-    number of margin errors.
-
-    Attributes
-    ----------
-    position : int
-        Rows of the current pass already presented.
-    multiplicity : int
-        Times each row of the current pass is presented in a row.
-    loss_sum : float
-        Sum, over the rows of the current pass, of the hinge loss each had when it was presented.
-    """
-
-    cdef public Py_ssize_t position, multiplicity
-    cdef public double loss_sum
-
-    def __init__(self):
-        self.multiplicity = 1
-
-
-def advance_pass(CompactRows rows, weight_t[::1] a, const int32_t[::1] order,
-                 const double[::1] norms2, PassState state, double lam, int64_t target):
-    """Present rows of the current pass until it ends or t reaches ``target``.
+    ``presentations`` is t of the paper and ``updates`` its M, the number of margin errors.
 
     Parameters
     ----------
     rows : CompactRows
-    a : ndarray of float32 or float64, shape (d,)
-        lam t w, updated in place.
-    order : ndarray of int32, shape (m,)
-        The pass's order of rows.
-    norms2 : ndarray of float64, shape (m,) or (0,)
-        Squared row norms; read only where the multiplicity exceeds one.
-    state : PassState
-        Updated in place.
+    order : ndarray of int32
+        As `RowWise` has it.
     lam : float
-    target : int
-        Number of presentations t at which to return; a row's l presentations are not split.
+    precision : {'float64', 'float32'}
+
+    Attributes
+    ----------
+    a : ndarray, shape (d,)
+        lam t w.
+    multiplicity : int
+        Times each row of the current pass is presented in succession.
+    loss_sum : float
+        Sum, over the rows of the current pass, of the hinge loss each had when it was presented.
     """
-    cdef int64_t t = state.presentations
-    cdef int64_t updates = state.updates
-    cdef int64_t nonzeros = state.nonzeros
-    cdef Py_ssize_t position = state.position
-    cdef Py_ssize_t m = rows.c.m
-    cdef int64_t ell = state.multiplicity
-    cdef double loss_sum = state.loss_sum
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &a[0] if a.shape[0] else &nothing
+
+    cdef readonly object a
+    cdef readonly double lam, loss_sum
+    cdef readonly int64_t multiplicity
+    cdef Weights _a
+    cdef double[::1] _norms2
+
+    def __init__(self, CompactRows rows, order, double lam, precision="float64"):
+        super().__init__(rows, order)
+        self.lam = lam
+        self._a = Weights(rows.c.d, precision)
+        self.a = self._a.array
+        self._norms2 = None             # until a pass needs them
+        self.begin_pass(1)
+
+    @property
+    def w(self):
+        """The weights a / (lam t), shape (d,), float64; zero before the first presentation."""
+        return self.a.astype(np.float64) / (self.lam * max(self.presentations, 1))
+
+    def begin_pass(self, int64_t multiplicity):
+        """Return to the start of the order, for a pass of that multiplicity."""
+        if multiplicity < 1:
+            raise ValueError(f"rows are presented once at least, not {multiplicity} times")
+        if multiplicity > 1 and self._norms2 is None:
+            self._norms2 = self.rows.norms2()
+        self.multiplicity = multiplicity
+        self.position = 0
+        self.loss_sum = 0.0
+
+    def advance(self, int64_t target):
+        """Present rows until the order ends or t reaches ``target``.
+
+        The presentations of one row in succession are not split.
+        """
+        with nogil:
+            if self._a.single:
+                take_steps(self, <float *> self._a.data, target)
+            else:
+                take_steps(self, <double *> self._a.data, target)
+
+
+cdef void take_steps(Perceptron self, weight_t *a, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef double lam = self.lam
+    cdef int64_t ell = self.multiplicity
     cdef double p, threshold, y, kappa
     cdef Py_ssize_t i
-    if order.shape[0] != m or a.shape[0] != rows.c.d:
-        raise ValueError("order, a and rows do not belong together")
-    if ell > 1 and norms2.shape[0] != m:
-        raise ValueError("a pass of repeated presentations needs the squared norms")
-    with nogil:
-        while position < m and t < target:
-            i = order[position]
-            look_ahead(&rows.c, &order[0], position, m)
-            y = rows.c.labels[i]
-            threshold = lam * t
-            p = y * row_dot(&rows.c, i, weights) - threshold
-            nonzeros += row_nonzeros(&rows.c, i)
-            if p <= 0.0:
-                loss_sum += -p / threshold if t > 0 else 1.0
-            kappa = 1.0 if p <= 0.0 else 0.0
-            if ell > 1:
-                kappa = floor(((ell - 1) * lam - p) / max(norms2[i], lam)) + 1.0
-                kappa = max(0.0, min(kappa, <double> ell))
-            if kappa > 0.0:
-                row_axpy(&rows.c, i, <weight_t> (kappa * y), weights)
-                nonzeros += row_nonzeros(&rows.c, i)
-                updates += <int64_t> kappa
-            t += ell
-            position += 1
-    state.presentations = t
-    state.updates = updates
-    state.nonzeros = nonzeros
-    state.position = position
-    state.loss_sum = loss_sum
+    while more_rows(self, target):
+        i = next_row(self)
+        y = rows.labels[i]
+        threshold = lam * self.presentations
+        p = y * row_dot(rows, i, a) - threshold
+        self.nonzeros += row_nonzeros(rows, i)
+        if p <= 0.0:
+            self.loss_sum += -p / threshold if self.presentations > 0 else 1.0
+        kappa = 1.0 if p <= 0.0 else 0.0
+        if ell > 1:
+            kappa = floor(((ell - 1) * lam - p) / max(self._norms2[i], lam)) + 1.0
+            kappa = max(0.0, min(kappa, <double> ell))
+        if kappa > 0.0:
+            row_axpy(rows, i, <weight_t> (kappa * y), a)
+            self.nonzeros += row_nonzeros(rows, i)
+            self.updates += <int64_t> kappa
+        self.presentations += ell

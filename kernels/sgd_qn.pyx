@@ -23,15 +23,14 @@
 #             b <= 1 holds in rounded arithmetic as in exact.
 #   cost      n_i for the inner product, n_i more where g > 0; every skip steps d multiply-adds,
 #             which skip = 16/(share of nonzeros) makes a sixteenth of a row's; sgd makes them
-#             every step, as the yardstick that the schedule is measured by
+#             every step: it is what the schedule is compared with
 #   source    Bordes, Bottou and Gallinari, JMLR 10 (2009), figure 2; the correction is their
 #             erratum, JMLR 11 (2010), in the form of the code released with it.
 
 from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
-from .counters cimport Counters
-from .loss cimport Loss, best_alpha, loss_value, make_loss
+from .loss cimport Loss, best_alpha, loss_of, loss_value
 from .provenance cimport build_record
 from .rows cimport (
     DENSE_F32,
@@ -44,114 +43,187 @@ from .rows cimport (
     CompactRows,
     Rows,
     index_t,
-    look_ahead,
     row_axpy,
     row_dot,
     row_nonzeros,
     value_t,
     weight_t,
 )
+from .rowwise cimport RowWise, Weights, more_rows, next_row
 
 __build__ = build_record()
 
 
-cdef class ScheduleState(Counters):
-    """Counters, the place in the order of rows, and the schedule of the other components.
+cdef class Sgd(RowWise):
+    """Steps of dense SGD. ``presentations`` is t of the paper.
 
-    ``Counters.presentations`` is t of the paper.
+    Parameters
+    ----------
+    rows : CompactRows
+    order : ndarray of int32
+        As `RowWise` has it.
+    lam, t0 : float
+        t0 >= 1.
+    loss : svmbench.problem.Loss
+    precision : {'float64', 'float32'}
 
     Attributes
     ----------
-    position : int
-        Entries of the order that have been presented.
+    w : ndarray, shape (d,)
+    """
+
+    cdef readonly object w
+    cdef readonly double lam, t0
+    cdef Loss loss
+    cdef Weights _w
+    cdef Py_ssize_t i               # the row of the current step, and its label
+    cdef double y
+
+    def __init__(self, CompactRows rows, order, double lam, double t0, loss, precision="float64"):
+        super().__init__(rows, order)
+        self.lam, self.t0, self.loss = lam, t0, loss_of(loss)
+        self._w = Weights(rows.c.d, precision)
+        self.w = self._w.array
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or t reaches ``target``."""
+        with nogil:
+            if self._w.single:
+                advance_dense(self, <float *> self._w.data, target)
+            else:
+                advance_dense(self, <double *> self._w.data, target)
+
+
+cdef class Svmsgd2(Sgd):
+    """Steps of svmsgd2, which shrink w in one of ``skip`` steps only.
+
+    Parameters
+    ----------
+    rows, order, lam, t0, loss, precision
+        As `Sgd` has them.
+    skip : int
+        Steps from one shrinking to the next.
+
+    Attributes
+    ----------
     count : int
         Steps until w is shrunk again.
+    """
+
+    cdef readonly int64_t skip
+    cdef public int64_t count
+
+    def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
+                 precision="float64"):
+        super().__init__(rows, order, lam, t0, loss, precision)
+        self.skip = self.count = skip
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or t reaches ``target``."""
+        with nogil:
+            if self._w.single:
+                advance_skipping(self, <float *> self._w.data, target)
+            else:
+                advance_skipping(self, <double *> self._w.data, target)
+
+
+cdef class SgdQn(Svmsgd2):
+    """Steps of sgd-qn as published.
+
+    Parameters
+    ----------
+    rows, order, lam, t0, skip, loss, precision
+        As `Svmsgd2` has them.
+
+    Attributes
+    ----------
+    b : ndarray like w, shape (d,)
+        lam B.
     due : bool
         Whether the next row moves b.
     r : float
         2/r is the weight of the next ratio; inf keeps b as it is.
-    moved : int
-        t at which b was last moved, by the corrected form.
     """
 
-    cdef public Py_ssize_t position
-    cdef public int64_t count, moved
+    cdef readonly object b
     cdef public bint due
     cdef public double r
+    cdef Weights _b, _room          # room for a row's entries of b
 
-    def __init__(self, int64_t skip):
-        self.count = skip
+    def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
+                 precision="float64"):
+        super().__init__(rows, order, lam, t0, skip, loss, precision)
+        self._b, self._room = Weights(rows.c.d, precision), Weights(rows.c.d, precision)
+        self.b = self._b.array
+        self.b[:] = 1.0
         self.r = 2.0
 
-
-cdef struct Walk:
-    # A call's walk along the order: what it is of, what it has counted, and the row it is at.
-    const Rows *rows
-    const int32_t *order
-    Py_ssize_t position, end
-    int64_t t, target, updates, nonzeros, count
-    Py_ssize_t i
-    double y
+    def advance(self, int64_t target):
+        """Take steps until the order ends or t reaches ``target``."""
+        with nogil:
+            if self._w.single:
+                advance_published(self, <float *> self._w.data, <float *> self._b.data, target)
+            else:
+                advance_published(self, <double *> self._w.data, <double *> self._b.data, target)
 
 
-cdef inline Walk take_up(ScheduleState state, CompactRows rows, const int32_t[::1] order,
-                         int64_t target) noexcept:
-    """The walk that a state stands for, before its next row."""
-    cdef Walk walk
-    walk.rows = &rows.c
-    walk.order = &order[0] if order.shape[0] else NULL
-    walk.position = state.position
-    walk.end = order.shape[0]
-    walk.t = state.presentations
-    walk.target = target
-    walk.updates = state.updates
-    walk.nonzeros = state.nonzeros
-    walk.count = state.count
-    walk.i = 0
-    walk.y = 0.0
-    return walk
+cdef class SgdQnCorrected(SgdQn):
+    """Steps of sgd-qn as corrected; its steps need no t0 but for b at the start, and no r.
+
+    Parameters
+    ----------
+    rows, order, lam, t0, skip, loss, precision
+        As `Svmsgd2` has them.
+
+    Attributes
+    ----------
+    moved : int
+        t at which b was last moved.
+    """
+
+    cdef public int64_t moved
+    cdef Weights _saved             # the w of the last time w was shrunk
+
+    def __init__(self, CompactRows rows, order, double lam, double t0, int64_t skip, loss,
+                 precision="float64"):
+        super().__init__(rows, order, lam, t0, skip, loss, precision)
+        self._saved = Weights(rows.c.d, precision)
+        self.b[:] = 1.0 / t0
+
+    def advance(self, int64_t target):
+        """Take steps until the order ends or t reaches ``target``."""
+        with nogil:
+            if self._w.single:
+                advance_corrected(self, <float *> self._w.data, <float *> self._b.data, target)
+            else:
+                advance_corrected(self, <double *> self._w.data, <double *> self._b.data, target)
 
 
-cdef inline void lay_down(Walk walk, ScheduleState state) noexcept:
-    """Leave in the state where the walk has come to."""
-    state.position = walk.position
-    state.presentations = walk.t
-    state.updates = walk.updates
-    state.nonzeros = walk.nonzeros
-    state.count = walk.count
-
-
-cdef inline bint goes_on(const Walk *walk) noexcept nogil:
-    return walk.t < walk.target and walk.position < walk.end
-
-
-cdef inline double pull_at(Walk *walk, Loss loss, const weight_t *w) noexcept nogil:
+cdef inline double pull_at(Sgd self, const weight_t *w) noexcept nogil:
     """Minus the loss's slope on the row by these weights; its nonzeros are counted."""
-    cdef double pull = best_alpha(loss, walk.y * row_dot(walk.rows, walk.i, w))
-    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
-    return pull
+    cdef const Rows *rows = &self.rows.c
+    self.nonzeros += row_nonzeros(rows, self.i)
+    return best_alpha(self.loss, self.y * row_dot(rows, self.i, w))
 
 
-cdef inline double present(Walk *walk, Loss loss, const weight_t *w) noexcept nogil:
+cdef inline double present(Sgd self, const weight_t *w) noexcept nogil:
     """Go to the next row of the order and return its pull."""
-    walk.i = walk.order[walk.position]
-    look_ahead(walk.rows, walk.order, walk.position, walk.end)
-    walk.position += 1
-    walk.y = walk.rows.labels[walk.i]
-    return pull_at(walk, loss, w)
+    self.i = next_row(self)
+    self.y = self.rows.c.labels[self.i]
+    return pull_at(self, w)
 
 
-cdef inline void count_update(Walk *walk) noexcept nogil:
-    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
-    walk.updates += 1
+cdef inline void count_update(Sgd self) noexcept nogil:
+    self.nonzeros += row_nonzeros(&self.rows.c, self.i)
+    self.updates += 1
 
 
-cdef inline bint comes_round(Walk *walk, int64_t skip) noexcept nogil:
+cdef inline bint comes_round(Svmsgd2 self) noexcept nogil:
     """Whether this step, of every skip steps, is the one that shrinks w."""
-    walk.count -= 1
-    if walk.count > 0:
+    self.count -= 1
+    if self.count > 0:
         return False
-    walk.count = skip
+    self.count = self.skip
     return True
 
 
@@ -216,6 +288,84 @@ cdef inline void row_weighted_axpy(const Rows *rows, Py_ssize_t i, weight_t c, c
         dense_weighted(c, <const double *> rows.values + k, n, b, w)
 
 
+cdef void advance_dense(Sgd self, weight_t *w, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef double lam = self.lam, t0 = self.t0, pull
+    while more_rows(self, target):
+        pull = present(self, w)
+        scale(w, rows.d, <weight_t> (1.0 - 1.0 / (self.presentations + t0)))
+        if pull != 0.0:
+            row_axpy(rows, self.i, <weight_t> (pull / (self.presentations + t0) / lam * self.y), w)
+            count_update(self)
+        self.presentations += 1
+
+
+cdef void advance_skipping(Svmsgd2 self, weight_t *w, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef double lam = self.lam, t0 = self.t0, pull
+    while more_rows(self, target):
+        pull = present(self, w)
+        if pull != 0.0:
+            row_axpy(rows, self.i, <weight_t> (pull / (self.presentations + t0) / lam * self.y), w)
+            count_update(self)
+        if comes_round(self):
+            scale(w, rows.d, <weight_t> shrinkage(1.0 / (self.presentations + t0), self.skip))
+        self.presentations += 1
+
+
+cdef void advance_published(SgdQn self, weight_t *w, weight_t *b, int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef double lam = self.lam, t0 = self.t0, pull, bend
+    cdef Py_ssize_t j
+    while more_rows(self, target):
+        pull = present(self, w)
+        if pull != 0.0:
+            row_weighted_axpy(rows, self.i,
+                              <weight_t> (pull / (self.presentations + t0) / lam * self.y), b, w)
+            count_update(self)
+        if self.due:
+            self.due = False
+            bend = 0.0
+            if pull != 0.0:
+                bend = pull - pull_at(self, w)
+                # The loss is convex: below 0 by rounding only.
+                bend = max(0.0, bend) * (self.presentations + t0)
+                self.nonzeros += row_nonzeros(rows, self.i)
+            move_published(self, pull, bend, b)
+            self.r += 1.0
+        if comes_round(self):
+            self.due = True
+            for j in range(rows.d):
+                w[j] *= <weight_t> shrinkage(b[j] / (self.presentations + t0), self.skip)
+        self.presentations += 1
+
+
+cdef void advance_corrected(SgdQnCorrected self, weight_t *w, weight_t *b,
+                            int64_t target) noexcept nogil:
+    cdef const Rows *rows = &self.rows.c
+    cdef weight_t *saved = <weight_t *> self._saved.data
+    cdef double lam = self.lam, pull, change
+    cdef Py_ssize_t j
+    while more_rows(self, target):
+        pull = present(self, w)
+        self.presentations += 1
+        if self.due:
+            self.due = False
+            change = pull - pull_at(self, saved)
+            if change != 0.0:
+                move_corrected(self, self.y * change, w, b)
+                self.nonzeros += row_nonzeros(rows, self.i)
+                self.moved = self.presentations
+        if comes_round(self):
+            self.due = True
+            for j in range(rows.d):
+                saved[j] = w[j]
+                w[j] *= <weight_t> shrinkage(b[j], self.skip)
+        if pull != 0.0:
+            row_weighted_axpy(rows, self.i, <weight_t> (pull / lam * self.y), b, w)
+            count_update(self)
+
+
 # One entry at a time, for what happens once in skip steps.
 
 cdef inline Py_ssize_t first_entry(const Rows *rows, Py_ssize_t i) noexcept nogil:
@@ -248,10 +398,12 @@ cdef inline void replace_entries(const Rows *rows, Py_ssize_t i, const weight_t 
         b[entry_column(rows, i, first + k)] = room[k]
 
 
-cdef inline void move_published(const Rows *rows, Py_ssize_t i, double pull, double bend,
-                                double share, weight_t *b, weight_t *room) noexcept nogil:
-    """b <- b + share (q - b) with a floor; bend is (t+t0)(g - g') of the row's own step."""
-    cdef Py_ssize_t first = first_entry(rows, i)
+cdef void move_published(SgdQn self, double pull, double bend, weight_t *b) noexcept nogil:
+    """b <- b + 2/r (q - b) with a floor; bend is (t+t0)(g - g') of the row's own step."""
+    cdef const Rows *rows = &self.rows.c
+    cdef weight_t *room = <weight_t *> self._room.data
+    cdef double share = 2.0 / self.r
+    cdef Py_ssize_t i = self.i, first = first_entry(rows, self.i)
     cdef double gain
     cdef Py_ssize_t j, k
     if bend > 0.0:
@@ -269,11 +421,15 @@ cdef inline void move_published(const Rows *rows, Py_ssize_t i, double pull, dou
         replace_entries(rows, i, room, b)
 
 
-cdef inline void move_corrected(const Rows *rows, Py_ssize_t i, double change, double lam,
-                                int64_t steps, const weight_t *w, const weight_t *old,
-                                weight_t *b, weight_t *room) noexcept nogil:
-    """lam/b += steps rho; change is that of y g from the weights old to w."""
-    cdef Py_ssize_t first = first_entry(rows, i)
+cdef void move_corrected(SgdQnCorrected self, double change, const weight_t *w,
+                         weight_t *b) noexcept nogil:
+    """lam/b += steps rho; change is that of y g from the saved weights to w."""
+    cdef const Rows *rows = &self.rows.c
+    cdef const weight_t *old = <const weight_t *> self._saved.data
+    cdef weight_t *room = <weight_t *> self._room.data
+    cdef int64_t steps = self.presentations - self.moved
+    cdef double lam = self.lam
+    cdef Py_ssize_t i = self.i, first = first_entry(rows, self.i)
     cdef double x, apart, ratio
     cdef Py_ssize_t j, k
     for k in range(row_nonzeros(rows, i)):
@@ -292,8 +448,7 @@ cdef inline void move_corrected(const Rows *rows, Py_ssize_t i, double change, d
     replace_entries(rows, i, room, b)
 
 
-def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order, int kind,
-              double gamma):
+def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order, loss):
     """Mean loss of the rows in ``order``.
 
     Parameters
@@ -302,10 +457,9 @@ def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order,
     w : ndarray of float32 or float64, shape (d,)
     order : ndarray of int32
         At least one row.
-    kind, gamma
-        The loss: 0 hinge, 1 squared hinge, 2 smoothed hinge of width gamma.
+    loss : svmbench.problem.Loss
     """
-    cdef Loss loss = make_loss(kind, gamma)
+    cdef Loss kind = loss_of(loss)
     cdef weight_t nothing = 0
     cdef const weight_t *weights = &w[0] if w.shape[0] else &nothing
     cdef double total = 0.0
@@ -314,180 +468,5 @@ def mean_loss(CompactRows rows, const weight_t[::1] w, const int32_t[::1] order,
         raise ValueError("w and rows do not belong together")
     with nogil:
         for k in range(order.shape[0]):
-            total += loss_value(loss, rows.c.labels[order[k]] * row_dot(&rows.c, order[k], weights))
+            total += loss_value(kind, rows.c.labels[order[k]] * row_dot(&rows.c, order[k], weights))
     return total / order.shape[0]
-
-
-def advance_sgd(CompactRows rows, weight_t[::1] w, const int32_t[::1] order, ScheduleState state,
-                double lam, double t0, int kind, double gamma, int64_t target):
-    """Take steps of dense SGD until the order ends or t reaches ``target``.
-
-    Parameters
-    ----------
-    rows, w, order, state, lam, t0, kind, gamma, target
-        As in `advance_svmsgd2`; of the state, the schedule is not used.
-    """
-    cdef Walk walk = take_up(state, rows, order, target)
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef double pull
-    if w.shape[0] != rows.c.d:
-        raise ValueError("w and rows do not belong together")
-    with nogil:
-        while goes_on(&walk):
-            pull = present(&walk, loss, weights)
-            scale(weights, rows.c.d, <weight_t> (1.0 - 1.0 / (walk.t + t0)))
-            if pull != 0.0:
-                row_axpy(&rows.c, walk.i, <weight_t> (pull / (walk.t + t0) / lam * walk.y),
-                         weights)
-                count_update(&walk)
-            walk.t += 1
-    lay_down(walk, state)
-
-
-def advance_svmsgd2(CompactRows rows, weight_t[::1] w, const int32_t[::1] order,
-                    ScheduleState state, double lam, double t0, int64_t skip, int kind,
-                    double gamma, int64_t target):
-    """Take steps of svmsgd2 until the order ends or t reaches ``target``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w : ndarray of float32 or float64, shape (d,)
-        Updated in place, as is ``state``.
-    order : ndarray of int32
-        Rows to present, from state.position on.
-    state : ScheduleState
-    lam, t0 : float
-        t0 >= 1.
-    skip : int
-        Steps from one shrinking to the next.
-    kind, gamma
-        The loss, as in `mean_loss`.
-    target : int
-        Number of presentations t at which to return.
-    """
-    cdef Walk walk = take_up(state, rows, order, target)
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef double pull
-    if w.shape[0] != rows.c.d:
-        raise ValueError("w and rows do not belong together")
-    with nogil:
-        while goes_on(&walk):
-            pull = present(&walk, loss, weights)
-            if pull != 0.0:
-                row_axpy(&rows.c, walk.i, <weight_t> (pull / (walk.t + t0) / lam * walk.y),
-                         weights)
-                count_update(&walk)
-            if comes_round(&walk, skip):
-                scale(weights, rows.c.d, <weight_t> shrinkage(1.0 / (walk.t + t0), skip))
-            walk.t += 1
-    lay_down(walk, state)
-
-
-def advance_sgd_qn(CompactRows rows, weight_t[::1] w, weight_t[::1] b, weight_t[::1] kept,
-                   const int32_t[::1] order, ScheduleState state, double lam, double t0,
-                   int64_t skip, int kind, double gamma, int64_t target):
-    """Take steps of sgd-qn as published until the order ends or t reaches ``target``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w, b : ndarray of float32 or float64, shape (d,)
-        The weights and lam B, updated in place, as is ``state``.
-    kept : ndarray like w, shape (d,)
-        Room for a row's entries of b.
-    order, state, lam, t0, skip, kind, gamma, target
-        As in `advance_svmsgd2`.
-    """
-    cdef Walk walk = take_up(state, rows, order, target)
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef weight_t *scaling = &b[0] if w.shape[0] else &nothing
-    cdef weight_t *room = &kept[0] if w.shape[0] else &nothing
-    cdef double pull, bend
-    cdef bint due = state.due
-    cdef Py_ssize_t j
-    if not (w.shape[0] == b.shape[0] == kept.shape[0] == rows.c.d):
-        raise ValueError("w, b, kept and rows do not belong together")
-    with nogil:
-        while goes_on(&walk):
-            pull = present(&walk, loss, weights)
-            if pull != 0.0:
-                row_weighted_axpy(&rows.c, walk.i,
-                                  <weight_t> (pull / (walk.t + t0) / lam * walk.y), scaling,
-                                  weights)
-                count_update(&walk)
-            if due:
-                due = False
-                bend = 0.0
-                if pull != 0.0:
-                    bend = pull - pull_at(&walk, loss, weights)
-                    # The loss is convex: below 0 by rounding only.
-                    bend = max(0.0, bend) * (walk.t + t0)
-                    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
-                move_published(&rows.c, walk.i, pull, bend, 2.0 / state.r, scaling, room)
-                state.r += 1.0
-            if comes_round(&walk, skip):
-                due = True
-                for j in range(rows.c.d):
-                    weights[j] *= <weight_t> shrinkage(scaling[j] / (walk.t + t0), skip)
-            walk.t += 1
-    lay_down(walk, state)
-    state.due = due
-
-
-def advance_corrected(CompactRows rows, weight_t[::1] w, weight_t[::1] b, weight_t[::1] kept,
-                      weight_t[::1] saved, const int32_t[::1] order, ScheduleState state,
-                      double lam, int64_t skip, int kind, double gamma, int64_t target):
-    """Take steps of the corrected sgd-qn until the order ends or t reaches ``target``.
-
-    Parameters
-    ----------
-    rows : CompactRows
-    w, b : ndarray of float32 or float64, shape (d,)
-        The weights and lam B, updated in place, as are ``saved`` and ``state``.
-    kept, saved : ndarray like w, shape (d,)
-        Room for a row's entries of b; the w of the last time w was shrunk.
-    order, state, lam, skip, kind, gamma, target
-        As in `advance_svmsgd2`.
-    """
-    cdef Walk walk = take_up(state, rows, order, target)
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef weight_t nothing = 0
-    cdef weight_t *weights = &w[0] if w.shape[0] else &nothing
-    cdef weight_t *scaling = &b[0] if w.shape[0] else &nothing
-    cdef weight_t *room = &kept[0] if w.shape[0] else &nothing
-    cdef weight_t *old = &saved[0] if w.shape[0] else &nothing
-    cdef double pull, change
-    cdef bint due = state.due
-    cdef Py_ssize_t j
-    if not (w.shape[0] == b.shape[0] == kept.shape[0] == saved.shape[0] == rows.c.d):
-        raise ValueError("w, b, kept, saved and rows do not belong together")
-    with nogil:
-        while goes_on(&walk):
-            pull = present(&walk, loss, weights)
-            walk.t += 1
-            if due:
-                due = False
-                change = pull - pull_at(&walk, loss, old)
-                if change != 0.0:
-                    move_corrected(&rows.c, walk.i, walk.y * change, lam, walk.t - state.moved,
-                                   weights, old, scaling, room)
-                    walk.nonzeros += row_nonzeros(walk.rows, walk.i)
-                    state.moved = walk.t
-            if comes_round(&walk, skip):
-                due = True
-                for j in range(rows.c.d):
-                    old[j] = weights[j]
-                    weights[j] *= <weight_t> shrinkage(scaling[j], skip)
-            if pull != 0.0:
-                row_weighted_axpy(&rows.c, walk.i, <weight_t> (pull / lam * walk.y), scaling,
-                                  weights)
-                count_update(&walk)
-    lay_down(walk, state)
-    state.due = due

@@ -19,7 +19,8 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-from .loss cimport Loss, make_loss
+from .counters cimport Counters
+from .loss cimport Loss, loss_of
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot, row_nonzeros
 
@@ -29,109 +30,132 @@ __build__ = build_record()
 cdef double SAME = 1e-12
 
 
-def products(CompactRows rows, const int64_t[::1] chosen, double[::1] room):
-    """Matrix of x_i.x_j over the chosen rows, shape (q, q), and the entries read for it.
+cdef class WorkingSet(Counters):
+    """A set of q rows, whose dual variables are solved for while all others stay as they are.
 
     Parameters
     ----------
     rows : CompactRows
-    chosen : ndarray of int64, shape (q,)
-        Rows, 0 .. m - 1.
-    room : ndarray of float64, shape (d,)
-        Zeros, as it is left.
-    """
-    cdef Py_ssize_t q = chosen.shape[0]
-    cdef double[:, ::1] out = np.empty((q, q))
-    cdef double nothing = 0
-    cdef double *row = &room[0] if rows.c.d else &nothing
-    cdef Py_ssize_t a, b, entries = 0
-    if room.shape[0] != rows.c.d:
-        raise ValueError("rows and room do not belong together")
-    for a in range(q):
-        if not 0 <= chosen[a] < rows.c.m:
-            raise ValueError("a row is chosen that is not there")
-    with nogil:
-        for a in range(q):
-            row_axpy(&rows.c, chosen[a], 1.0, row)
-            entries += (a + 3) * row_nonzeros(&rows.c, chosen[a])
-            for b in range(a, q):
-                out[a, b] = out[b, a] = row_dot(&rows.c, chosen[b], row)
-            row_axpy(&rows.c, chosen[a], -1.0, row)
-    return np.asarray(out), entries
+    lam : float
+    loss : svmbench.problem.Loss
 
-
-def solve(const double[:, ::1] matrix, const double[::1] y, double[::1] alpha, double[::1] f,
-          double lam_m, int kind, double gamma, double tolerance, int64_t most):
-    """Pair steps until no pair of the set violates by more than ``tolerance``.
-
-    Parameters
+    Attributes
     ----------
+    chosen : ndarray of int64, shape (q,)
+        The rows, 0 .. m - 1.
     matrix : ndarray of float64, shape (q, q)
         Products of the rows.
-    y : ndarray of float64, shape (q,)
     alpha, f : ndarray of float64, shape (q,)
-        Updated in place.
-    lam_m : float
-        lambda times the number of all rows.
-    kind, gamma
-        The loss: 0 hinge, 1 squared hinge, 2 smoothed hinge of width gamma.
-    tolerance : float
-        On max of f over up - min of f over low.
-    most : int
-        Steps after which to return in any case.
-
-    Returns
-    -------
-    int
-        Pair steps made.
     """
-    cdef Loss loss = make_loss(kind, gamma)
-    cdef Py_ssize_t q = alpha.shape[0]
-    cdef Py_ssize_t i, j, k
-    cdef int64_t steps = 0
-    cdef double highest, lowest, gain, best, terms, a, least, step, room
-    if not (matrix.shape[0] == matrix.shape[1] == q == y.shape[0] == f.shape[0]):
-        raise ValueError("matrix, y, alpha and f do not belong together")
-    with nogil:
-        while steps < most:
-            i = j = -1
-            highest = -INFINITY
-            for k in range(q):
-                if f[k] > highest and (alpha[k] < loss.upper if y[k] > 0 else alpha[k] > 0):
-                    highest = f[k]
-                    i = k
-            if i < 0:
-                break
-            best = 0
-            lowest = INFINITY
-            for k in range(q):
-                if not (alpha[k] > 0 if y[k] > 0 else alpha[k] < loss.upper):
-                    continue
-                lowest = min(lowest, f[k])
-                gain = highest - f[k]
-                if gain <= 0:
-                    continue
-                terms = (matrix[i, i] + matrix[k, k]) / lam_m + 2 * loss.nu
-                a = max(terms - 2 * matrix[i, k] / lam_m, SAME * terms)
-                gain = gain * gain / a if a > 0 else INFINITY
-                if gain > best:
-                    best = gain
-                    j = k
-                    least = a
-            if j < 0 or highest - lowest <= tolerance:
-                break
-            step = (highest - f[j]) / least if least > 0 else INFINITY
-            room = loss.upper - alpha[i] if y[i] > 0 else alpha[i]
-            step = min(step, room)
-            room = alpha[j] if y[j] > 0 else loss.upper - alpha[j]
-            step = min(step, room)
-            # A step as long as the room ends on the bound exactly: a - a = 0 and, in the box
-            # from 0 to 1, a + (1 - a) = 1.
-            alpha[i] += y[i] * step
-            alpha[j] -= y[j] * step
-            for k in range(q):
-                f[k] -= step / lam_m * (matrix[i, k] - matrix[j, k])
-            f[i] -= loss.nu * step
-            f[j] += loss.nu * step
-            steps += 1
-    return steps
+
+    cdef readonly CompactRows rows
+    cdef readonly double lam
+    cdef readonly object chosen, matrix, alpha, f
+    cdef Loss loss
+    cdef double[:, ::1] _matrix
+    cdef double[::1] _y, _alpha, _f, _room          # room for a row; zeros between calls
+
+    def __init__(self, CompactRows rows, double lam, loss):
+        self.rows, self.lam, self.loss = rows, lam, loss_of(loss)
+        self._room = np.zeros(max(rows.c.d, 1))
+
+    def choose(self, const int64_t[::1] chosen, const double[::1] alpha, const double[::1] f):
+        """Take these rows for the set, and find their products.
+
+        Parameters
+        ----------
+        chosen : ndarray of int64, shape (q,)
+        alpha, f : ndarray of float64, shape (m,)
+            Of all rows.
+        """
+        cdef Py_ssize_t q = chosen.shape[0], k
+        if not alpha.shape[0] == f.shape[0] == self.rows.c.m:
+            raise ValueError("alpha, f and rows do not belong together")
+        for k in range(q):
+            if not 0 <= chosen[k] < self.rows.c.m:
+                raise ValueError("a row is chosen that is not there")
+        self.chosen = np.array(chosen)
+        self.alpha, self.f = np.asarray(alpha)[self.chosen], np.asarray(f)[self.chosen]
+        self.matrix = np.empty((q, q))
+        self._alpha, self._f, self._matrix = self.alpha, self.f, self.matrix
+        self._y = self.rows.labels[self.chosen].astype(np.float64)
+        with nogil:
+            self._multiply(chosen)
+        self.presentations += q
+
+    cdef void _multiply(self, const int64_t[::1] chosen) noexcept nogil:
+        cdef double *row = &self._room[0]
+        cdef Py_ssize_t a, b
+        for a in range(chosen.shape[0]):
+            row_axpy(&self.rows.c, chosen[a], 1.0, row)
+            self.nonzeros += (a + 3) * row_nonzeros(&self.rows.c, chosen[a])
+            for b in range(a, chosen.shape[0]):
+                self._matrix[a, b] = self._matrix[b, a] = row_dot(&self.rows.c, chosen[b], row)
+            row_axpy(&self.rows.c, chosen[a], -1.0, row)
+
+    def advance(self, double tolerance, int64_t most):
+        """Pair steps until no pair of the set violates by more than ``tolerance``.
+
+        Parameters
+        ----------
+        tolerance : float
+            On max of f over up - min of f over low.
+        most : int
+            Steps after which to return in any case.
+
+        Returns
+        -------
+        int
+            Pair steps made.
+        """
+        cdef double lam_m = self.lam * self.rows.c.m
+        cdef Loss loss = self.loss
+        cdef double[:, ::1] matrix = self._matrix
+        cdef double[::1] y = self._y, alpha = self._alpha, f = self._f
+        cdef Py_ssize_t q = alpha.shape[0]
+        cdef Py_ssize_t i, j, k
+        cdef int64_t steps = 0
+        cdef double highest, lowest, gain, best, terms, a, least, step, room
+        with nogil:
+            while steps < most:
+                i = j = -1
+                highest = -INFINITY
+                for k in range(q):
+                    if f[k] > highest and (alpha[k] < loss.upper if y[k] > 0 else alpha[k] > 0):
+                        highest = f[k]
+                        i = k
+                if i < 0:
+                    break
+                best = 0
+                lowest = INFINITY
+                for k in range(q):
+                    if not (alpha[k] > 0 if y[k] > 0 else alpha[k] < loss.upper):
+                        continue
+                    lowest = min(lowest, f[k])
+                    gain = highest - f[k]
+                    if gain <= 0:
+                        continue
+                    terms = (matrix[i, i] + matrix[k, k]) / lam_m + 2 * loss.nu
+                    a = max(terms - 2 * matrix[i, k] / lam_m, SAME * terms)
+                    gain = gain * gain / a if a > 0 else INFINITY
+                    if gain > best:
+                        best = gain
+                        j = k
+                        least = a
+                if j < 0 or highest - lowest <= tolerance:
+                    break
+                step = (highest - f[j]) / least if least > 0 else INFINITY
+                room = loss.upper - alpha[i] if y[i] > 0 else alpha[i]
+                step = min(step, room)
+                room = alpha[j] if y[j] > 0 else loss.upper - alpha[j]
+                step = min(step, room)
+                # A step as long as the room ends on the bound exactly: a - a = 0 and, in the box
+                # from 0 to 1, a + (1 - a) = 1.
+                alpha[i] += y[i] * step
+                alpha[j] -= y[j] * step
+                for k in range(q):
+                    f[k] -= step / lam_m * (matrix[i, k] - matrix[j, k])
+                f[i] -= loss.nu * step
+                f[j] += loss.nu * step
+                steps += 1
+        return steps

@@ -25,10 +25,10 @@ class Listening(SgdS):
         super().start(problem, seed)
 
     def _end_pass(self) -> None:
-        problem, counters, w = self._problem, self._state, self.w
+        problem, kernel, w = self._problem, self._kernel, self.w
         penalty = 0.5 * problem.lam * float(w @ w)
-        dual = counters.updates / counters.presentations - penalty
-        estimate = penalty + counters.loss_sum / problem.data.n_samples
+        dual = kernel.updates / kernel.presentations - penalty
+        estimate = penalty + kernel.loss_sum / problem.data.n_samples
         self.heard.append((relative_gap(estimate, dual), relative_gap(problem.primal(w), dual)))
         super()._end_pass()
 

@@ -24,7 +24,7 @@ from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
 from svmbench.errors import DataError
 from svmbench.harness.run import Options, Reporter
-from svmbench.harness.series import Job, Result, run_jobs
+from svmbench.harness.series import Job, Result, run_series
 from svmbench.harness.sources import Source, source_of
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
@@ -368,7 +368,7 @@ def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) 
     try:
         _make(planned.tasks, planned.parts, reporter, progress, early, end, wanted.fresh)
         left = None if budget is None else max(1.0, end - time.monotonic())
-        progress.sweeps = run_jobs(planned.jobs, reporter, wanted, budget=left, in_order=True)
+        progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left)
     except KeyboardInterrupt:
         progress.sweeps.interrupted = True
     return progress

@@ -134,7 +134,7 @@ def _make(
 ) -> int:
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
-    from svmbench.harness.series import run_jobs
+    from svmbench.harness.series import run_series
     from svmbench.papers.plan import reserve
     from svmbench.papers.report.write import write_papers
     from svmbench.papers.written import outdated, remember
@@ -142,7 +142,7 @@ def _make(
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
-        result = run_jobs(planned, reporter, asked, budget=runs)
+        result = run_series(planned, reporter, asked, budget=runs)
         if not result.interrupted:
             reporter.stage("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen

@@ -11,8 +11,12 @@ import click
 from svmbench.cli import options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from svmbench.config import Sweep
+    from svmbench.harness.doubts import Open
     from svmbench.harness.run import Outcome
+    from svmbench.harness.series import Result
 
 
 @click.command(name="run")
@@ -74,31 +78,37 @@ def command(
         click.echo(describe(sweep))
         return 0
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.harness.run import Options, run_sweep
+    from svmbench.errors import DataError
+    from svmbench.harness.run import Options
+    from svmbench.harness.series import Job, run_series
+    from svmbench.harness.sources import Source
+    from svmbench.report.questions import doubts_of
     from svmbench.report.write import write_report
 
     suffix = f"-stand-in-{scale:g}" if stand_in else ""
     folder = out or Path("results") / f"{sweep.name}{suffix}"
+    sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
+    job = Job("", "", sweep.name, sweep, folder, sources, offline)
     asked = Options(
-        offline=offline,
-        fresh=fresh,
-        retry_faults=retry_failed,
-        only=only,
-        jobs=jobs,
-        stand_in=scale if stand_in else None,
-        keep_weights=keep_weights,
+        fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs, keep_weights=keep_weights
     )
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
-        outcome = run_sweep(sweep, folder, reporter, asked)
-        if outcome.made + outcome.reused:
+        until_decided = sweep.at_most > sweep.at_least
+        doubts = (lambda: doubts_of(folder)) if until_decided else None
+        result = run_series([job], reporter, asked, doubts=doubts)
+        if result.made + result.reused:
             reporter.stage("tables and plots")
             write_report(folder)
-    if not quiet:
-        click.echo(_summary(outcome, time.monotonic() - begun))
-    if outcome.interrupted:
+    if result.faults:
+        raise DataError(result.faults[0])
+    if not quiet and result.outcomes:
+        click.echo(_summary(result.outcomes[0], time.monotonic() - begun))
+        if until_decided:
+            click.echo(_questions(folder, result))
+    if result.interrupted:
         raise KeyboardInterrupt
-    return 1 if outcome.faulty else 0
+    return 1 if result.faulty else 0
 
 
 def describe(sweep: Sweep) -> str:
@@ -118,13 +128,23 @@ def describe(sweep: Sweep) -> str:
         for solver in sweep.solvers
     ]
     horizons = sum(len(for_each_horizon(solver, sweep.stop)) for solver in sweep.solvers)
-    runs = len(problems) * horizons * sweep.repeats
-    bound = runs * sweep.stop.time_limit + len(problems) * sweep.reference.time_limit
+    runs_a_repeat = len(problems) * horizons
+    references = len(problems) * sweep.reference.time_limit
+
+    def bound(repeats: int) -> str:
+        return duration(runs_a_repeat * repeats * sweep.stop.time_limit + references)
+
+    least, most = sweep.at_least, sweep.at_most
     lines.append(
-        f"{len(lines)} cells, {sweep.repeats} repeats: {runs} runs, "
+        f"{len(lines)} cells, {least} repeats: {runs_a_repeat * least} runs, "
         f"and {len(problems)} reference optima"
     )
-    lines.append(f"training takes at most {duration(bound)} (every limit hit; usually far less)")
+    lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
+    if most > least:
+        lines.append(
+            f"cells about which a question stays open have up to {most} repeats: "
+            f"{runs_a_repeat * most} runs and {bound(most)} at most"
+        )
     return "\n".join(lines)
 
 
@@ -146,6 +166,36 @@ def _summary(outcome: Outcome, seconds: float) -> str:
             "--retry-failed makes them again"
         )
     return "\n".join(lines)
+
+
+def _questions(folder: Path, result: Result) -> str:
+    from svmbench.report.questions import leader_questions
+
+    asked = len(leader_questions(folder))
+    if not asked:
+        return "no questions: an accuracy that two solvers are timed to is needed for one"
+    decided = asked - len(result.open)
+    text = f"questions (is the leader faster than each other solver?): {decided} of {asked} decided"
+    return "\n".join([text, *open_questions(result.open)])
+
+
+def open_questions(questions: Sequence[Open]) -> list[str]:
+    """What is said of questions that are open: what they would take, or why time does not help."""
+    lines = []
+    for count, why in (
+        (_wanting(questions, "time"), "open for want of time"),
+        (_wanting(questions, "repeats"), "open with as many repeats as a cell may have (at_most)"),
+        (_wanting(questions, "information"), "open, and further repeats are not likely to help"),
+    ):
+        if count:
+            seconds = sum(each.seconds or 0.0 for each in count)
+            more = f": about {duration(seconds)} more" if seconds else ""
+            lines.append(f"{len(count)} {why}{more}, such as {count[0].doubt.text}")
+    return lines
+
+
+def _wanting(questions: Sequence[Open], what: str) -> list[Open]:
+    return [each for each in questions if each.lacks == what]
 
 
 def ended_from_outside(count: int) -> str:

@@ -71,7 +71,7 @@ class _Multiplied(Dcd):
 
     def shift(self, amount: float) -> None:
         """Add to the last weight what no alpha accounts for."""
-        self._w[-1] += amount
+        self._kernel.w[-1] += amount
 
 
 def balanced_descent(problem: Problem) -> Iterator[Pair]:

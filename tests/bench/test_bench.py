@@ -120,7 +120,7 @@ def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
         told.append(wanted)
         return Result()
 
-    monkeypatch.setattr(run, "run_jobs", pretend)
+    monkeypatch.setattr(run, "run_series", pretend)
     assert bench("tiny.yaml", "--budget", "1ms", "--quiet").exit_code == 0
     assert [wanted.whole_blocks for wanted in told] == [True]
 

@@ -152,15 +152,32 @@ def test_what_cannot_be_done_is_one_line(papers, arguments, said):
     ],
 )
 def test_exit_codes(papers, monkeypatch, change, code, said):
-    def pretend(sweep, folder, reporter, options):
-        outcome = Outcome(folder)
-        outcome.states.update(change.get("states", {}))
-        outcome.left = change.get("left", 0)
-        outcome.interrupted = change.get("interrupted", False)
-        return outcome
+    class Pretended:
+        """A sweep that is open and makes no runs."""
 
-    monkeypatch.setattr(series, "run_sweep", pretend)
-    monkeypatch.setattr(series, "PASSES", 1)
+        preparing = 0.0
+
+        def __init__(self, sweep, folder, reporter, options):
+            self.outcome = Outcome(folder, left=change.get("left", 0))
+            self.outcome.states.update(change.get("states", {}))
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def lacking(self, options):
+            return 0
+
+        def make(self, options):
+            if change.get("interrupted"):
+                raise KeyboardInterrupt
+
+        def publish(self):
+            pass
+
+    monkeypatch.setattr(series, "Sitting", Pretended)
     result = papers()
     assert result.exit_code == code, result.output
     assert said in result.output

@@ -7,6 +7,7 @@ callgrind's files, by the same labels; those of an equal call that takes no step
 import ctypes
 import json
 import sys
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,10 +15,16 @@ from svmbench.kernels import dcd, pegasos, sgd_primal
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
-from svmbench.kernels.scaled import ScaledState
 
 LAMBDA = 1e-4
 FEATURES = 500
+
+
+class Loss(NamedTuple):
+    """What kernels read of a `svmbench.problem.Loss`, which the portable build has not."""
+
+    code: int
+    gamma: float
 
 
 def sparse(m, length, with_values):
@@ -61,22 +68,16 @@ class DualPhase:
 
 
 def passes(rows):
-    """For each kernel, its state at the start and what goes on from it to a target."""
-    m, d = rows.m, rows.d
-    order = np.random.default_rng(3).permutation(m).astype(np.int32)
-    norms2, alpha, nothing = rows.norms2(), np.zeros(m), np.zeros(0)
-    dual, primal, scaled = dcd.ShrinkState(m), sgd_primal.PassState(), ScaledState()
-    w, a, v = np.zeros(d), np.zeros(d), np.zeros(d)
-    champion = DualPhase(rows)
+    """Each kernel at its start."""
+    order = np.random.default_rng(3).permutation(rows.m).astype(np.int32)
+    dual = dcd.Dcd(rows, LAMBDA, Loss(0, 1.0), shrinking=False)
+    dual.order[:] = order
     return {
-        "auto": (champion, champion.advance),
-        "dcd": (dual, lambda target: dcd.advance_pass(
-            rows, w, alpha, order, norms2, dual, LAMBDA, 0, 1.0, False, target)),
-        "sgd-s": (primal, lambda target: sgd_primal.advance_pass(
-            rows, a, order, nothing, primal, LAMBDA, target)),
-        "pegasos": (scaled, lambda target: pegasos.advance(
-            rows, v, nothing, order, scaled, LAMBDA, False, target)),
-    }  # fmt: skip
+        "auto": DualPhase(rows),
+        "dcd": dual,
+        "sgd-s": sgd_primal.Perceptron(rows, order, LAMBDA),
+        "pegasos": pegasos.Pegasos(rows, order, LAMBDA),
+    }
 
 
 def main():
@@ -89,17 +90,17 @@ def main():
         "dense": dense(1000, 54),
     }
     for kind, rows in kinds.items():
-        for name, (state, advance) in passes(rows).items():
+        for name, kernel in passes(rows).items():
             label = f"{name} {kind}"
-            advance(rows.m)
+            kernel.advance(rows.m)
             callgrind.count_from_here()
-            advance(rows.m)
+            kernel.advance(rows.m)
             callgrind.count_to_here(f"{label} 0".encode())
-            before, state.position = state.nonzeros, 0
+            before, kernel.position = kernel.nonzeros, 0
             callgrind.count_from_here()
-            advance(2 * rows.m)
+            kernel.advance(2 * rows.m)
             callgrind.count_to_here(label.encode())
-            touched[label] = state.nonzeros - before
+            touched[label] = kernel.nonzeros - before
     print(json.dumps(touched))
 
 

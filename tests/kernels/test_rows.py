@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from problems import PRECISIONS, STORAGES, dataset, dense, dyadic, labels
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
-from svmbench.kernels.sgd_primal import PassState, advance_pass
+from svmbench.kernels.sgd_primal import Perceptron
 
 every_storage = pytest.mark.parametrize("storage", STORAGES)
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
@@ -21,13 +21,12 @@ def present(rows, i, a, ell=1):
     is; its loss 1 - y x.a/2^40 gives the product back.
     """
     late = 2**40
-    state = PassState()
-    state.presentations, state.position, state.multiplicity = late, i, ell
-    moved = a.copy()
-    order = np.arange(rows.m, dtype=np.int32)
-    advance_pass(rows, moved, order, rows.norms2(), state, 1.0, late + 1)
-    assert state.updates == ell
-    return rows.labels[i] * (1.0 - state.loss_sum) * late, moved
+    run = Perceptron(rows, np.arange(rows.m, dtype=np.int32), 1.0, a.dtype.name)
+    run.begin_pass(ell)
+    run.presentations, run.position, run.a[:] = late, i, a
+    run.advance(late + 1)
+    assert run.updates == ell
+    return rows.labels[i] * (1.0 - run.loss_sum) * late, run.a
 
 
 def row_lengths(seed, d):

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from problems import PRECISIONS, dataset
-from svmbench.kernels.sgd_primal import PassState, advance_pass
+from svmbench.kernels.sgd_primal import Perceptron
 
 
 def step_by_step(x, y, a, lam, t, ell):
@@ -25,13 +25,12 @@ def step_by_step(x, y, a, lam, t, ell):
 
 def in_one_go(x, y, a, lam, t, ell, precision):
     """The same by one call of the kernel."""
-    rows = dataset([x], [y]).rows
-    state = PassState()
-    state.presentations, state.multiplicity = t, ell
-    moved = np.array(a, dtype=precision)
-    advance_pass(rows, moved, np.zeros(1, np.int32), rows.norms2(), state, lam, t + 1)
-    assert state.presentations == t + ell
-    return state.updates, moved
+    run = Perceptron(dataset([x], [y]).rows, np.zeros(1, np.int32), lam, precision)
+    run.begin_pass(ell)
+    run.presentations, run.a[:] = t, a
+    run.advance(t + 1)
+    assert run.presentations == t + ell
+    return run.updates, run.a
 
 
 vectors = st.lists(st.integers(-24, 24).map(lambda k: k / 16.0), min_size=3, max_size=3)
@@ -86,27 +85,22 @@ def test_rounding_cannot_leave_the_box(precision, x, a, lam, t, ell):
     assert np.isfinite(moved).all()
 
 
-def test_a_row_presented_running_is_not_split():
-    rows = dataset(np.eye(3), [1, 1, -1]).rows
-    state, a = PassState(), np.zeros(3)
-    state.multiplicity = 5
-    order = np.arange(3, dtype=np.int32)
-    advance_pass(rows, a, order, rows.norms2(), state, 0.5, 6)
-    assert (state.presentations, state.position) == (10, 2)
-    advance_pass(rows, a, order, rows.norms2(), state, 0.5, 10)
-    assert (state.presentations, state.position) == (10, 2)
-    advance_pass(rows, a, order, rows.norms2(), state, 0.5, 10**9)
-    assert (state.presentations, state.position) == (15, 3)
+def test_presentations_of_a_row_in_succession_are_not_split():
+    run = Perceptron(dataset(np.eye(3), [1, 1, -1]).rows, np.arange(3, dtype=np.int32), 0.5)
+    run.begin_pass(5)
+    run.advance(6)
+    assert (run.presentations, run.position) == (10, 2)
+    run.advance(10)
+    assert (run.presentations, run.position) == (10, 2)
+    run.advance(10**9)
+    assert (run.presentations, run.position) == (15, 3)
 
 
-def test_arrays_of_other_lengths_are_refused():
-    rows = dataset(np.eye(3), [1, 1, 1]).rows
-    order, norms2 = np.arange(3, dtype=np.int32), rows.norms2()
-    with pytest.raises(ValueError, match="do not belong together"):
-        advance_pass(rows, np.zeros(2), order, norms2, PassState(), 1.0, 1)
-    with pytest.raises(ValueError, match="do not belong together"):
-        advance_pass(rows, np.zeros(3), order[:2], norms2, PassState(), 1.0, 1)
-    repeated = PassState()
-    repeated.multiplicity = 2
-    with pytest.raises(ValueError, match="squared norms"):
-        advance_pass(rows, np.zeros(3), order, np.empty(0), repeated, 1.0, 1)
+def test_a_multiplicity_below_one_and_arrays_of_another_type_are_refused():
+    rows, order = dataset(np.eye(3), [1, 1, 1]).rows, np.arange(3, dtype=np.int32)
+    with pytest.raises(ValueError, match="once at least, not 0 times"):
+        Perceptron(rows, order, 1.0).begin_pass(0)
+    with pytest.raises(ValueError, match="Buffer dtype mismatch"):
+        Perceptron(rows, order.astype(np.int64), 1.0)
+    with pytest.raises(ValueError, match="float64 or float32, not 'float16'"):
+        Perceptron(rows, order, 1.0, "float16")

@@ -15,7 +15,6 @@ from problems import (
     ordinary_problems,
     with_loss,
 )
-from svmbench.kernels.dcd import ShrinkState, advance_pass
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from twins import objective
@@ -237,18 +236,6 @@ def test_alpha_is_a_fresh_array():
     before = run.dual()
     run.alpha[:] = 0.0
     assert run.dual() == before
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    order, norms2 = np.arange(50, dtype=np.int32), rows.norms2()
-    good = [np.zeros(8), np.zeros(50), order, norms2]
-    long = [np.zeros(9), np.zeros(51), np.zeros(51, dtype=np.int32), np.zeros(51)]
-    for k in range(4):
-        arrays = list(good)
-        arrays[k] = long[k]
-        with pytest.raises(ValueError, match="do not belong together"):
-            advance_pass(rows, *arrays, ShrinkState(50), 1.0, 0, 1.0, True, 1)
 
 
 @pytest.mark.parametrize("bad", [{"tolerance": 0.0}, {"restore_after": -1.0}])

@@ -17,7 +17,6 @@ from problems import (
     ordinary_problems,
 )
 from svmbench.errors import ConfigError
-from svmbench.kernels.mpu import LatticeState, advance_pass
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.stochastic.mpu import Mpu
 from twins.mpu import Mpu as Twin
@@ -280,14 +279,3 @@ def test_a_delta_that_asks_for_too_many_values_is_refused():
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match=r"greater than 0|'float64'"):
         Mpu.schema(**bad)
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    good = [np.zeros(8), np.zeros(50), np.arange(50, dtype=np.int32), rows.norms2()]
-    long = [np.zeros(9), np.zeros(51), np.zeros(51, dtype=np.int32), np.zeros(51)]
-    for k in range(4):
-        arrays = list(good)
-        arrays[k] = long[k]
-        with pytest.raises(ValueError, match="do not belong together"):
-            advance_pass(rows, *arrays, LatticeState(), 10.0, 1.0, 1)

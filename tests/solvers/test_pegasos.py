@@ -14,8 +14,7 @@ from problems import (
     labels,
     ordinary_problems,
 )
-from svmbench.kernels.pegasos import advance
-from svmbench.kernels.scaled import ScaledState
+from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from twins.optimum import optimum
@@ -104,22 +103,21 @@ def test_folding_the_scale_does_not_move_w(precision, project):
     smallest = 1e-5 if precision == "float64" else 1e-2
     w = np.random.default_rng(3).normal(size=d)
     w /= np.linalg.norm(w)
-    state = ScaledState()
-    state.presentations, state.scale, state.norm2 = 50, 1.05 * smallest, 1.0
-    v = (w / state.scale).astype(precision)
+    kernel = Kernel(rows, np.zeros(1, dtype=np.int32), problem.lam, project, precision)
+    kernel.steps = kernel.presentations = 50
+    kernel.scale, kernel.norm2 = 1.05 * smallest, 1.0
+    kernel.v[:] = w / kernel.scale
     plain = twin_of(problem, 9, project)
-    plain.w, plain.t = v.astype(float) * state.scale, 50
-    u = np.zeros(0, dtype=precision)
+    plain.w, plain.t = kernel.iterate, 50
     scales = []
     for t in range(51, 151):
         plain.step()
-        order = np.array(plain.picked[-1:], dtype=np.int32)
-        state.position = 0
-        advance(rows, v, u, order, state, problem.lam, project, t)
-        scales.append(state.scale)
-        np.testing.assert_allclose(
-            state.scale * v.astype(float), plain.w, rtol=0.0, atol=5 * TOLERANCE[precision]
-        )
+        kernel.order[:] = plain.picked[-1:]
+        kernel.position = 0
+        kernel.advance(t)
+        scales.append(kernel.scale)
+        close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
+        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was folded on the way
     assert min(scales) >= smallest * 0.9
@@ -148,10 +146,3 @@ def test_it_shows_no_dual_and_has_no_rule():
     run.advance(30)
     assert run.dual() is None
     assert run.stopped is None
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    order = np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="do not belong together"):
-        advance(rows, np.zeros(3), np.zeros(0), order, ScaledState(), 1.0, False, 1)

@@ -17,8 +17,7 @@ from problems import (
     with_class,
 )
 from svmbench.errors import ConfigError
-from svmbench.kernels import ball
-from svmbench.kernels.scaled import ScaledState
+from svmbench.kernels.ball import ProjectedSubgradient
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from twins import online
@@ -98,24 +97,25 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
     problem = with_class(PROBLEMS["overlapping"], l1_radius=2.0)
     rows, d = problem.data.rows, problem.data.n_features
     smallest = 1e-5 if precision == "float64" else 1e-2
-    state, plain = ScaledState(), twin_of(problem, 9)
-    state.steps, state.scale = 50, 1.05 * smallest
+    plain = twin_of(problem, 9)
+    constants = (problem.lam, problem.l1_radius, 1.0 / problem.lam, False, 1, precision)
+    kernel = ProjectedSubgradient(rows, np.zeros(1, dtype=np.int32), *constants)
+    kernel.steps, kernel.scale = 50, 1.05 * smallest
     w = np.random.default_rng(3).normal(size=d)
-    v, u = (w / np.sum(np.abs(w)) / state.scale).astype(precision), np.zeros(d)
-    plain.w, plain.t = v.astype(float) * state.scale, 50
-    sizes, margins = np.empty(d), np.empty(1)
-    constants = (problem.lam, problem.l1_radius, 1.0 / problem.lam, False)
+    kernel.v[:] = w / np.sum(np.abs(w)) / kernel.scale
+    kernel.begin_sum()
+    plain.w, plain.t = kernel.iterate, 50
     scales = []
     for t in range(1, 101):
         plain.step()
-        order = np.array(plain.picked[-1:], dtype=np.int32)
-        state.position = 0
-        ball.advance(rows, v, u, order, margins, sizes, state, *constants, t)
-        scales.append(state.scale)
+        kernel.order[:] = plain.picked[-1:]
+        kernel.position = 0
+        kernel.advance(t)
+        scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
-        np.testing.assert_allclose(state.scale * v.astype(float), plain.w, **close)
-        mean = (state.tau * v.astype(float) + u) / t
-        np.testing.assert_allclose(mean, np.mean(plain.iterates, axis=0), **close)
+        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
+        assert kernel.summed == t
+        np.testing.assert_allclose(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was taken in on the way
     assert min(scales) >= smallest * 0.9
@@ -140,13 +140,7 @@ def test_the_two_balls_exclude_each_other():
         started(problem, project=True)
 
 
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    order, state, margins = np.zeros(1, dtype=np.int32), ScaledState(), np.empty(1)
-    step = (1.0, 1.0, 1.0, False, 1)
-    for lengths in ((3, 0, 8), (8, 3, 8), (8, 0, 7)):
-        v, u, sizes = (np.zeros(length) for length in lengths)
-        with pytest.raises(ValueError, match="do not belong together"):
-            ball.advance(rows, v, u, order, margins, sizes, state, *step)
-    with pytest.raises(ValueError, match="at least one row"):
-        ball.advance(rows, np.zeros(8), np.empty(0), order, np.empty(0), np.zeros(8), state, *step)
+def test_a_batch_without_rows_is_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match="at least one row, not 0"):
+        ProjectedSubgradient(rows, order, 1.0, 1.0, 1.0, False, 0)

@@ -18,8 +18,8 @@ from problems import (
     ordinary_problems,
 )
 from svmbench.errors import ConfigError
-from svmbench.kernels import pegasos, pegasos_batch
-from svmbench.kernels.scaled import ScaledState
+from svmbench.kernels.pegasos import Pegasos as Kernel
+from svmbench.kernels.pegasos_batch import PegasosBatch as BatchKernel
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 from twins.iterates import chosen, output
@@ -231,29 +231,28 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision, project, bat
     smallest = 1e-5 if precision == "float64" else 1e-2
     w = np.random.default_rng(3).normal(size=d)
     w /= np.linalg.norm(w)
-    state = ScaledState()
-    state.steps, state.presentations = 50, 50 * batch
-    state.scale, state.norm2 = 1.05 * smallest, 1.0
-    v, u = (w / state.scale).astype(precision), np.zeros(d, dtype=precision)
     plain = twin_of(problem, 9, project=project, batch=batch, sampling="fixed")
-    plain.w, plain.iterates = v.astype(float) * state.scale, [None] * 50
     order = np.array(plain.permutation, dtype=np.int32)
+    if batch == 1:
+        kernel = Kernel(rows, order, problem.lam, project, precision)
+    else:
+        kernel = BatchKernel(rows, order, problem.lam, project, batch, precision)
+    kernel.steps, kernel.presentations = 50, 50 * batch
+    kernel.scale, kernel.norm2 = 1.05 * smallest, 1.0
+    kernel.v[:] = w / kernel.scale
+    kernel.begin_sum()
+    plain.w, plain.iterates = kernel.iterate, [None] * 50
     assert m % batch == 0
     scales = []
     for _ in range(100):
-        if state.position == m:
-            state.position = 0
-        target = state.presentations + batch
-        if batch == 1:
-            pegasos.advance(rows, v, u, order, state, problem.lam, project, target)
-        else:
-            margins = np.empty(batch)
-            pegasos_batch.advance(rows, v, u, order, margins, state, problem.lam, project, target)
+        if kernel.position == m:
+            kernel.position = 0
+        kernel.advance(kernel.presentations + batch)
         plain.step()
-        scales.append(state.scale)
+        scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision]}
-        np.testing.assert_allclose(state.scale * v.astype(float), plain.w, **close)
-        mean = (state.tau * v.astype(float) + u) / (state.steps - 50)
+        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
+        mean = kernel.total / kernel.summed
         np.testing.assert_allclose(mean, np.mean(plain.iterates[50:], axis=0), **close)
     assert scales[0] < 1.05 * smallest
     assert max(scales) > 0.5  # it was taken in on the way
@@ -339,13 +338,7 @@ def test_parameters_outside_their_range_are_refused(bad, message):
         PegasosParameters(**bad)
 
 
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    order, state, empty = np.zeros(1, dtype=np.int32), ScaledState(), np.empty(0)
-    for v, u in ((np.zeros(3), empty), (np.zeros(8), np.zeros(3))):
-        with pytest.raises(ValueError, match="do not belong together"):
-            pegasos.advance(rows, v, u, order, state, 1.0, False, 1)
-        with pytest.raises(ValueError, match="do not belong together"):
-            pegasos_batch.advance(rows, v, u, order, np.empty(2), state, 1.0, False, 1)
-    with pytest.raises(ValueError, match="at least one row"):
-        pegasos_batch.advance(rows, np.zeros(8), empty, order, empty, state, 1.0, False, 1)
+def test_a_batch_without_rows_is_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match="at least one row, not 0"):
+        BatchKernel(rows, order, 1.0, False, 0)

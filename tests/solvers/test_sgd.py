@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import dense, dyadic_problems, labels, losses, with_loss
-from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd
+from svmbench.kernels.sgd_qn import Sgd as Kernel
 from svmbench.problem import Loss
 from svmbench.solvers.stochastic.sgd import Sgd
 from svmbench.solvers.stochastic.sgd_s import SgdS
@@ -48,13 +48,10 @@ def test_a_step_is_exact_where_arithmetic_is(problem, k, loss):
     w = np.round(4.0 * np.cos(np.arange(len(x)))) / 4.0
     pull = minus_slope(loss, y * (x @ w))
     expected = w - (problem.lam * w - pull * y * x) / (problem.lam * 2.0**k)
-    state, moved = ScheduleState(1), w.copy()
-    state.presentations = 5
-    order = np.zeros(1, np.int32)
-    advance_sgd(
-        problem.data.rows, moved, order, state, problem.lam, 2.0**k - 5, loss.code, loss.gamma, 6
-    )
-    assert moved.tolist() == expected.tolist()
+    kernel = Kernel(problem.data.rows, np.zeros(1, np.int32), problem.lam, 2.0**k - 5, loss)
+    kernel.presentations, kernel.w[:] = 5, w
+    kernel.advance(6)
+    assert kernel.w.tolist() == expected.tolist()
 
 
 @scheduled.every_precision
@@ -97,9 +94,3 @@ def test_converges(name, loss, precision):
 def test_it_has_no_skip():
     with pytest.raises(ValueError, match="skip"):
         Sgd.schema(skip=3)
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="do not belong together"):
-        advance_sgd(rows, np.zeros(7), order, ScheduleState(1), 1.0, 1.0, 0, 1.0, 1)

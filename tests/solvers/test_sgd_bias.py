@@ -17,8 +17,7 @@ from problems import (
     labels,
     ordinary_problems,
 )
-from svmbench.kernels.scaled import ScaledState
-from svmbench.kernels.sgd_bias import advance
+from svmbench.kernels.sgd_bias import SgdWithBias
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.gd_bias import GdBias
 from svmbench.solvers.stochastic.minibatch_bias import MinibatchBias
@@ -297,11 +296,7 @@ def test_parameters_outside_their_range_are_refused(bad):
         MinibatchBias.schema(**bad)
 
 
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    order = np.zeros(1, dtype=np.int32)
-    steps = (1.0, 1.0, 0.1, 0.0, 1)
-    with pytest.raises(ValueError, match="do not belong together"):
-        advance(rows, np.zeros(3), order, np.empty(1), ScaledState(), *steps)
-    with pytest.raises(ValueError, match="at least one row"):
-        advance(rows, np.zeros(8), order, np.empty(0), ScaledState(), *steps)
+def test_a_batch_without_rows_is_refused():
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
+    with pytest.raises(ValueError, match="at least one row, not 0"):
+        SgdWithBias(rows, order, 0, 1.0, 1.0, 0.1, 0.0)

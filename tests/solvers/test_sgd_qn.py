@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import dataset, dense, dyadic, dyadic_problems, labels, losses, with_loss
-from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn, advance_svmsgd2
+from svmbench.kernels.sgd_qn import SgdQn as Kernel
+from svmbench.kernels.sgd_qn import Svmsgd2 as Svmsgd2Kernel
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.scheduled import SkipParameters
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
@@ -43,12 +44,12 @@ def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
 )
 def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(problem, loss, skip, k):
     problem = Problem(problem.data, problem.lam, loss)
-    m, d = problem.data.n_samples, problem.data.n_features
+    m = problem.data.n_samples
     X = np.array([[Fraction(v) for v in row] for row in dense(problem.data)], dtype=object)
     y = [int(v) for v in labels(problem.data)]
     plain = Twin(X, y, Fraction(problem.lam), loss, t0=Fraction(2**k), skip=skip)
-    w, b, kept, state = np.zeros(d), np.ones(d), np.zeros(d), ScheduleState(skip)
     order = np.arange(m, dtype=np.int32)
+    kernel = Kernel(problem.data.rows, order, problem.lam, 2.0**k, skip, loss)
     for t in range(1, m + 1):
         before = [plain.y[t - 1] * (plain.X[t - 1] @ plain.w), plain.updates]
         plain.step()
@@ -57,12 +58,11 @@ def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(prob
             return  # rounding would put the row on the other side
         if any(s in (1, 1 - loss.gamma) for s in margins):
             return  # a tie, which rounded arithmetic may miss
-        arguments = (problem.lam, 2.0**k, skip, loss.code, loss.gamma, t)
-        advance_sgd_qn(problem.data.rows, w, b, kept, order, state, *arguments)
-        assert state.updates == plain.updates
+        kernel.advance(t)
+        assert kernel.updates == plain.updates
         size = 1.0 + float(max(abs(v) for v in plain.w))
-        np.testing.assert_allclose(w, plain.w.astype(float), rtol=0.0, atol=1e-12 * size)
-        np.testing.assert_allclose(b, (plain.B * plain.lam).astype(float), rtol=1e-11)
+        np.testing.assert_allclose(kernel.w, plain.w.astype(float), rtol=0.0, atol=1e-12 * size)
+        np.testing.assert_allclose(kernel.b, (plain.B * plain.lam).astype(float), rtol=1e-11)
 
 
 @scheduled.every_precision
@@ -103,7 +103,7 @@ def test_the_scaling_has_a_floor():
     problem = Problem(dataset([[1e5, 1.0], [1e5, 1.0]], [1, 1]), 0.5)
     run = started(problem, t0=1e6, skip=1)
     run.advance(1)
-    run._w[:] = 0.0
+    run._kernel.w[:] = 0.0
     run.advance(1)
     assert run.scaling.tolist() == [0.02, 0.02]
 
@@ -116,19 +116,17 @@ def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
 ):
     X, y = dyadic(6, 40, 7)
     problem = with_loss(Problem(dataset(X, y, storage), 2.0**-5), loss)
-    ours, theirs, kept = (np.zeros(7, dtype=precision) for _ in range(3))
-    b = np.ones(7, dtype=precision)
-    first, second = ScheduleState(3), ScheduleState(3)
-    first.r = np.inf  # the weight of a ratio is 2/r
     order = np.arange(40, dtype=np.int32)
+    steps = (problem.lam, 11.0, 3, problem.loss, precision)
+    first, second = (k(problem.data.rows, order, *steps) for k in (Kernel, Svmsgd2Kernel))
+    first.r = np.inf  # the weight of a ratio is 2/r
     for t in range(1, 41):
-        arguments = (problem.lam, 11.0, 3, problem.loss.code, problem.loss.gamma, t)
-        advance_sgd_qn(problem.data.rows, ours, b, kept, order, first, *arguments)
-        advance_svmsgd2(problem.data.rows, theirs, order, second, *arguments)
-        assert ours.tobytes() == theirs.tobytes()
+        first.advance(t)
+        second.advance(t)
+        assert first.w.tobytes() == second.w.tobytes()
         assert first.updates == second.updates
-    assert (b == 1.0).all()
-    assert theirs.any()
+    assert (first.b == 1.0).all()
+    assert second.w.any()
 
 
 @scheduled.every_loss
@@ -159,11 +157,3 @@ def test_every_storage_follows_the_twin(storage, precision):
 def test_converges(name, loss, precision):
     problem = with_loss(PROBLEMS[name], loss)
     scheduled.assert_converges(started(problem, precision=precision), problem)
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    for bad in range(3):
-        vectors = [np.zeros(8 - (k == bad)) for k in range(3)]
-        with pytest.raises(ValueError, match="do not belong together"):
-            advance_sgd_qn(rows, *vectors, order, ScheduleState(1), 1.0, 1.0, 1, 0, 1.0, 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import dataset, dyadic_problems, losses, with_loss
-from svmbench.kernels.sgd_qn import ScheduleState, advance_corrected
+from svmbench.kernels.sgd_qn import SgdQnCorrected as Kernel
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
 from svmbench.solvers.stochastic.sgd_qn_corrected import SgdQnCorrected
@@ -55,14 +55,13 @@ def test_a_feature_that_did_not_move_gains_101_times_lambda():
     # has not moved, but its margin has not either, so its pull is what it was: nothing gained.
     # With the first feature shared and moved, the second one is new to both.
     problem = Problem(dataset([[1.0, 0.0], [1.0, 2.0]], [1, 1]), 0.5, Loss("squared-hinge"))
-    w, b, kept, saved = np.zeros(2), np.full(2, 0.125), np.zeros(2), np.zeros(2)
     order = np.arange(2, dtype=np.int32)
-    state = ScheduleState(1)
-    advance_corrected(problem.data.rows, w, b, kept, saved, order, state, 0.5, 1, 1, 1.0, 1)
-    assert w.tolist() == [0.25, 0.0]  # 1/(lam t0) times the loss's slope
-    advance_corrected(problem.data.rows, w, b, kept, saved, order, state, 0.5, 1, 1, 1.0, 2)
+    kernel = Kernel(problem.data.rows, order, 0.5, 8.0, 1, problem.loss)
+    kernel.advance(1)
+    assert kernel.w.tolist() == [0.25, 0.0]  # 1/(lam t0) times the loss's slope
+    kernel.advance(2)
     # The row's slope fell by 0.25 over a change of 0.25: curvature 1 + lam for the first.
-    np.testing.assert_allclose(1.0 / b, [8.0 + 2.0 * 3.0, 8.0 + 2.0 * 101.0], rtol=1e-14)
+    np.testing.assert_allclose(1.0 / kernel.b, [8.0 + 2.0 * 3.0, 8.0 + 2.0 * 101.0], rtol=1e-14)
 
 
 @scheduled.every_precision
@@ -123,11 +122,3 @@ def test_it_tells_features_apart_where_the_published_form_cannot():
 def test_converges(name, loss, precision):
     problem = with_loss(PROBLEMS[name], loss)
     scheduled.assert_converges(started(problem, precision=precision), problem)
-
-
-def test_arrays_of_other_lengths_are_refused():
-    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
-    for bad in range(4):
-        vectors = [np.zeros(8 - (k == bad)) for k in range(4)]
-        with pytest.raises(ValueError, match="do not belong together"):
-            advance_corrected(rows, *vectors, order, ScheduleState(1), 1.0, 1, 0, 1.0, 1)

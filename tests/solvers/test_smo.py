@@ -21,8 +21,8 @@ from problems import (
 )
 from svmbench.data.load import load
 from svmbench.errors import DataError
-from svmbench.kernels.smo import products, solve
-from svmbench.problem import LOSSES, Problem
+from svmbench.kernels.smo import WorkingSet
+from svmbench.problem import LOSSES, Loss, Problem
 from svmbench.solvers.dual import smo
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.smo import Smo, SmoParameters
@@ -74,13 +74,14 @@ def twin_of(problem, size=256):
 def test_the_products_are_exact_on_dyadic_rows(storage):
     data = dataset(*dyadic(5, 30, 9), storage)
     X = dense(data)
-    chosen, room = np.array([29, 3, 4, 11]), np.zeros(9)
-    matrix, entries = products(data.rows, chosen, room)
-    np.testing.assert_array_equal(matrix, X[chosen] @ X[chosen].T)
-    assert not room.any()
+    kernel, zeros = WorkingSet(data.rows, 1.0, Loss("hinge")), np.zeros(30)
+    kernel.choose(np.array([0, 1, 2]), zeros, zeros)
+    before, chosen = kernel.nonzeros, np.array([29, 3, 4, 11])
+    kernel.choose(chosen, zeros, zeros)  # nothing is left of the set before
+    np.testing.assert_array_equal(kernel.matrix, X[chosen] @ X[chosen].T)
     stored = np.full(30, 9) if data.indptr is None else np.diff(data.indptr)
     # Each row is written and wiped out again, and read once for each row no later than it.
-    assert entries == np.sum(stored[chosen] * (np.arange(4) + 3))
+    assert kernel.nonzeros - before == np.sum(stored[chosen] * (np.arange(4) + 3))
 
 
 @every_loss
@@ -88,11 +89,13 @@ def test_the_products_are_exact_on_dyadic_rows(storage):
 def test_every_pair_is_the_twins(name, loss):
     problem = freed(ORDINARY[name], loss)
     plain = twin_of(problem)
-    X, y, scale = plain.X, plain.y, problem.lam * len(plain.y)
-    alpha, f = np.zeros(len(y)), y.copy()
+    y = plain.y
+    kernel = WorkingSet(problem.data.rows, problem.lam, problem.loss)
+    kernel.choose(np.arange(len(y)), np.zeros(len(y)), y)
+    alpha, f = kernel.alpha, kernel.f
     pairs = 0
     while plain.violation() > 1e-6 and pairs < 300:
-        assert solve(X @ X.T, y, alpha, f, scale, problem.loss.code, 0.5, 0.0, 1) == 1
+        assert kernel.advance(0.0, 1) == 1
         if plain.decided():
             plain.pair(range(len(y)))
             np.testing.assert_allclose(alpha, plain.alpha, rtol=0.0, atol=1e-10)
@@ -313,13 +316,13 @@ def test_certifies_the_optimum_of_adult(lam, tmp_path, monkeypatch):
 
 def test_arrays_that_do_not_belong_together_are_refused():
     rows = ORDINARY["overlapping"].data.rows
-    with pytest.raises(ValueError, match="do not belong together"):
-        products(rows, np.array([1, 2]), np.zeros(3))
+    kernel, right, wrong = WorkingSet(rows, 1.0, Loss("hinge")), np.zeros(50), np.zeros(49)
     for stranger in (-1, 50):
         with pytest.raises(ValueError, match="not there"):
-            products(rows, np.array([0, stranger]), np.zeros(8))
-    with pytest.raises(ValueError, match="do not belong together"):
-        solve(np.eye(2), np.ones(2), np.zeros(3), np.zeros(2), 1.0, 0, 1.0, 1e-3, 10)
+            kernel.choose(np.array([0, stranger]), right, right)
+    for alpha, f in ((wrong, right), (right, wrong)):
+        with pytest.raises(ValueError, match="do not belong together"):
+            kernel.choose(np.array([1, 2]), alpha, f)
 
 
 @pytest.mark.parametrize("bad", [{"tolerance": 0.0}, {"working_set": 1}, {"precision": "float32"}])

@@ -20,8 +20,7 @@ from problems import (
     ordinary_problems,
 )
 from svmbench.errors import ConfigError
-from svmbench.kernels.decaying import advance, mean_loss
-from svmbench.kernels.scaled import ScaledState
+from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
@@ -136,13 +135,14 @@ def test_equals_its_twin_exactly_where_no_step_rounds(precision, seed):
     np.testing.assert_array_equal(run.w, plain.w)
     # With a constant step of 1/2 the weights are dyadic as long as their digits last.
     rows, order = problem.data.rows, np.array(order_of(problem, seed), dtype=np.int32)
-    v, state = np.zeros(7, dtype=precision), ScaledState()
+    schedule = Schedule(0.5, 0.0, 4)
+    kernel = DecayingSgd(rows, order, 1.0, schedule, ties=True, precision=precision)
     X, y = plain.X, plain.y
     constant = Decaying(X, y, 1.0, 0.5, 0.0, 1.0, order)
     for t in range(1, 7 if precision == "float32" else 17):
-        advance(rows, v, v[:0], order, state, 1.0, 0.5, 0.0, 4, 1.0, True, t)
+        kernel.advance(t)
         constant.step()
-        np.testing.assert_array_equal(v.astype(float) * state.scale, constant.w)
+        np.testing.assert_array_equal(kernel.iterate, constant.w)
     assert constant.updates > 0
 
 
@@ -294,23 +294,22 @@ def test_a_step_touches_its_row_and_nothing_else(storage):
 @every_precision
 def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
     problem = PROBLEMS["overlapping"]
-    rows, d = problem.data.rows, problem.data.n_features
     X, y = dense(problem.data), labels(problem.data)
-    order = np.arange(50, dtype=np.int32)
-    state, scales = ScaledState(), []
-    v, u = np.zeros(d, dtype=precision), np.zeros(d, dtype=precision)
+    order, scales = np.arange(50, dtype=np.int32), []
     eta = 0.2 / problem.lam
     plain = Decaying(X, y, problem.lam, eta, 0.0, 1.0, cycle(order))
-    size = 1.0 / problem.lam
+    schedule, size = Schedule(eta, 0.0, 4), 1.0 / problem.lam
+    steps = (problem.lam, schedule, True)
+    kernel = DecayingSgd(problem.data.rows, order, *steps, precision=precision)
+    kernel.begin_sum()
     for t in range(1, 151):
-        state.position = (t - 1) % 50
-        advance(rows, v, u, order, state, problem.lam, eta, 0.0, 4, 1.0, True, t)
+        kernel.position = (t - 1) % 50
+        kernel.advance(t)
         plain.step()
-        scales.append(state.scale)
+        scales.append(kernel.scale)
         close = {"rtol": 0.0, "atol": 5 * TOLERANCE[precision] * size}
-        np.testing.assert_allclose(state.scale * v.astype(float), plain.w, **close)
-        mean = (state.tau * v.astype(float) + u) / t
-        np.testing.assert_allclose(mean, np.mean(plain.iterates, axis=0), **close)
+        np.testing.assert_allclose(kernel.iterate, plain.w, **close)
+        np.testing.assert_allclose(kernel.total / t, np.mean(plain.iterates, axis=0), **close)
     smallest = 1e-5 if precision == "float64" else 1e-2
     assert smallest <= min(scales) < 10 * smallest
     assert 1.0 in scales  # it was taken in on the way
@@ -337,15 +336,9 @@ def test_parameters_outside_their_range_are_refused(bad):
         SvmSgd.schema(**bad)
 
 
-def test_arrays_of_other_lengths_are_refused():
-    rows = PROBLEMS["overlapping"].data.rows
-    order, empty = np.zeros(1, dtype=np.int32), np.empty(0)
-    steps = (1.0, 0.5, 1.0, 4, 1.0, True, 1)
-    for v, u in ((np.zeros(3), empty), (np.zeros(8), np.zeros(3))):
-        with pytest.raises(ValueError, match="do not belong together"):
-            advance(rows, v, u, order, ScaledState(), *steps)
+def test_powers_that_no_kernel_has_and_a_mean_over_no_row_are_refused():
     with pytest.raises(ValueError, match="2, 3 or 4 quarters, not 1"):
-        advance(rows, np.zeros(8), empty, order, ScaledState(), 1.0, 0.5, 1.0, 1, 1.0, True, 1)
-    for v, some in ((np.zeros(3), order), (np.zeros(8), order[:0])):
-        with pytest.raises(ValueError, match="do not belong together"):
-            mean_loss(rows, v, 1.0, some)
+        Schedule(0.5, 1.0, 1)
+    rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(0, dtype=np.int32)
+    with pytest.raises(ValueError, match="no row to take the mean over"):
+        DecayingSgd(rows, order, 1.0, Schedule(0.5, 1.0, 4), True).mean_loss()

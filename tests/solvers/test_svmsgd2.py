@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import PRECISIONS, dataset, dense, dyadic, dyadic_problems, labels, losses, with_loss
-from svmbench.kernels.sgd_qn import ScheduleState, advance_svmsgd2, mean_loss
+from svmbench.kernels.sgd_qn import Svmsgd2 as Kernel
+from svmbench.kernels.sgd_qn import mean_loss
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.scheduled import SkipParameters
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
@@ -25,13 +26,11 @@ twin_of = partial(scheduled.twin_of, Twin)
 
 def one_step(problem, w, t, t0, skip=1, precision="float64"):
     """The kernel's step from w at t on the first row, shrinking if skip is 1."""
-    state = ScheduleState(skip)
-    state.presentations = t
-    moved = np.array(w, dtype=precision)
-    loss = problem.loss
-    arguments = (problem.lam, t0, skip, loss.code, loss.gamma, t + 1)
-    advance_svmsgd2(problem.data.rows, moved, np.zeros(1, np.int32), state, *arguments)
-    return moved
+    steps = (problem.lam, t0, skip, problem.loss, precision)
+    kernel = Kernel(problem.data.rows, np.zeros(1, np.int32), *steps)
+    kernel.presentations, kernel.w[:] = t, w
+    kernel.advance(t + 1)
+    return kernel.w
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
@@ -92,15 +91,13 @@ def test_with_skip_1_a_step_is_dense_sgds_with_the_rows_part_shrunk_as_well(prob
 def test_shrinking_never_turns_a_weight_round(t):
     # A zero row leaves the shrinking alone: 1 - 16/(t+t0), or its power below 0.8.
     problem = Problem(dataset(np.zeros((1, 2)), [1]), 0.5)
-    state = ScheduleState(1)
-    state.presentations = t
-    w = np.array([1.0, -2.0])
-    order = np.zeros(1, np.int32)
-    advance_svmsgd2(problem.data.rows, w, order, state, 0.5, 1.0, 16, 0, 1.0, t + 1)
+    kernel = Kernel(problem.data.rows, np.zeros(1, np.int32), 0.5, 1.0, 16, Loss("hinge"))
+    kernel.count, kernel.presentations, kernel.w[:] = 1, t, [1.0, -2.0]
+    kernel.advance(t + 1)
     printed = 1.0 - 16.0 / (t + 1.0)
     factor = printed if printed >= 0.8 else (1.0 - 1.0 / (t + 1.0)) ** 16
     assert 0.0 <= factor < 1.0
-    np.testing.assert_allclose(w, [factor, -2.0 * factor], rtol=1e-15)
+    np.testing.assert_allclose(kernel.w, [factor, -2.0 * factor], rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["sparse", "zero-rows", "more-features-than-rows"])
@@ -170,7 +167,7 @@ def test_mean_loss_is_that_of_the_rows_named(loss, precision):
     X, y = dense(problem.data), labels(problem.data)
     w, order = np.cos(np.arange(8)), np.array([4, 0, 4, 9], dtype=np.int32)
     expected = np.mean(loss_values(problem.loss, (y * (X @ w))[order]))
-    found = mean_loss(problem.data.rows, w.astype(precision), order, problem.loss.code, 0.5)
+    found = mean_loss(problem.data.rows, w.astype(precision), order, problem.loss)
     assert found == pytest.approx(expected, rel=1e-5)
 
 
@@ -180,9 +177,7 @@ def test_parameters_outside_their_range_are_refused(bad):
         SkipParameters(**bad)
 
 
-def test_arrays_of_other_lengths_are_refused():
+def test_weights_of_another_length_are_refused():
     rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match="do not belong together"):
-        advance_svmsgd2(rows, np.zeros(7), order, ScheduleState(1), 1.0, 1.0, 1, 0, 1.0, 1)
-    with pytest.raises(ValueError, match="do not belong together"):
-        mean_loss(rows, np.zeros(7), order, 0, 1.0)
+        mean_loss(rows, np.zeros(7), order, Loss("hinge"))

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from svmbench.kernels import objective
-from svmbench.kernels.sgd_primal import PassState, advance_pass
+from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem
 
 if not sys.platform.startswith("linux"):
@@ -21,12 +21,12 @@ ROWS = 40
 def touched(data):
     """What comes of the last rows alone: their combination, and a after presenting them."""
     m = data.n_samples
-    alpha, a, state = np.zeros(m), np.zeros(FEATURES), PassState()
+    alpha, run = np.zeros(m), Perceptron(data.rows, np.arange(m, dtype=np.int32), 2.0**-10)
     alpha[-ROWS:] = np.arange(1, ROWS + 1) / 64.0
-    state.position = m - ROWS
-    advance_pass(data.rows, a, np.arange(m, dtype=np.int32), np.zeros(0), state, 2.0**-10, ROWS)
-    assert state.presentations == ROWS
-    return objective.combination(data.rows, alpha), a
+    run.position = m - ROWS
+    run.advance(ROWS)
+    assert run.presentations == ROWS
+    return objective.combination(data.rows, alpha), run.a
 
 
 @pytest.mark.parametrize("storage", ["uint16+ones", "dense float32"])

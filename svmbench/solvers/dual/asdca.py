@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.asdca import BatchState, advance
+from svmbench.kernels.asdca import Asdca as AsdcaKernel
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches
 from svmbench.problem import Problem
@@ -65,7 +65,7 @@ class Asdca(IterateOutput):
     summary = "Accelerated mini-batch stochastic dual coordinate ascent"
     source = "Shalev-Shwartz and Zhang, NIPS 2013, figure 1"
     losses = ("smoothed-hinge",)
-    kernels = ("asdca", "sampling", "rows", "rng")
+    kernels = ("asdca", "sampling", "rowwise", "rows", "rng")
     colour = "#A6611A"
     schema = AsdcaParameters
     mathematics = """
@@ -91,24 +91,20 @@ class Asdca(IterateOutput):
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from alpha = 0, x = 0."""
-        m, d = problem.data.n_samples, problem.data.n_features
-        precision = self.parameters.precision
+        m, given = problem.data.n_samples, self.parameters
         self._problem = problem
         self._rng = Generator(seed)
-        self._batch = self.step_rows(m)
-        given: float | None = self.parameters.theta
-        self._theta = self.parameters.caution * self._bound() if given is None else given
-        self._x, self._z, self._u = (np.zeros(d, dtype=precision) for _ in range(3))
-        self._total = np.empty(0)
-        self._alpha = np.zeros(m)
+        batch = self.step_rows(m)
+        theta = given.caution * self._bound(batch) if given.theta is None else given.theta
         self._permutation = np.arange(m, dtype=np.int32)
-        self._order = np.empty(m - m % self._batch, dtype=np.int32)
-        self.counters = self._state = BatchState()
-        self._state.position = len(self._order)  # the first batches are yet to be drawn
+        self._order = np.empty(m - m % batch, dtype=np.int32)
+        steps = (problem.lam, problem.loss.gamma, theta, given.precision)
+        self.counters = self._kernel = AsdcaKernel(problem.data.rows, self._order, batch, *steps)
+        self._kernel.position = len(self._order)  # the first batches are yet to be drawn
         self._begins = math.inf
         if self.parameters.output == "average":
-            steps = -(-self._horizon_presentations(m) // self._batch)
-            self._begins = steps // 2 * self._batch
+            batches = -(-self._horizon_presentations(m) // batch)
+            self._begins = batches // 2 * batch
 
     def step_rows(self, m: int) -> int:
         """Rows of one step: a batch."""
@@ -117,56 +113,46 @@ class Asdca(IterateOutput):
     @property
     def w(self) -> FloatArray:
         """The output; the last iterate until the mean is at hand."""
-        summed: int = self._state.summed
-        return self._total / summed if summed else self._x.astype(np.float64)
+        kernel = self._kernel
+        w: FloatArray = kernel.x.astype(np.float64)
+        return kernel.total / kernel.summed if kernel.summed else w
 
     @property
     def alpha(self) -> FloatArray:
         """The dual variables after the last step, shape (m,); a new array."""
-        return self._alpha.copy()
+        alpha: FloatArray = self._kernel.alpha.copy()
+        return alpha
 
     @property
     def batch(self) -> int:
         """Rows a step: given or found."""
-        return self._batch
+        batch: int = self._kernel.batch
+        return batch
 
     @property
     def theta(self) -> float:
         """The theta in use: given or found."""
-        return self._theta
+        theta: float = self._kernel.theta
+        return theta
 
     def dual(self) -> float:
         """D of the dual variables, with w(alpha) computed anew."""
-        return self._problem.dual(self._alpha)
+        return self._problem.dual(self._kernel.alpha)
 
     def _run(self, target: int) -> None:
-        problem = self._problem
-        while self._state.presentations < target:
-            if self._state.position == len(self._order):
-                draw_batches(self._rng, self._order, self._permutation, self._batch)
-                self._state.position = 0
-            advance(
-                problem.data.rows,
-                self._x,
-                self._z,
-                self._u,
-                self._total,
-                self._alpha,
-                self._order,
-                self._state,
-                problem.lam,
-                problem.loss.gamma,
-                self._theta,
-                self._batch,
-                target,
-            )
+        kernel = self._kernel
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
+                draw_batches(self._rng, self._order, self._permutation, kernel.batch)
+                kernel.position = 0
+            kernel.advance(target)
 
     def _begin_output(self) -> None:
-        self._total = np.zeros(len(self._x))
+        self._kernel.begin_sum()
 
-    def _bound(self) -> float:
+    def _bound(self, k: int) -> float:
         """The proof's bound on theta, with gamma over the largest ||x_i||^2 for gamma."""
-        problem, k = self._problem, self._batch
+        problem = self._problem
         largest = float(problem.data.rows.norms2().max())
         if largest == 0.0:
             return 1.0

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from typing import Literal
 
 import numpy as np
 
-from svmbench.data.dataset import Array, FloatArray
-from svmbench.kernels.dcd import ShrinkState, advance_pass
-from svmbench.kernels.objective import alpha_of_zero_row
+from svmbench.data.dataset import FloatArray
+from svmbench.kernels.dcd import Dcd as DcdKernel
 from svmbench.kernels.rng import Generator
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Solver, parameter
@@ -24,16 +22,6 @@ COORDINATE_STEP = """
                  w ← w + (change of αᵢ) yᵢ xᵢ/(λm)
     cost     nnz of the row, nnz more where αᵢ moves
 """
-
-
-def dual_start(problem: Problem, norms2: FloatArray) -> tuple[FloatArray, Array]:
-    """Return alpha = 0 and the rows to present, of ``norms2`` = ||x_i||^2 each.
-
-    A zero row never moves w: its alpha is what it will be, and it is not presented.
-    """
-    alpha = np.zeros(len(norms2))
-    alpha[norms2 == 0.0] = alpha_of_zero_row(problem.loss.code, problem.loss.gamma)
-    return alpha, np.flatnonzero(norms2).astype(np.int32)
 
 
 class DcdParameters(BlockParameters):
@@ -72,7 +60,7 @@ class Dcd(Solver):
     summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3 and -s 1)"
     source = "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008"
     losses = LOSSES
-    kernels = ("dcd", "sampling", "objective", "rows", "rng")
+    kernels = ("dcd", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#009E73"
     schema = DcdParameters
     mathematics = (
@@ -100,54 +88,44 @@ class Dcd(Solver):
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
-        self._w = np.zeros(data.n_features, dtype=self.parameters.precision)
-        self._norms2 = data.rows.norms2()
-        self._alpha, self._order = dual_start(problem, self._norms2)
-        blocks = self.parameters.order == "blocks"
-        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
-        self._tolerance = self.parameters.tolerance
+        given = self.parameters
+        steps = (problem.lam, problem.loss, given.shrinking, given.precision)
+        self.counters = self._kernel = DcdKernel(data.rows, *steps)
+        self._order = self._kernel.order
+        blocks = given.order == "blocks"
+        self._orders = RowOrder(self._rng, data, self._order, given, blocks)
+        self._tolerance = given.tolerance
         self._restored_at = 0
         self._stopped = False
-        self.counters = self._state = ShrinkState(len(self._order))
         self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
         """Present ``steps`` active rows."""
-        problem, state = self._problem, self._state
-        target = state.presentations + steps
+        kernel = self._kernel
+        target = kernel.presentations + steps
         stopped = self._stopped
         if not len(self._order):
-            state.presentations, self._stopped = target, True
-        while state.presentations < target and not (self.halts and self._stopped > stopped):
-            advance_pass(
-                problem.data.rows,
-                self._w,
-                self._alpha,
-                self._order,
-                self._norms2,
-                state,
-                problem.lam,
-                problem.loss.code,
-                problem.loss.gamma,
-                self.parameters.shrinking,
-                target,
-            )
-            if state.position == state.active:
+            kernel.presentations, self._stopped = target, True
+        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
+            kernel.advance(target)
+            if kernel.position == kernel.active:
                 self._end_pass()
 
     @property
     def w(self) -> FloatArray:
         """The weights kept in step with alpha."""
-        return self._w.astype(np.float64)
+        w: FloatArray = self._kernel.w.astype(np.float64)
+        return w
 
     @property
     def alpha(self) -> FloatArray:
         """The dual variables, shape (m,); a new array."""
-        return self._alpha.copy()
+        alpha: FloatArray = self._kernel.alpha.copy()
+        return alpha
 
     def dual(self) -> float:
         """D(alpha), with w(alpha) computed anew."""
-        return self._problem.dual(self._alpha)
+        return self._problem.dual(self._kernel.alpha)
 
     @property
     def stopped(self) -> bool:
@@ -155,24 +133,22 @@ class Dcd(Solver):
         return self._stopped
 
     def _end_pass(self) -> None:
-        state = self._state
-        rows, m = len(self._order), len(self._alpha)
-        largest, smallest = state.largest, state.smallest
+        kernel = self._kernel
+        rows, m = len(self._order), self._problem.data.n_samples
+        largest, smallest = kernel.largest, kernel.smallest
         within = max(largest - smallest, abs(largest), abs(smallest)) <= self._tolerance
-        if state.active == 0:
+        if kernel.active == 0:
             within = True  # every row was shrunk: none is left that could be violated
-        whole = state.active == rows
+        whole = kernel.active == rows
         if whole:
-            self._restored_at = state.presentations
+            self._restored_at = kernel.presentations
         if whole and within:
             self._stopped = True
             self._tolerance *= 0.1
-        spent = state.presentations - self._restored_at
+        spent = kernel.presentations - self._restored_at
         if not whole and (within or spent > self.parameters.restore_after * m):
-            state.active = rows
-            state.upper, state.lower = math.inf, -math.inf
+            kernel.restore()
         else:
-            state.upper = largest if largest > 0.0 else math.inf
-            state.lower = smallest if smallest < 0.0 else -math.inf
-        self._orders.draw(self._order[: state.active])
-        state.begin_pass()
+            kernel.tighten()
+        self._orders.draw(self._order[: kernel.active])
+        kernel.begin_pass()

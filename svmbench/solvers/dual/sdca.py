@@ -10,10 +10,10 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
-from svmbench.kernels.sdca import SumState, advance
+from svmbench.kernels.sdca import Sdca as SdcaKernel
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import parameter
-from svmbench.solvers.dual.dcd import COORDINATE_STEP, dual_start
+from svmbench.solvers.dual.dcd import COORDINATE_STEP
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
@@ -48,7 +48,7 @@ class Sdca(IterateOutput):
     summary = "Stochastic dual coordinate ascent, without shrinking"
     source = "Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm"
     losses = LOSSES
-    kernels = ("sdca", "sampling", "objective", "rows", "rng")
+    kernels = ("sdca", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#E69F00"
     schema = SdcaParameters
     mathematics = (
@@ -74,16 +74,15 @@ class Sdca(IterateOutput):
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
-        self._w = np.zeros(data.n_features, dtype=self.parameters.precision)
-        self._norms2 = data.rows.norms2()
-        self._alpha, self._presented = dual_start(problem, self._norms2)
-        self._order = self._presented.copy()
-        blocks = self.parameters.sampling == "blocks"
-        self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
-        self._u, self._beta = self._w[:0], self._alpha[:0]
+        given = self.parameters
+        kernel = SdcaKernel(data.rows, problem.lam, problem.loss, given.precision)
+        self.counters = self._kernel = kernel
+        self._order = kernel.order
+        self._presented = self._order.copy()
+        blocks = given.sampling == "blocks"
+        self._orders = RowOrder(self._rng, data, self._order, given, blocks)
         self._kept: tuple[FloatArray, FloatArray] | None = None
-        self.counters = self._state = SumState()
-        self._state.position = len(self._order)  # the first order is yet to be drawn
+        kernel.position = len(self._order)  # the first order is yet to be drawn
         self._begins = self._output_begins(seed)
 
     @property
@@ -91,61 +90,52 @@ class Sdca(IterateOutput):
         """The output's weights; the last iterate's until a mean or a chosen one is at hand."""
         if self._kept is not None:
             return self._kept[0].copy()
-        w: FloatArray = self._w.astype(np.float64)
-        tau: float = self._state.tau
-        return (tau * w + self._u) / tau if tau > 0.0 else w
+        kernel = self._kernel
+        w: FloatArray = kernel.w.astype(np.float64)
+        tau: float = kernel.tau
+        return (tau * w + kernel.u) / tau if tau > 0.0 else w
 
     @property
     def alpha(self) -> FloatArray:
         """The output's dual variables, shape (m,); a new array."""
         if self._kept is not None:
             return self._kept[1].copy()
-        tau: float = self._state.tau
+        kernel = self._kernel
+        alpha: FloatArray = kernel.alpha
+        tau: float = kernel.tau
         if tau == 0.0:
-            return self._alpha.copy()
+            return alpha.copy()
         # The mean lies in the box but for rounding, which must not make it infeasible.
-        return np.clip((tau * self._alpha + self._beta) / tau, 0.0, self._problem.loss.upper)
+        mean: FloatArray = (tau * alpha + kernel.beta) / tau
+        return np.clip(mean, 0.0, self._problem.loss.upper)
 
     def dual(self) -> float:
         """D of the output's dual variables, with w(alpha) computed anew."""
         return self._problem.dual(self.alpha)
 
     def _run(self, target: int) -> None:
-        problem, state = self._problem, self._state
+        kernel = self._kernel
         if not len(self._order):
-            state.presentations = max(target, state.presentations)
-        while state.presentations < target:
-            if state.position == len(self._order):
+            kernel.presentations = max(target, kernel.presentations)
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
                 self._next_order()
-            advance(
-                problem.data.rows,
-                self._w,
-                self._u,
-                self._alpha,
-                self._beta,
-                self._order,
-                self._norms2,
-                state,
-                problem.lam,
-                problem.loss.code,
-                problem.loss.gamma,
-                target,
-            )
+            kernel.advance(target)
 
     def _next_order(self) -> None:
         if self.parameters.sampling in ("perm", "blocks"):
             self._orders.draw(self._order)
         elif self.parameters.sampling == "random":
             draw_rows(self._rng, self._order, len(self._order))
-            if len(self._order) < len(self._alpha):
+            if len(self._order) < self._problem.data.n_samples:
                 self._order[:] = self._presented[self._order]
-        self._state.position = 0
+        self._kernel.position = 0
 
     def _begin_output(self) -> None:
         if self.parameters.output == "random":
             self._kept = self.w, self.alpha
         else:
-            self._u, self._beta = np.zeros_like(self._w), np.zeros_like(self._alpha)
+            self._kernel.begin_sum()
 
     def _output_begins(self, seed: int) -> float:
         """Presentations at which the mean begins or the random iterate is kept."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.objective import combination
-from svmbench.kernels.smo import products, solve
+from svmbench.kernels.smo import WorkingSet
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.bias import best_bias
@@ -102,11 +102,10 @@ class Smo(Solver):
         self._alpha = np.zeros(m)
         self._w = np.zeros(data.n_features)
         self._scores = np.zeros(m)
-        self._room = np.zeros(data.n_features)
         self._set = np.arange(0 if m > self.parameters.working_set else m)
         self._iterations = 0
         self._stopped = False
-        self.counters = type(self.counters)()
+        self.counters = self._kernel = WorkingSet(data.rows, problem.lam, problem.loss)
         self._look()
         self._bias = best_bias(problem, self._scores)
 
@@ -164,29 +163,18 @@ class Smo(Solver):
         self._stopped = self._stopped or self._violation <= self.parameters.tolerance
 
     def _iterate(self) -> None:
-        problem, counters = self._problem, self.counters
+        problem, kernel = self._problem, self._kernel
         data = problem.data
-        counters.presentations += data.n_samples
+        kernel.presentations += data.n_samples
         if self._violation == 0.0:
             return
         chosen = self._choose()
-        matrix, entries = products(data.rows, chosen, self._room)
-        alpha, f = self._alpha[chosen], self._f[chosen]
-        scale = problem.lam * data.n_samples
-        solve(
-            matrix,
-            self._labels[chosen],
-            alpha,
-            f,
-            scale,
-            problem.loss.code,
-            problem.loss.gamma,
-            INNER * self._violation,
-            PATIENCE * len(chosen),
-        )
+        kernel.choose(chosen, self._alpha, self._f)
+        kernel.advance(INNER * self._violation, PATIENCE * len(chosen))
         change = np.zeros(data.n_samples)
-        change[chosen] = alpha - self._alpha[chosen]
-        self._alpha[chosen] = alpha
+        change[chosen] = kernel.alpha - self._alpha[chosen]
+        self._alpha[chosen] = kernel.alpha
+        scale = problem.lam * data.n_samples
         self._iterations += 1
         if self._iterations % RENEWAL:
             self._w += np.asarray(combination(data.rows, change)) / scale
@@ -194,9 +182,8 @@ class Smo(Solver):
             self._w = np.asarray(combination(data.rows, self._alpha)) / scale
         self._scores = data.rows.dot(self._w)
         self._set = chosen
-        counters.presentations += len(chosen)
-        counters.updates += int(np.count_nonzero(change))
-        counters.nonzeros += entries + data.nnz
+        kernel.updates += int(np.count_nonzero(change))
+        kernel.nonzeros += data.nnz
         self._look()
 
     def _choose(self) -> Array:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
 from pydantic import model_validator
 
-from svmbench.kernels.online import advance_adagrad
+from svmbench.kernels.online import Adagrad as AdagradKernel
 from svmbench.solvers.base import parameter
 from svmbench.solvers.online.presented import DoubleParameters, Presented
 
@@ -72,25 +71,8 @@ class Adagrad(Presented):
         steps = 1 if epochs is None else math.ceil(epochs * self._problem.data.n_samples)
         return given or 1.0 / (self._problem.lam * math.sqrt(steps))
 
-    def _begin(self) -> None:
-        d = self._problem.data.n_features
-        self._rooted = self.parameters.eta is None and self.parameters.epochs is None
-        self._squares = np.full(d, 0.25 / max(d, 1))
-        self._room = np.empty((4, d))
-
-    def _run(self, target: int) -> None:
+    def _make_kernel(self) -> AdagradKernel:
         problem = self._problem
-        advance_adagrad(
-            problem.data.rows,
-            self._squares,
-            self._v,
-            self._u,
-            self._room,
-            self._order,
-            self._state,
-            problem.lam,
-            problem.l1_radius,
-            self._eta0,
-            self._rooted,
-            target,
-        )
+        rooted = self.parameters.eta is None and self.parameters.epochs is None
+        steps = (problem.lam, problem.l1_radius, self._eta0, rooted)
+        return AdagradKernel(problem.data.rows, self._order, *steps)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
-from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
@@ -65,11 +64,11 @@ class DoubleParameters(PresentedParameters):
 
 
 class Presented(Solver):
-    """One row a step, drawn with replacement; iterate w = scale v, sum of iterates tau v + u."""
+    """One row a step, drawn with replacement; the kernel sums the iterates."""
 
     source = SOURCE
     kernels: ClassVar[tuple[str, ...]] = (
-        "online", "projection", "sampling", "scaled", "rows", "rng",
+        "online", "projection", "sampling", "rowwise", "rows", "rng",
     )  # fmt: skip
     schema: ClassVar[type[Parameters]] = PresentedParameters
 
@@ -79,37 +78,35 @@ class Presented(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         self._order = np.empty(data.n_samples, dtype=np.int32)
-        self._v: Array = np.zeros(data.n_features, dtype=self.parameters.precision)
-        averaging = self.parameters.output == "average"
-        self._u: Array = np.zeros(data.n_features if averaging else 0, dtype=self._sums())
         self._eta0 = self._first_step()
-        self.counters = self._state = ScaledState()
-        self._state.position = data.n_samples  # the first order is yet to be drawn
-        self._begin()
+        self.counters = self._kernel = self._make_kernel()
+        if self.parameters.output == "average":
+            self._kernel.begin_sum()
+        self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` presentations."""
-        target = self._state.presentations + steps
-        while self._state.presentations < target:
-            if self._state.position == len(self._order):
+        kernel = self._kernel
+        target = kernel.presentations + steps
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
                 draw_rows(self._rng, self._order, len(self._order))
-                self._state.position = 0
-            self._run(target)
+                kernel.position = 0
+            kernel.advance(target)
 
     @property
     def w(self) -> FloatArray:
         """The mean of the iterates, or the last one."""
         if self.parameters.output == "last":
             return self.iterate
-        state = self._state
-        total = self._v.astype(np.float64) * state.tau + self._u
-        mean: FloatArray = (total + self.iterate) / (state.steps + 1)
+        kernel = self._kernel
+        mean: FloatArray = (kernel.total + kernel.iterate) / (kernel.steps + 1)
         return mean
 
     @property
     def iterate(self) -> FloatArray:
         """The vector that the next step starts from, shape (d,)."""
-        last: FloatArray = self._v.astype(np.float64) * self._state.scale
+        last: FloatArray = self._kernel.iterate
         return last
 
     @property
@@ -120,23 +117,15 @@ class Presented(Solver):
     @property
     def presented(self) -> int:
         """Row of the last step."""
-        return int(self._order[self._state.position - 1])
+        return int(self._order[self._kernel.position - 1])
 
     def regret_bound(self, steps: int) -> float | None:
         """A proved bound on the regret after so many steps, or None."""
         return None
 
-    def _sums(self) -> str:
-        """Precision in which iterates are summed."""
-        return "float64"
-
     def _first_step(self) -> float:
         return self.parameters.eta0 or rooted_step(self._problem)
 
     @abstractmethod
-    def _begin(self) -> None:
-        """Set what else a run from w = 0 needs."""
-
-    @abstractmethod
-    def _run(self, target: int) -> None:
-        """Take steps until the order ends or the presentations reach ``target``."""
+    def _make_kernel(self) -> Any:
+        """The method's kernel at w = 0."""

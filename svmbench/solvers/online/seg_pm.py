@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
-from svmbench.kernels.online import advance_seg
+from svmbench.kernels.online import SegPm as SegPmKernel
 from svmbench.solvers.base import parameter
 from svmbench.solvers.online.presented import DoubleParameters, Presented
 
@@ -49,20 +47,7 @@ class SegPm(Presented):
         d = max(self._problem.data.n_features, 1)
         return self.parameters.eta0 or 2.0 * math.sqrt(math.log(2 * d))
 
-    def _begin(self) -> None:
-        self._logs = np.zeros_like(self._v)
-
-    def _run(self, target: int) -> None:
+    def _make_kernel(self) -> SegPmKernel:
         problem = self._problem
-        advance_seg(
-            problem.data.rows,
-            self._logs,
-            self._v,
-            self._u,
-            self._order,
-            self._state,
-            problem.lam,
-            problem.l1_radius,
-            self._eta0,
-            target,
-        )
+        steps = (problem.lam, problem.l1_radius, self._eta0)
+        return SegPmKernel(problem.data.rows, self._order, *steps)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import Any
 
-from svmbench.kernels import ball
-from svmbench.kernels.decaying import advance
+from svmbench.kernels.ball import ProjectedSubgradient
+from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.solvers.online.presented import Presented, RootedParameters
 
 
@@ -33,23 +33,15 @@ class SgdSqrt(Presented):
         "η0: the source has 1; the default has the least bound on the regret.",
         "What G is in the source's η = G/√t: its program takes 1.",
     )
-    kernels = ("ball", "decaying", "projection", "sampling", "scaled", "rows", "rng")
+    kernels = ("ball", "decaying", "projection", "sampling", "scaled", "rowwise", "rows", "rng")
     colour = "#2A3FE0"
     schema = RootedParameters
 
-    def _begin(self) -> None:
-        confined = self._problem.constraint == "l1"
-        self._margins = np.empty(1)
-        self._sizes = np.empty(self._problem.data.n_features if confined else 0)
-
-    def _sums(self) -> str:
-        return "float64" if self._problem.constraint == "l1" else str(self._v.dtype)
-
-    def _run(self, target: int) -> None:
-        problem, state, eta0 = self._problem, self._state, self._eta0
-        vectors = (problem.data.rows, self._v, self._u, self._order)
+    def _make_kernel(self) -> Any:
+        problem, precision = self._problem, self.parameters.precision
+        rows, lam = (problem.data.rows, self._order), problem.lam
         if problem.constraint == "l1":
-            room = (self._margins, self._sizes)
-            ball.advance(*vectors, *room, state, problem.lam, problem.l1_radius, eta0, True, target)
-        else:
-            advance(*vectors, state, problem.lam, eta0, 1.0, 2, 1.0, False, target)
+            steps = (problem.l1_radius, self._eta0, True)
+            return ProjectedSubgradient(*rows, lam, *steps, precision=precision)
+        schedule = Schedule(self._eta0, 1.0, 2)
+        return DecayingSgd(*rows, lam, schedule, ties=False, precision=precision)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from svmbench.kernels.online import advance_smd
+from svmbench.kernels.online import Smd as SmdKernel
 from svmbench.solvers.online.presented import DoubleParameters, Presented, RootedParameters
 
 
@@ -37,22 +35,7 @@ class Smd(Presented):
     colour = "#14145C"
     schema = SmdParameters
 
-    def _begin(self) -> None:
-        self._theta = np.zeros_like(self._v)
-        self._sizes = np.empty_like(self._v)
-
-    def _run(self, target: int) -> None:
+    def _make_kernel(self) -> SmdKernel:
         problem = self._problem
-        advance_smd(
-            problem.data.rows,
-            self._theta,
-            self._v,
-            self._u,
-            self._sizes,
-            self._order,
-            self._state,
-            problem.lam,
-            problem.l1_radius,
-            self._eta0,
-            target,
-        )
+        steps = (problem.lam, problem.l1_radius, self._eta0)
+        return SmdKernel(problem.data.rows, self._order, *steps)

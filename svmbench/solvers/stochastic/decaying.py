@@ -9,9 +9,8 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.errors import ConfigError
-from svmbench.kernels.decaying import advance, mean_loss
+from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
@@ -74,7 +73,7 @@ class FixedOrder(Solver):
     """
 
     biases = ("none", "free")
-    kernels = ("decaying", "sampling", "scaled", "rows", "rng")
+    kernels = ("decaying", "sampling", "scaled", "rowwise", "rows", "rng")
     schema = DecayingParameters
 
     #: Four times the power p.
@@ -106,18 +105,16 @@ class FixedOrder(Solver):
         if problem.bias == "free":
             self._bias_rate = self.parameters.bias_rate or max(0.01, min(1.0, problem.lam))
         self._eta0: float = self.parameters.eta0 or self._search()
-        self._v = self._zeros()
-        self._u = self._v[:0]
-        self.counters = self._state = ScaledState()
+        decay = problem.lam * self._eta0
+        self.counters = self._kernel = self._make_kernel(self._order, self._eta0, decay)
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` presentations."""
-        state = self._state
-        target = state.presentations + steps
-        if state.presentations <= self._begins <= target:
+        kernel = self._kernel
+        target = kernel.presentations + steps
+        if kernel.presentations <= self._begins <= target:
             self._run(int(self._begins))
-            self._u = self._zeros()
-            state.tau = state.bias_sum = 0.0
+            kernel.begin_sum()
         self._run(target)
 
     @property
@@ -128,48 +125,33 @@ class FixedOrder(Solver):
     @property
     def w(self) -> FloatArray:
         """The last iterate, or the mean of it and of those summed before it."""
-        state = self._state
-        v = self._v.astype(np.float64)
-        last: FloatArray = v * state.scale
-        summed = state.presentations - self._begins
-        if not summed > 0:
+        kernel = self._kernel
+        last: FloatArray = kernel.iterate
+        if not kernel.summed:
             return last
-        mean: FloatArray = (v * state.tau + self._u + last) / (summed + 1.0)
+        mean: FloatArray = (kernel.total + last) / (kernel.summed + 1.0)
         return mean
 
     @property
     def bias(self) -> float:
         """The last iterate's bias, or the mean that belongs to `w`."""
-        state = self._state
-        last: float = state.bias
-        summed = state.presentations - self._begins
-        return (state.bias_sum + last) / (summed + 1.0) if summed > 0 else last
+        kernel = self._kernel
+        last: float = kernel.bias
+        return (kernel.bias_sum + last) / (kernel.summed + 1.0) if kernel.summed else last
 
     def _run(self, target: int) -> None:
-        state, lam = self._state, self._problem.lam
-        while state.presentations < target:
-            if state.position == len(self._order):
-                state.position = 0
+        kernel = self._kernel
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
+                kernel.position = 0
                 if self.parameters.order == "blocks":
                     self._orders.draw(self._order)
-            advance(
-                self._problem.data.rows,
-                self._v,
-                self._u,
-                self._order,
-                state,
-                lam,
-                self._eta0,
-                lam * self._eta0,
-                self.quarters,
-                1.0,
-                True,
-                target,
-                self._bias_rate,
-            )
+            kernel.advance(target)
 
-    def _zeros(self) -> Array:
-        return np.zeros(self._problem.data.n_features, dtype=self.parameters.precision)
+    def _make_kernel(self, order: Array, eta0: float, decay: float) -> DecayingSgd:
+        schedule = Schedule(eta0, decay, self.quarters)
+        rows, lam, precision = self._problem.data.rows, self._problem.lam, self.parameters.precision
+        return DecayingSgd(rows, order, lam, schedule, True, self._bias_rate, precision)
 
     def _search(self) -> float:
         """The first step by factors of two from one towards the lower cost.
@@ -196,11 +178,10 @@ class FixedOrder(Solver):
         problem = self._problem
         if eta * problem.lam >= 1.0:
             return math.inf
-        rows, order = problem.data.rows, self._order[: self.parameters.search_rows]
-        v, state = self._zeros(), ScaledState()
-        steps = (problem.lam, eta, 0.0, self.quarters, 1.0, True, len(order), self._bias_rate)
-        advance(rows, v, v[:0], order, state, *steps)
+        order = self._order[: self.parameters.search_rows]
+        trial = self._make_kernel(order, eta, 0.0)
+        trial.advance(len(order))
         with np.errstate(over="ignore"):  # too long a first step is a result of the search
-            norm2 = float(np.sum(np.square(v * state.scale, dtype=np.float64)))
-        loss: float = mean_loss(rows, v, state.scale, order, state.bias)
+            norm2 = float(np.sum(np.square(trial.v * trial.scale, dtype=np.float64)))
+        loss: float = trial.mean_loss()
         return 0.5 * problem.lam * norm2 + loss

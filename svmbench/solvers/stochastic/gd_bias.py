@@ -31,7 +31,7 @@ class GdBias(SubgradientWithBias):
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` passes over all rows."""
-        self._run(self._state.presentations + steps * len(self._order))
+        self._run(self._kernel.presentations + steps * len(self._order))
 
     def step_rows(self, m: int) -> int:
         """Rows of one step on ``m`` rows."""

@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-import numpy as np
-
 from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
-from svmbench.kernels.mpu import LatticeState, advance_pass
+from svmbench.kernels.mpu import MarginPerceptron
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Solver, parameter
@@ -68,7 +66,7 @@ class Mpu(Solver):
     source = "Panagiotakopoulos and Tsampouka, ICML 2010; its steps and stop are reconstructed"
     horizon = "accuracy"
     horizon_parameter = "delta"
-    kernels = ("mpu", "sampling", "objective", "rows", "rng")
+    kernels = ("mpu", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#B8860B"
     schema = MpuParameters
     mathematics = """
@@ -100,54 +98,40 @@ class Mpu(Solver):
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
-        self._norms2 = data.rows.norms2()
         self._delta: float = self.parameters.delta or 0.01
-        self._most = self._largest_count()
-        self._threshold = self._most * problem.lam * data.n_samples
-        self._a = np.zeros(data.n_features)
-        # A zero row always has loss 1: learning would take its count to N and nothing else.
-        self._counts = np.where(self._norms2 == 0.0, self._most, 0.0)
-        self._order = np.flatnonzero(self._norms2).astype(np.int32)
+        self.counters = self._kernel = MarginPerceptron(data.rows)
+        most = self._largest_count()
+        self._kernel.begin(most, most * problem.lam * data.n_samples)
+        self._order = self._kernel.order
         blocks = self.parameters.order == "blocks"
         self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
         self._stopped = False
-        self.counters = self._state = LatticeState()
         self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
         """Present ``steps`` rows that are not zero."""
-        state = self._state
-        target = state.presentations + steps
+        kernel = self._kernel
+        target = kernel.presentations + steps
         stopped = self._stopped
         if not len(self._order):
-            state.presentations, self._stopped = target, True
-        while state.presentations < target and not (self.halts and self._stopped > stopped):
-            advance_pass(
-                self._problem.data.rows,
-                self._a,
-                self._counts,
-                self._order,
-                self._norms2,
-                state,
-                self._most,
-                self._threshold,
-                target,
-            )
-            if state.position == len(self._order):
-                self._stopped = self._stopped or state.changes == 0 or self._certified()
+            kernel.presentations, self._stopped = target, True
+        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
+            kernel.advance(target)
+            if kernel.position == len(self._order):
+                self._stopped = self._stopped or kernel.changes == 0 or self._certified()
                 self._orders.draw(self._order)
-                state.begin_pass()
+                kernel.begin_pass()
 
     @property
     def w(self) -> FloatArray:
         """The weights a/b."""
-        w: FloatArray = self._a / self._threshold
+        w: FloatArray = self._kernel.a / self._kernel.threshold
         return w
 
     @property
     def alpha(self) -> FloatArray:
         """The dual variables I_i/N, shape (m,); a new array."""
-        alpha: FloatArray = self._counts / self._most
+        alpha: FloatArray = self._kernel.alpha / self._kernel.most
         return alpha
 
     def dual(self) -> float:
@@ -162,7 +146,7 @@ class Mpu(Solver):
     def _largest_count(self) -> float:
         """N, from which b follows: a b rounded by itself would not belong to it."""
         problem, delta = self._problem, self._delta
-        longest2 = float(self._norms2.max())
+        longest2 = float(self._kernel.norms2.max())
         most = (2.0 + delta) * longest2 / (delta * problem.lam * problem.data.n_samples)
         if not most <= LARGEST_COUNT:
             raise ConfigError(
@@ -175,11 +159,11 @@ class Mpu(Solver):
         """Whether P/D - 1 <= delta, as far as an estimate makes it worth a pass to know."""
         if self.parameters.stop == "unchanged":
             return False
-        m, w = len(self._counts), self.w
+        kernel, m, w = self._kernel, self._problem.data.n_samples, self.w
         penalty = 0.5 * self._problem.lam * float(w @ w)
         zero_rows = m - len(self._order)
-        primal = penalty + (self._state.loss_sum + zero_rows) / m
-        dual = float(self._counts.sum()) / self._most / m - penalty
+        primal = penalty + (kernel.loss_sum + zero_rows) / m
+        dual = float(kernel.alpha.sum()) / kernel.most / m - penalty
         if relative_gap(primal, dual) > self.parameters.comparison_coefficient * self._delta:
             return False
         return relative_gap(self._problem.primal(w), self.dual()) <= self._delta

@@ -8,10 +8,9 @@ from typing import Literal
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.kernels.decaying import advance
+from svmbench.kernels.decaying import DecayingSgd, Schedule
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
-from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.stochastic.decaying import require_contraction
@@ -47,7 +46,7 @@ class Norma(Solver):
     name = "norma"
     summary = "SGD with steps η0/√t on rows drawn with replacement"
     source = "Kivinen, Smola and Williamson, IEEE Trans. Signal Processing 52 (2004)"
-    kernels = ("decaying", "sampling", "scaled", "rows", "rng")
+    kernels = ("decaying", "sampling", "scaled", "rowwise", "rows", "rng")
     colour = "#999933"
     schema = NormaParameters
     mathematics = """
@@ -71,33 +70,23 @@ class Norma(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         self._eta0 = self._first_step()
-        self._v = np.zeros(data.n_features, dtype=self.parameters.precision)
-        self._u = np.zeros_like(self._v if self.parameters.output == "average" else self._v[:0])
         self._order = np.arange(data.n_samples, dtype=np.int32)
-        self.counters = self._state = ScaledState()
-        self._state.position = data.n_samples  # the first order is yet to be drawn
+        steps = (problem.lam, Schedule(self._eta0, 1.0, 2))
+        self.counters = self._kernel = DecayingSgd(
+            data.rows, self._order, *steps, ties=False, precision=self.parameters.precision
+        )
+        if self.parameters.output == "average":
+            self._kernel.begin_sum()
+        self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` presentations."""
-        state = self._state
-        target = state.presentations + steps
-        while state.presentations < target:
-            if state.position == len(self._order):
+        kernel = self._kernel
+        target = kernel.presentations + steps
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
                 self._next_order()
-            advance(
-                self._problem.data.rows,
-                self._v,
-                self._u,
-                self._order,
-                state,
-                self._problem.lam,
-                self._eta0,
-                1.0,
-                2,
-                1.0,
-                False,
-                target,
-            )
+            kernel.advance(target)
 
     @property
     def eta0(self) -> float:
@@ -107,12 +96,11 @@ class Norma(Solver):
     @property
     def w(self) -> FloatArray:
         """The last iterate, or the mean of those before it."""
-        state = self._state
-        v = self._v.astype(np.float64)
-        if self.parameters.output == "average" and state.steps:
-            mean: FloatArray = (v * state.tau + self._u) / state.steps
+        kernel = self._kernel
+        if kernel.summed:
+            mean: FloatArray = kernel.total / kernel.summed
             return mean
-        last: FloatArray = v * state.scale
+        last: FloatArray = kernel.iterate
         return last
 
     def _first_step(self) -> float:
@@ -130,4 +118,4 @@ class Norma(Solver):
             draw_rows(self._rng, self._order, len(self._order))
         elif self.parameters.sampling == "permuted":
             self._rng.shuffle(self._order)
-        self._state.position = 0
+        self._kernel.position = 0

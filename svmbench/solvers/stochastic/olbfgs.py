@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from svmbench.data.dataset import Array
-from svmbench.kernels.olbfgs import PairState, advance
+from svmbench.kernels.olbfgs import Olbfgs as OlbfgsKernel
 from svmbench.solvers.base import parameter
 from svmbench.solvers.stochastic.scheduled import OWN_TRIAL, Scheduled, ScheduledParameters
 
@@ -49,7 +47,7 @@ class Olbfgs(Scheduled):
         "JMLR 10 (2009), section 6"
     )
     losses = ("squared-hinge",)
-    kernels = ("olbfgs", "sgd_qn", "sampling", "rows", "rng")
+    kernels = ("olbfgs", "sgd_qn", "sampling", "rowwise", "rows", "rng")
     colour = "#A3BF4D"
     schema = OlbfgsParameters
     mathematics = (
@@ -75,38 +73,11 @@ class Olbfgs(Scheduled):
         "none the method diverges.",
     )
 
-    def _begin(self, t0: float) -> None:
-        rank, d = self.parameters.rank, self._problem.data.n_features
-        self.counters = self._state = PairState()
-        self._q = self._zeros()
-        self._sigmas, self._psis = (np.zeros((rank, d), dtype=self._q.dtype) for _ in range(2))
-        self._scalars = np.zeros((3, rank))
+    def _make_kernel(self, t0: float, order: Array) -> OlbfgsKernel:
+        problem, given = self._problem, self.parameters
+        steps = (problem.lam, t0, given.gain, problem.loss, given.rank)
+        return OlbfgsKernel(problem.data.rows, order, *steps, given.precision)
 
-    def _run(self, target: int) -> None:
-        self._pass(self._order, self._t0, target)
-
-    def _trial(self, t0: float, order: Array) -> Array:
-        """The weights after one pass of this method over ``order``."""
-        self._w = self._zeros()
-        self._begin(t0)
-        self._pass(order, t0, len(order))
-        return self._w
-
-    def _pass(self, order: Array, t0: float, target: int) -> None:
-        problem = self._problem
-        advance(
-            problem.data.rows,
-            self._w,
-            self._q,
-            self._sigmas,
-            self._psis,
-            self._scalars,
-            order,
-            self._state,
-            problem.lam,
-            t0,
-            self.parameters.gain,
-            problem.loss.code,
-            problem.loss.gamma,
-            target,
-        )
+    def _make_trial(self, t0: float, order: Array) -> OlbfgsKernel:
+        """The method's own kernel."""
+        return self._make_kernel(t0, order)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
-from svmbench.kernels import ball, pegasos, pegasos_batch
+from svmbench.kernels.ball import ProjectedSubgradient
+from svmbench.kernels.pegasos import Pegasos as PegasosKernel
+from svmbench.kernels.pegasos_batch import PegasosBatch
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_batches, draw_rows
-from svmbench.kernels.scaled import ScaledState
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.bounds import logarithmic_bound
@@ -83,7 +84,8 @@ class Pegasos(IterateOutput):
         "An ℓ1 ball, which is Chor's (2020): its projection takes the place of the ℓ2 ball's.",
     )
     kernels = (
-        "pegasos", "pegasos_batch", "ball", "projection", "sampling", "scaled", "rows", "rng",
+        "pegasos", "pegasos_batch", "ball", "projection", "sampling", "scaled", "rowwise", "rows",
+        "rng",
     )  # fmt: skip
     colour = "#CC79A7"
     schema = PegasosParameters
@@ -100,23 +102,19 @@ class Pegasos(IterateOutput):
             raise ConfigError(
                 "solver pegasos: 'project' and the constraint l1 are two balls; leave one out"
             )
-        m, d = problem.data.n_samples, problem.data.n_features
-        batch = min(self.parameters.batch, m)
+        m = problem.data.n_samples
+        self._batch: int = min(self.parameters.batch, m)
         sampling = self.parameters.sampling
         whole_epoch = sampling in ("permuted", "fixed", "blocks")
         self._problem = problem
         self._rng = Generator(seed)
-        self._v = np.zeros(d, dtype=self.parameters.precision)
-        self._u = self._sums(0)
-        self._margins = np.empty(batch)
-        self._sizes = np.empty(d if problem.constraint == "l1" else 0)
-        self._order = np.arange(m if whole_epoch else m - m % batch, dtype=np.int32)
+        self._order = np.arange(m if whole_epoch else m - m % self._batch, dtype=np.int32)
         blocks = sampling == "blocks"
         self._orders = RowOrder(self._rng, problem.data, self._order, self.parameters, blocks)
         self._permutation = np.arange(m if sampling == "without-replacement" else 0, dtype=np.int32)
         self._kept: FloatArray | None = None
-        self.counters = self._state = ScaledState()
-        self._state.position = len(self._order)  # the first order is yet to be drawn
+        self.counters = self._kernel = self._make_kernel()
+        self._kernel.position = len(self._order)  # the first order is yet to be drawn
         if sampling == "fixed":
             self._orders.draw(self._order)
         self._begins = self._output_begins(seed)
@@ -124,70 +122,61 @@ class Pegasos(IterateOutput):
     @property
     def w(self) -> FloatArray:
         """The output: the last iterate until a mean or a chosen iterate is at hand."""
-        state = self._state
         if self._kept is not None:
             return self._kept.copy()
-        summed: int = state.steps - self._summed_from if len(self._u) else 0
-        if summed == 0:
+        if self._kernel.summed == 0:
             return self.iterate
-        mean: FloatArray = (self._v.astype(np.float64) * state.tau + self._u) / summed
+        mean: FloatArray = self._kernel.total / self._kernel.summed
         return mean
 
     @property
     def iterate(self) -> FloatArray:
         """The vector that the next step starts from, shape (d,)."""
-        last: FloatArray = self._v.astype(np.float64) * self._state.scale
+        last: FloatArray = self._kernel.iterate
         return last
 
     @property
     def presented(self) -> int | None:
         """Row of the last step; None where a step has several."""
-        if len(self._margins) > 1:
+        if self._batch > 1:
             return None
-        return int(self._order[self._state.position - 1])
+        return int(self._order[self._kernel.position - 1])
 
     def regret_bound(self, steps: int) -> float:
         """The logarithmic bound on the regret after so many steps."""
         return logarithmic_bound(self._problem, steps, in_ball=self.parameters.project)
 
-    def _run(self, target: int) -> None:
-        rows, state = self._problem.data.rows, self._state
-        lam, project = self._problem.lam, self.parameters.project
-        radius, confined = self._problem.l1_radius, self._problem.constraint == "l1"
-        while state.presentations < target:
-            if state.position == len(self._order):
-                self._next_order()
-            vectors = (rows, self._v, self._u, self._order)
-            if confined:
-                room = (self._margins, self._sizes)
-                ball.advance(*vectors, *room, state, lam, radius, 1.0 / lam, False, target)
-            elif len(self._margins) == 1:
-                pegasos.advance(*vectors, state, lam, project, target)
-            else:
-                pegasos_batch.advance(*vectors, self._margins, state, lam, project, target)
+    def _make_kernel(self) -> Any:
+        problem, precision = self._problem, self.parameters.precision
+        rows, lam = (problem.data.rows, self._order), problem.lam
+        if problem.constraint == "l1":
+            steps = (problem.l1_radius, 1.0 / lam, False, self._batch)
+            return ProjectedSubgradient(*rows, lam, *steps, precision)
+        if self._batch == 1:
+            return PegasosKernel(*rows, lam, self.parameters.project, precision)
+        return PegasosBatch(*rows, lam, self.parameters.project, self._batch, precision)
 
-    def _sums(self, length: int) -> Array:
-        """Room for sums of iterates: double where projections move every entry."""
-        confined = self._problem.constraint == "l1"
-        return np.zeros(length, dtype=np.float64 if confined else self._v.dtype)
+    def _run(self, target: int) -> None:
+        while self._kernel.presentations < target:
+            if self._kernel.position == len(self._order):
+                self._next_order()
+            self._kernel.advance(target)
 
     def _next_order(self) -> None:
         sampling = self.parameters.sampling
         if sampling == "iid":
             draw_rows(self._rng, self._order, self._problem.data.n_samples)
         elif sampling == "without-replacement":
-            draw_batches(self._rng, self._order, self._permutation, len(self._margins))
+            draw_batches(self._rng, self._order, self._permutation, self._batch)
         elif sampling in ("permuted", "blocks"):
             self._orders.draw(self._order)
-        self._state.position = 0
+        self._kernel.position = 0
 
     def _begin_output(self) -> None:
         if self.parameters.output == "random":
             self._kept = self.w
         else:
-            self._u = self._sums(len(self._v))
-            self._state.tau = 0.0
-            self._summed_from = self._state.steps
+            self._kernel.begin_sum()
 
     def _output_begins(self, seed: int) -> float:
         """Presentations at which the mean begins or the random iterate is kept."""
@@ -196,7 +185,7 @@ class Pegasos(IterateOutput):
             return math.inf
         if output == "average":
             return 0
-        epoch, batch = len(self._order), len(self._margins)
+        epoch, batch = len(self._order), self._batch
         epochs, rest = divmod(self._horizon_presentations(self._problem.data.n_samples), epoch)
         steps_an_epoch = -(-epoch // batch)
         steps = epochs * steps_an_epoch - (-rest // batch)

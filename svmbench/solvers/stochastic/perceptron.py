@@ -19,7 +19,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.sgd_primal import PassState, advance_pass
+from svmbench.kernels.sgd_primal import Perceptron
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
@@ -60,9 +60,9 @@ class PassParameters(BlockParameters):
 
 
 class PermutedPasses(Solver):
-    """A fresh permutation a pass; each row presented ``multiplicity`` times in a row."""
+    """A fresh permutation a pass; each row is presented ``multiplicity`` times in succession."""
 
-    kernels = ("sgd_primal", "sampling", "rows", "rng")
+    kernels = ("sgd_primal", "sampling", "rowwise", "rows", "rng")
     schema = PassParameters
     mathematics = (
         PERCEPTRON_FORM
@@ -83,48 +83,39 @@ class PermutedPasses(Solver):
 
     @abstractmethod
     def multiplicity(self, number: int) -> int:
-        """Times each row is presented in a row in pass ``number``, counted from 1."""
+        """Times each row is presented in succession in pass ``number``, counted from 1."""
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from a = 0, t = 0 (section 2 of the paper)."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
-        self._a = np.zeros(data.n_features, dtype=self.parameters.precision)
         self._order = np.arange(data.n_samples, dtype=np.int32)
         blocks = self.parameters.order == "blocks"
         self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
-        self._norms2 = np.empty(0)
         self._dual = -math.inf
         self._stopped = False
         self._pass = 0
-        self.counters = self._state = PassState()
+        precision = self.parameters.precision
+        self.counters = self._kernel = Perceptron(data.rows, self._order, problem.lam, precision)
         self._begin_pass()
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` presentations, rounded up to a whole row."""
-        state = self._state
-        target = state.presentations + steps
+        kernel = self._kernel
+        target = kernel.presentations + steps
         stopped = self._stopped
-        while state.presentations < target and not (self.halts and self._stopped > stopped):
-            advance_pass(
-                self._problem.data.rows,
-                self._a,
-                self._order,
-                self._norms2,
-                state,
-                self._problem.lam,
-                target,
-            )
-            if state.position == len(self._order):
+        while kernel.presentations < target and not (self.halts and self._stopped > stopped):
+            kernel.advance(target)
+            if kernel.position == len(self._order):
                 self._end_pass()
                 self._begin_pass()
 
     @property
     def w(self) -> FloatArray:
         """The weights a / (lam t); zero before the first presentation."""
-        t: int = max(self._state.presentations, 1)
-        return self._a.astype(np.float64) / (self._problem.lam * t)
+        w: FloatArray = self._kernel.w
+        return w
 
     def dual(self) -> float:
         """The best D of all complete passes; -inf before the first."""
@@ -137,23 +128,18 @@ class PermutedPasses(Solver):
 
     def _begin_pass(self) -> None:
         self._pass += 1
-        state = self._state
-        state.position = 0
-        state.loss_sum = 0.0
-        state.multiplicity = self.multiplicity(self._pass)
-        if state.multiplicity > 1 and not len(self._norms2):
-            self._norms2 = self._problem.data.rows.norms2()
+        self._kernel.begin_pass(self.multiplicity(self._pass))
         self._orders.draw(self._order)
 
     def _end_pass(self) -> None:
-        lam, t = self._problem.lam, self._state.presentations
-        a = self._a.astype(np.float64, copy=False)
+        lam, t = self._problem.lam, self._kernel.presentations
+        a = self._kernel.a.astype(np.float64, copy=False)
         penalty = float(a @ a) / (2.0 * lam * t * t)
-        dual = self._state.updates / t - penalty
+        dual = self._kernel.updates / t - penalty
         self._dual = max(self._dual, dual)
         epsilon = self.parameters.epsilon
         if epsilon is None or self._stopped:
             return
-        estimate = penalty + self._state.loss_sum / len(self._order)
+        estimate = penalty + self._kernel.loss_sum / len(self._order)
         if relative_gap(estimate, dual) <= self.parameters.comparison_coefficient * epsilon:
             self._stopped = relative_gap(self._problem.primal(self.w), dual) <= epsilon

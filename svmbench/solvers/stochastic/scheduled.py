@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn, mean_loss
+from svmbench.kernels.sgd_qn import SgdQn, mean_loss
 from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
@@ -74,7 +74,7 @@ class Scheduled(Solver):
     """Passes over shuffled rows with a searched t0."""
 
     losses: ClassVar[tuple[str, ...]] = LOSSES
-    kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "sampling", "rows", "rng")
+    kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "sampling", "rowwise", "rows", "rng")
     schema = ScheduledParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)
@@ -103,23 +103,24 @@ class Scheduled(Solver):
         self._skip = self._steps_to_skip()
         given: float | None = self.parameters.t0
         self._t0 = self._search() if given is None else given
-        self._w = self._zeros()
-        self._begin(self._t0)
+        self.counters = self._kernel = self._make_kernel(self._t0, self._order)
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` presentations."""
-        target = self.counters.presentations + steps
-        while self.counters.presentations < target:
-            if self.counters.position == len(self._order):
+        kernel = self._kernel
+        target = kernel.presentations + steps
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
                 if self.parameters.sampling != "fixed":
                     self._orders.draw(self._order)
-                self.counters.position = 0
-            self._run(target)
+                kernel.position = 0
+            kernel.advance(target)
 
     @property
     def w(self) -> FloatArray:
         """The last iterate."""
-        return self._w.astype(np.float64)
+        last: FloatArray = self._kernel.w.astype(np.float64)
+        return last
 
     @property
     def t0(self) -> float:
@@ -132,52 +133,34 @@ class Scheduled(Solver):
         return self._skip
 
     @abstractmethod
-    def _begin(self, t0: float) -> None:
-        """Set the counters and whatever else a run from w = 0 needs, but for w."""
+    def _make_kernel(self, t0: float, order: Array) -> Any:
+        """The method's kernel at w = 0."""
 
-    @abstractmethod
-    def _run(self, target: int) -> None:
-        """Take steps until the order ends or the presentations reach ``target``."""
+    def _make_trial(self, t0: float, order: Array) -> Any:
+        """The kernel whose pass over ``order`` tells how good t0 is: sgd-qn, for all methods."""
+        return self._make_skipping(SgdQn, t0, order)
 
-    def _trial(self, t0: float, order: Array) -> Array:
-        """The weights after one pass over ``order``: of sgd-qn, whatever the method itself."""
-        w, b, kept = self._zeros(), self._zeros(), self._zeros()
-        b[:] = 1.0
-        problem, skip = self._problem, self._skip
-        loss, state = problem.loss, ScheduleState(skip)
-        advance_sgd_qn(
-            problem.data.rows,
-            w,
-            b,
-            kept,
-            order,
-            state,
-            problem.lam,
-            t0,
-            skip,
-            loss.code,
-            loss.gamma,
-            len(order),
-        )
-        return w
+    def _make_skipping(self, kernel: Any, t0: float, order: Array) -> Any:
+        """A kernel that shrinks the weights in some steps only."""
+        problem = self._problem
+        steps = (problem.lam, t0, self._skip, problem.loss)
+        return kernel(problem.data.rows, order, *steps, self.parameters.precision)
 
     def _search(self) -> float:
         """The candidate of least primal on the first tenth; the largest if none is finite."""
         problem = self._problem
-        loss = problem.loss
         order = self._order[: math.ceil(0.1 * len(self._order))]
         found, least = _CANDIDATES[-1], math.inf
         for t0 in _CANDIDATES:
-            w = self._trial(t0, order)
-            losses = mean_loss(problem.data.rows, w, order, loss.code, loss.gamma)
+            trial = self._make_trial(t0, order)
+            trial.advance(len(order))
+            w = trial.w
+            losses = mean_loss(problem.data.rows, w, order, problem.loss)
             with np.errstate(over="ignore", invalid="ignore"):  # a t0 too small is a result
                 primal = 0.5 * problem.lam * float(w @ w) + losses
             if primal < least:  # false for nan
                 found, least = t0, primal
         return found
-
-    def _zeros(self) -> Array:
-        return np.zeros(self._problem.data.n_features, dtype=self.parameters.precision)
 
     def _steps_to_skip(self) -> int:
         if isinstance(self.parameters, SkipParameters) and self.parameters.skip is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd
+from svmbench.data.dataset import Array
+from svmbench.kernels.sgd_qn import Sgd as SgdKernel
 from svmbench.solvers.stochastic.scheduled import Scheduled
 
 
@@ -26,19 +27,6 @@ class Sgd(Scheduled):
 """
     )
 
-    def _begin(self, t0: float) -> None:
-        self.counters = self._state = ScheduleState(self._skip)
-
-    def _run(self, target: int) -> None:
-        problem = self._problem
-        advance_sgd(
-            problem.data.rows,
-            self._w,
-            self._order,
-            self._state,
-            problem.lam,
-            self._t0,
-            problem.loss.code,
-            problem.loss.gamma,
-            target,
-        )
+    def _make_kernel(self, t0: float, order: Array) -> SgdKernel:
+        problem, precision = self._problem, self.parameters.precision
+        return SgdKernel(problem.data.rows, order, problem.lam, t0, problem.loss, precision)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
-from svmbench.kernels.sgd_qn import ScheduleState, advance_sgd_qn
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.kernels.sgd_qn import SgdQn as SgdQnKernel
 from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, SkipParameters
 
 
@@ -38,27 +40,8 @@ class SgdQn(Scheduled):
     @property
     def scaling(self) -> FloatArray:
         """The diagonal of B, shape (d,); a new array."""
-        scaled: FloatArray = self._b.astype(np.float64)
+        scaled: FloatArray = self._kernel.b.astype(np.float64)
         return scaled / self._problem.lam
 
-    def _begin(self, t0: float) -> None:
-        self.counters = self._state = ScheduleState(self._skip)
-        self._b, self._kept = self._zeros(), self._zeros()
-        self._b[:] = 1.0
-
-    def _run(self, target: int) -> None:
-        problem = self._problem
-        advance_sgd_qn(
-            problem.data.rows,
-            self._w,
-            self._b,
-            self._kept,
-            self._order,
-            self._state,
-            problem.lam,
-            self._t0,
-            self._skip,
-            problem.loss.code,
-            problem.loss.gamma,
-            target,
-        )
+    def _make_kernel(self, t0: float, order: Array) -> Any:
+        return self._make_skipping(SgdQnKernel, t0, order)

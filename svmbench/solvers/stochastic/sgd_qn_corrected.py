@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
-from svmbench.kernels.sgd_qn import ScheduleState, advance_corrected
+from svmbench.kernels.sgd_qn import SgdQnCorrected as SgdQnCorrectedKernel
 from svmbench.solvers.stochastic.scheduled import (
     OWN_TRIAL,
     SKIP_UNSTATED,
@@ -53,37 +55,12 @@ class SgdQnCorrected(Scheduled):
     @property
     def scaling(self) -> FloatArray:
         """The diagonal of B, shape (d,); a new array."""
-        scaled: FloatArray = self._b.astype(np.float64)
+        scaled: FloatArray = self._kernel.b.astype(np.float64)
         return scaled / self._problem.lam
 
-    def _begin(self, t0: float) -> None:
-        self.counters = self._state = ScheduleState(self._skip)
-        self._b, self._kept, self._saved = self._zeros(), self._zeros(), self._zeros()
-        self._b[:] = 1.0 / t0
+    def _make_kernel(self, t0: float, order: Array) -> Any:
+        return self._make_skipping(SgdQnCorrectedKernel, t0, order)
 
-    def _run(self, target: int) -> None:
-        self._pass(self._order, target)
-
-    def _trial(self, t0: float, order: Array) -> Array:
-        """The weights after one pass of this method over ``order``."""
-        self._w = self._zeros()
-        self._begin(t0)
-        self._pass(order, len(order))
-        return self._w
-
-    def _pass(self, order: Array, target: int) -> None:
-        problem = self._problem
-        advance_corrected(
-            problem.data.rows,
-            self._w,
-            self._b,
-            self._kept,
-            self._saved,
-            order,
-            self._state,
-            problem.lam,
-            self._skip,
-            problem.loss.code,
-            problem.loss.gamma,
-            target,
-        )
+    def _make_trial(self, t0: float, order: Array) -> Any:
+        """The method's own kernel."""
+        return self._make_kernel(t0, order)

@@ -9,8 +9,7 @@ import numpy as np
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.scaled import ScaledState
-from svmbench.kernels.sgd_bias import advance
+from svmbench.kernels.sgd_bias import SgdWithBias
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
@@ -54,7 +53,7 @@ class SubgradientWithBias(Solver):
     """Steps w - gamma (lambda' w - sum_S [y (w.x + b) <= 1] y x), and alike for b."""
 
     biases = ("free",)
-    kernels = ("sgd_bias", "scaled", "rows", "rng")
+    kernels = ("sgd_bias", "scaled", "rowwise", "rows", "rng")
     reconstructed: ClassVar[tuple[str, ...]] = (
         "The source's lambda weighs a sum of losses: it is m times the lambda of the mean.",
         "mu grows after each step, whatever its number of rows; the source says iteration.",
@@ -77,45 +76,45 @@ class SubgradientWithBias(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         self._order = np.arange(m, dtype=np.int32)
-        self._margins = np.empty(batch)
-        self._v = np.zeros(data.n_features, dtype=self.parameters.precision)
         of_a_row, of_a_step = self._pulls()
         pull = batch * of_a_row + of_a_step
         if mu0 is None:
             mu0 = batch * (1.0 + float(data.rows.norms2().max())) + pull
         if increment is None:
             increment = pull
-        self._steps: tuple[float, float, float, float] = (mu0, increment, of_a_row, of_a_step)
-        self.counters = self._state = ScaledState()
-        self._state.position = m  # the first order is yet to be drawn
+        steps = (batch, mu0, increment, of_a_row, of_a_step)
+        precision = self.parameters.precision
+        self.counters = self._kernel = SgdWithBias(data.rows, self._order, *steps, precision)
+        self._kernel.position = m  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
         """Make ``steps`` presentations, rounded up to whole batches."""
-        self._run(self._state.presentations + steps)
+        self._run(self._kernel.presentations + steps)
 
     @property
     def w(self) -> FloatArray:
         """The last iterate."""
-        v = self._v.astype(np.float64)
         with np.errstate(over="ignore", invalid="ignore"):  # steps too long are a result
-            last: FloatArray = v * self._state.scale
+            last: FloatArray = self._kernel.iterate
         return last
 
     @property
     def bias(self) -> float:
         """The last iterate's bias."""
-        b: float = self._state.bias
+        b: float = self._kernel.bias
         return b
 
     @property
     def mu0(self) -> float:
         """Inverse of the first step, given or found."""
-        return self._steps[0]
+        mu0: float = self._kernel.mu0
+        return mu0
 
     @property
     def increment(self) -> float:
         """What each step adds to it, given or found."""
-        return self._steps[1]
+        increment: float = self._kernel.increment
+        return increment
 
     @abstractmethod
     def step_rows(self, m: int) -> int:
@@ -126,21 +125,13 @@ class SubgradientWithBias(Solver):
         return self._problem.lam, 0.0
 
     def _run(self, target: int) -> None:
-        state = self._state
-        while state.presentations < target:
-            if state.position == len(self._order):
+        kernel = self._kernel
+        while kernel.presentations < target:
+            if kernel.position == len(self._order):
                 if self._shuffles:
                     self._rng.shuffle(self._order)
-                state.position = 0
-            advance(
-                self._problem.data.rows,
-                self._v,
-                self._order,
-                self._margins,
-                state,
-                *self._steps,
-                target,
-            )
+                kernel.position = 0
+            kernel.advance(target)
 
 
 class Stochastic(SubgradientWithBias):

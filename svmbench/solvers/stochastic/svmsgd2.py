@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from svmbench.kernels.sgd_qn import ScheduleState, advance_svmsgd2
+from typing import Any
+
+from svmbench.data.dataset import Array
+from svmbench.kernels.sgd_qn import Svmsgd2 as Svmsgd2Kernel
 from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, SkipParameters
 
 
@@ -25,20 +28,5 @@ class Svmsgd2(Scheduled):
     )
     unstated = (*Scheduled.unstated, *SKIP_UNSTATED)
 
-    def _begin(self, t0: float) -> None:
-        self.counters = self._state = ScheduleState(self._skip)
-
-    def _run(self, target: int) -> None:
-        problem = self._problem
-        advance_svmsgd2(
-            problem.data.rows,
-            self._w,
-            self._order,
-            self._state,
-            problem.lam,
-            self._t0,
-            self._skip,
-            problem.loss.code,
-            problem.loss.gamma,
-            target,
-        )
+    def _make_kernel(self, t0: float, order: Array) -> Any:
+        return self._make_skipping(Svmsgd2Kernel, t0, order)

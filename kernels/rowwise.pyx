@@ -1,0 +1,97 @@
+# The Python side of methods that take one row after another.
+
+import numpy as np
+
+from .provenance cimport build_record
+
+__build__ = build_record()
+
+
+cdef class Weights:
+    """A vector of d numbers in single or double precision.
+
+    A class of kernels cannot have a member of fused type. It holds its vectors as `Weights`, and
+    hands ``data`` to a fused function, cast to what ``single`` says.
+
+    Parameters
+    ----------
+    d : int
+    precision : {'float64', 'float32'}
+
+    Attributes
+    ----------
+    array : ndarray, shape (d,)
+        The numbers, zeros at first. Kernels read what is written to it.
+    single : bool
+        Whether the precision is single.
+
+    Raises
+    ------
+    ValueError
+        When the precision is another.
+    """
+
+    def __init__(self, Py_ssize_t d, precision="float64"):
+        if precision not in ("float64", "float32"):
+            raise ValueError(f"weights are float64 or float32, not {precision!r}")
+        cdef object whole = np.zeros(max(d, 1), dtype=precision)  # one at least, to point at
+        self.single = whole.dtype == np.float32
+        if self.single:
+            self._floats = whole
+            self.data = &self._floats[0]
+        else:
+            self._doubles = whole
+            self.data = &self._doubles[0]
+        self.array = whole[:d]
+
+
+cdef class RowWise(Counters):
+    """A method that takes rows in a given order.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    order : ndarray of int32
+        Rows to present. It is not copied: the caller draws the next order into the same array
+        once this one has ended, and sets ``position`` to 0.
+
+    Attributes
+    ----------
+    rows, order
+        As given.
+    position : int
+        Entries of the order that have been presented.
+    """
+
+    def __init__(self, CompactRows rows, order):
+        self.rows, self.order = rows, order
+        self._order = order
+        self.end = self._order.shape[0]
+        self.row_at = &self._order[0] if self.end else NULL
+
+
+cdef class DualWise(RowWise):
+    """A method that takes the rows that are not zero, and keeps a dual variable for each row.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    zero_row_alpha : float
+        The dual variable of a zero row. Such a row never moves w: its variable has its best value
+        from the start, and it is not presented.
+
+    Attributes
+    ----------
+    order : ndarray of int32
+        The rows that are not zero, ascending at first; the caller reorders them in place.
+    norms2 : ndarray of float64, shape (m,)
+        Squared row norms.
+    alpha : ndarray of float64, shape (m,)
+        The dual variables, 0 at first but for zero rows.
+    """
+
+    def __init__(self, CompactRows rows, double zero_row_alpha):
+        self.norms2 = rows.norms2()
+        self.alpha = np.where(self.norms2 == 0.0, zero_row_alpha, 0.0)
+        self._norms2, self._alpha = self.norms2, self.alpha
+        super().__init__(rows, np.flatnonzero(self.norms2).astype(np.int32))
