@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -144,10 +145,17 @@ def read_found(plan: Plan) -> Found:
     for job in plan.jobs:
         if (job.folder / "runs.csv").exists():
             kind = plan.profile.sweeps[job.name].kind
-            results, cut_short = without_unfinished(read_results(job.folder), job.sweep)
+            written = (job.folder / "runs.csv").stat().st_mtime_ns
+            results, cut_short = without_unfinished(_read(job.folder, written), job.sweep)
             if len(results.runs):
                 sweeps.append(Swept(job.name, kind, specs[job.item], results, cut_short))
     return Found(plan, sweeps)
+
+
+@lru_cache(maxsize=256)
+def _read(folder: Path, written: int) -> Results:
+    """The results of a folder, read again only when its table has been written again."""
+    return read_results(folder)
 
 
 def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:

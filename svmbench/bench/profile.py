@@ -29,6 +29,7 @@ from svmbench.config.sweep import (
     Duration,
     Flag,
     Positive,
+    RepeatsOrNumber,
     Slug,
     Sweep,
     Text,
@@ -104,7 +105,7 @@ class SweepPart(_Model):
     solvers: tuple[SolverEntry, ...] = Field(
         default=(), description="As configurations write them; not for an ablation."
     )
-    repeats: Annotated[Whole, Field(ge=1)] = 3
+    repeats: RepeatsOrNumber = 3
     max_epochs: Positive | None = None
     time_limit: Duration = 20.0
     grace: Duration = 10.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,7 @@ from svmbench.bench.tasks import Task, run_task, solver_job
 from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
 from svmbench.errors import DataError
+from svmbench.harness.doubts import Doubt
 from svmbench.harness.run import Options, Reporter
 from svmbench.harness.series import Job, Result, run_series
 from svmbench.harness.sources import Source, source_of
@@ -128,8 +129,8 @@ def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False
             *_physics(profile),
             *_epochs(profile, data),
             *_reading(profile, data),
-            *_texts(profile, data),
             *_growth(profile),
+            *_texts(profile, data),
         ],
         list(_jobs(profile, root, sources)),
     )
@@ -349,7 +350,12 @@ def _file(label: str) -> str:
 # ---------------------------------------------------------------- making it
 
 
-def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) -> Progress:
+def carry_out(
+    planned: Plan,
+    reporter: Reporter,
+    wanted: Options | None = None,
+    doubts: Callable[[], Sequence[Doubt]] | None = None,
+) -> Progress:
     """Make what is missing, within the budget.
 
     Parameters
@@ -358,6 +364,8 @@ def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) 
     reporter : Reporter
     wanted : Options, optional
         How the runs are made; ``fresh`` holds for what is measured beside the sweeps as well.
+    doubts : callable, optional
+        Returns the open bounds, which get the time that is left once every cell has its repeats.
     """
     # Ratios are of pairs, which have to be made side by side.
     wanted = replace(wanted or Options(), whole_blocks=True)
@@ -368,7 +376,7 @@ def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) 
     try:
         _make(planned.tasks, planned.parts, reporter, progress, early, end, wanted.fresh)
         left = None if budget is None else max(1.0, end - time.monotonic())
-        progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left)
+        progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left, doubts=doubts)
     except KeyboardInterrupt:
         progress.sweeps.interrupted = True
     return progress

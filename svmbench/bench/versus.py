@@ -12,6 +12,7 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept
 from svmbench.evidence import Question, RatioEvidence, log_ratios
 from svmbench.evidence.processes import evidence_of
+from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.samples import of_repeats, samples, states
@@ -125,6 +126,11 @@ class Versus:
     def ours(self) -> float:
         """Median seconds of the champion, +inf where it did not reach the accuracy."""
         return median(self.pairs.ours)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of the sweep that it compares."""
+        return tuple((self.set, self.lam, label) for label in (champion(), *self.among))
 
     def standing(self, threshold: float) -> Standing:
         """Who is ahead, by the interval of the evidence at this threshold."""

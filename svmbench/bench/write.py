@@ -215,10 +215,11 @@ def _notices(found: Found) -> list[str]:
         load = float(together["load_average"].max())
         if load > 1.5:
             said.append(f"Other work went on: the load average rose to {load:.2g}.")
+    at_least = {(job.name, job.item): job.sweep.at_least for job in found.plan.jobs}
     fewer = [
         f"{swept.part} on {swept.spec.label}"
         for swept in found.sweeps
-        if len(set(swept.results.runs["repeat"])) < found.plan.profile.sweeps[swept.part].repeats
+        if len(set(swept.results.runs["repeat"])) < at_least[swept.part, swept.spec.label]
     ]
     if fewer:
         said.append(f"Fewer repeats than asked for: {', '.join(fewer)}.")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmbench.bench import bounds, rows, versus
+from svmbench.bench import bounds, doubts, rows, versus
 from svmbench.bench import found as findings
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.champion import ablations, named
@@ -459,6 +459,56 @@ def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
     target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
     (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     assert (one.verdict, one.note) == ("not measured", "nobody reached the accuracy")
+
+
+def doubts_of(results):
+    """What further repeats are asked for, of two sweeps of which the second is theirs."""
+    job = [SimpleNamespace(name=name, item="adult") for name in ("tight", "core")]
+    return list(doubts._doubts(SimpleNamespace(jobs=job), results))
+
+
+def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch):
+    rows_of = [
+        group("dcd", [1.0, 1.1, 0.9]),
+        group("liblinear", [3.0, 3.3, 2.9], solver="liblinear"),
+        group("linear-svc", [6.0, 6.0, 6.0], solver="linear-svc"),
+        group("sgd-s", [6.0, 6.0, 6.0], solver="sgd-s"),
+    ]
+    target = Target(text="Faster", kind="ratio", than=["liblinear", "linear-svc"], at_least=2)
+    results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    (doubt,) = doubts_of(results)
+    assert doubt.job == 1
+    assert doubt.cells == tuple(
+        ("adult", 1e-5, each) for each in ("dcd", "liblinear", "linear-svc")
+    )
+    assert doubt.more == results[0].more > 0
+    assert doubt.text == "Faster (≥ 2): adult, λ = 1e-5, ε = 0.01"
+
+
+def test_repeats_that_cannot_decide_a_bound_are_not_asked_for(monkeypatch):
+    never = group("liblinear", [math.nan] * 3, solver="liblinear", state="time_limit", spent=3.0)
+    result = swept([group("dcd", [1.0] * 3), never], monkeypatch)
+    (doubt,) = doubts_of(
+        judge_bounds(result, [Target(text="t", kind="ratio", than="liblinear", at_least=4)]).results
+    )
+    assert doubt.more is None
+    epochs = found(epochs={"adult": EPOCHS})
+    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    assert doubts_of(judge_bounds(epochs, [target]).results) == []
+
+
+def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monkeypatch):
+    rng = np.random.default_rng(1)
+    ours, theirs = np.exp(0.7 * rng.standard_normal((2, 14)))
+    rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
+    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    assert results[0].verdict == "reached"
+    assert results[0].high > doubts.WIDEST * results[0].low
+    (doubt,) = doubts_of(results)
+    assert doubt.more > 0
+    narrow = [group("dcd", [1.0] * 14), group("liblinear", [1000.0] * 14, solver="liblinear")]
+    assert doubts_of(judge_bounds(swept(narrow, monkeypatch), [target]).results) == []
 
 
 def test_the_targets_that_come_with_svmbench_are_read():
