@@ -153,14 +153,15 @@ def _answered(one: BoundResult, answer: Answer) -> BoundResult:
         "holds": "reached", "does not hold": "not reached", "open": "open"
     }  # fmt: skip
     verdict, more, high = verdicts[answer.verdict], answer.more, answer.high
-    if one.pairs.censored:
+    censored = one.pairs.censored
+    if censored:
         # What a program had spent when it ended is a lower bound: the ratio may be any above it.
         high = math.inf
-        if verdict == "not reached":
-            verdict, more = "open", None
-    return replace(
+        verdict = "open" if verdict == "not reached" else verdict
+    one = replace(
         one, verdict=verdict, measured=answer.estimate, low=answer.low, high=high, more=more
     )
+    return replace(one, more=None) if censored and one.missed else one
 
 
 def _is_one_of(lam: float, lambdas: Weights | None) -> bool:

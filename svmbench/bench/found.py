@@ -44,6 +44,8 @@ class Swept:
     part, kind : str
     spec : SetSpec
     results : Results
+    accuracies : tuple of float
+        Those that the part asks for: of the objective, or of the solver's own gap.
     cut_short : int
         Repeats left out because the budget had ended before all their runs were made.
     """
@@ -52,6 +54,7 @@ class Swept:
     kind: str
     spec: SetSpec
     results: Results
+    accuracies: tuple[float, ...]
     cut_short: int = 0
 
     def groups(self) -> list[Group]:
@@ -144,11 +147,12 @@ def read_found(plan: Plan) -> Found:
     specs = {each.label: each for each in plan.profile.sets}
     for job in plan.jobs:
         if (job.folder / "runs.csv").exists():
-            kind = plan.profile.sweeps[job.name].kind
+            part = plan.profile.sweeps[job.name]
             written = (job.folder / "runs.csv").stat().st_mtime_ns
             results, cut_short = without_unfinished(_read(job.folder, written), job.sweep)
             if len(results.runs):
-                sweeps.append(Swept(job.name, kind, specs[job.item], results, cut_short))
+                spec, accuracies = specs[job.item], part.accuracy
+                sweeps.append(Swept(job.name, part.kind, spec, results, accuracies, cut_short))
     return Found(plan, sweeps)
 
 

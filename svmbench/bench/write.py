@@ -21,7 +21,7 @@ from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
 from svmbench.bench.tables import LIBLINEAR, build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
-from svmbench.bench.tables.speed import fastest, standings
+from svmbench.bench.tables.ratios import fastest, standings
 from svmbench.bench.targets import Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment

@@ -21,7 +21,7 @@ from svmbench.bench.found import Found
 from svmbench.bench.measure import _ForeignPace
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import plan
-from svmbench.bench.tables import speed
+from svmbench.bench.tables import ratios
 from svmbench.bench.targets import Target, load_targets
 from svmbench.bench.tasks import Task, read_task, run_task, solver_job
 from svmbench.bench.write import aims
@@ -365,7 +365,7 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     never = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=0.1)
     for groups in (other, [group("dcd", [1.0]), never]):
         result.sweeps.extend(swept(groups, monkeypatch).sweeps)
-    (one,) = speed.fastest(result)
+    (one,) = ratios.fastest(result)
     assert (one.pairs.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
     # A ratio to named programs is that of the most pairs.
@@ -395,12 +395,12 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
         group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged"),
         group("rehline", theirs, solver="rehline", state=state, spent=3.0),
     ]
-    (one,) = speed.fastest(swept(rows_of, monkeypatch))
+    (one,) = ratios.fastest(swept(rows_of, monkeypatch))
     assert one.standing(ALONE) == standing
-    cell = speed.standing_cell(one, ALONE)
+    cell = ratios.standing_cell(one, ALONE)
     assert cell.text.startswith(mark)
     assert ("✗" in cell.text) == (one.pairs.estimate < 1.0)
-    said = speed.standings([one], ALONE)
+    said = ratios.standings([one], ALONE)
     assert f"a peer is ahead in {int(standing == 'peer ahead')};" in said
     assert f"the champion is ahead in {int(standing == 'champion ahead')}" in said
     if standing == "open":

@@ -9,15 +9,9 @@ from svmbench.bench.found import Found
 from svmbench.bench.tables.bounds import bounds_table
 from svmbench.bench.tables.epochs import epochs_table, physics_table
 from svmbench.bench.tables.growth import growth_table
+from svmbench.bench.tables.ratios import ablation_table, ahead_table, ratios_table
 from svmbench.bench.tables.reading import reading_table, text_table
-from svmbench.bench.tables.speed import (
-    ablation_table,
-    ahead_table,
-    ratios_table,
-    seconds_table,
-    self_stopped_table,
-    virtual_best_table,
-)
+from svmbench.bench.tables.speed import seconds_table, self_stopped_table, virtual_best_table
 from svmbench.report.overall import Share
 from svmbench.report.tables import Table
 

@@ -1,222 +1,23 @@
-"""The tables of seconds: to an accuracy, to the solver's own gap, and ratios of them."""
+"""The tables of seconds: to an accuracy, to the solver's own gap, and who is the fastest."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pandas as pd
 
-from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import (
-    Across,
-    Column,
-    Grid,
-    Part,
-    interval_text,
-    seconds_text,
-)
-from svmbench.bench.versus import (
-    PairedRatio,
-    Versus,
-    best_of_theirs,
-    by_problem,
-    comparisons,
-    most_pairs,
-    side_by_side,
-)
-from svmbench.evidence import LEVEL
+from svmbench.bench.tables.columns import Across, Column, Grid, Part, seconds_text
+from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import samples
-from svmbench.records.statistics import format_value, median
+from svmbench.records.statistics import median
 from svmbench.report.overall import Share
-from svmbench.report.tables import Cell, Table
+from svmbench.report.tables import Table
 from svmbench.solvers.registry import find_solver
-
-#: Evidence that the interval of a ratio belongs to where nothing else is asked on the page.
-_ALONE = 2 / LEVEL
-
-_ORACLE = (
-    "Oracle stop: held against the certified optimum. In every repeat the fastest of the "
-    "programs' runs counts, whatever its tolerance, as if that had been known beforehand."
-)
-
-
-def _accuracy(threshold: float) -> str:
-    return f"ε = {short(threshold)}"
-
-
-def source_text(found: Found, label: str) -> str:
-    """What a set's rows are, in words."""
-    source = found.plan.sources.get(label)
-    spec = next(each for each in found.plan.profile.sets if each.label == label)
-    words = [source.words if source is not None else ""]
-    if spec.tuned:
-        words.append("choices of our solvers were made on it")
-    if spec.held_out:
-        words.append("kept out of tuning")
-    return "; ".join(filter(None, words))
-
-
-# ---------------------------------------------------------------- ratios
-
-
-def _compared(threshold: float) -> tuple[Column[Versus], ...]:
-    """Columns of comparisons, with the intervals of the evidence at that threshold."""
-    return (
-        Column("set", "", lambda one: one.set),
-        Column("stand_in", "", lambda one: one.stand_in),
-        Column("held_out", "", lambda one: one.held_out),
-        Column("lambda", "λ", lambda one: one.lam, short),
-        Column("accuracy", "", lambda one: one.threshold),
-        Column("champion_seconds", "", lambda one: one.ours),
-        Column("program_seconds", "", lambda one: one.theirs),
-        Column("program", "", lambda one: one.program),
-        Column("ratio", "", lambda one: one.pairs.estimate),
-        Column("ratio_low", "", lambda one: one.pairs.interval(threshold)[0]),
-        Column("ratio_high", "", lambda one: one.pairs.interval(threshold)[1]),
-        Column("pairs", "", lambda one: len(one.pairs.logs)),
-        Column("lower_bound_only", "", lambda one: one.pairs.censored),
-        Column("standing", "", lambda one: one.standing(threshold)),
-        Column("programs_run", "", lambda one: " ".join(one.among)),
-    )
-
-
-_RATIO = (
-    "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
-    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and what "
-    "they had spent stands for their time."
-)
-
-
-def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
-    """The champion beside LIBLINEAR, by set."""
-    grid = Grid(
-        "ratio-liblinear",
-        "Seconds of LIBLINEAR over the champion's",
-        _compared(threshold),
-        Across(
-            lambda one: one.threshold,
-            _accuracy,
-            lambda one: ratio_cell(one, threshold),
-            lambda one: one.lam,
-        ),
-        notes=(_RATIO, _ORACLE),
-    )
-    compared = _by_set(list(map(most_pairs, by_problem(comparisons(found, than)))))
-    return grid.table(_by_name(found, sorted(compared, key=lambda one: one.held_out)))
-
-
-def _by_set(compared: Sequence[Versus]) -> list[Versus]:
-    """In the order of the sets, each from its largest λ on."""
-    order = {label: at for at, label in enumerate(dict.fromkeys(one.set for one in compared))}
-    return sorted(compared, key=lambda one: (order[one.set], -one.lam))
-
-
-def _by_name(found: Found, compared: Sequence[Versus]) -> Iterator[Part[Versus]]:
-    for label in dict.fromkeys(one.set for one in compared):
-        rows = [one for one in compared if one.set == label]
-        apart = " (kept out of tuning)" if rows[0].held_out else ""
-        name = heading(label, rows[0].stand_in) + apart
-        yield Part(name, source_text(found, label), rows)
-
-
-def fastest(found: Found) -> list[Versus]:
-    """The champion beside the fastest peer, once for each set, λ and accuracy."""
-    return _by_set(list(map(best_of_theirs, by_problem(comparisons(found)))))
-
-
-def ahead_table(found: Found, threshold: float) -> Table:
-    """The champion beside the fastest peer in every cell, and in how many it is behind."""
-    compared = fastest(found)
-    programs: dict[tuple[str, float], dict[str, None]] = {}
-    for one in compared:
-        programs.setdefault((one.set, one.lam), {}).update(dict.fromkeys(one.among))
-    grid = Grid(
-        "ahead",
-        "Is any peer ahead?",
-        (
-            Column("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
-            *_compared(threshold),
-            Column("", "programs run", lambda one: ", ".join(programs[one.set, one.lam])),
-        ),
-        Across(
-            lambda one: one.threshold,
-            _accuracy,
-            lambda one: standing_cell(one, threshold),
-            lambda one: (one.set, one.lam),
-        ),
-        texts=3,
-        notes=(
-            f"Seconds of the fastest program of every repeat over the champion's. {_RATIO} The "
-            "name is that of the program that is fastest in the median; ✗: a program is ahead, "
-            "(✗): by the estimate, but not by its whole interval. Only runs of one block, made "
-            "side by side, are paired; where several sweeps have such pairs, those count in which "
-            "a program does best.",
-            "*: kept out of tuning.",
-            _ORACLE,
-        ),
-    )
-    return grid.table([Part("Every set, λ and accuracy", standings(compared, threshold), compared)])
-
-
-def standings(compared: Sequence[Versus], threshold: float) -> str:
-    """In how many cells who is ahead, in words."""
-    if not compared:
-        return ""
-    counts = Counter(one.standing(threshold) for one in compared)
-    said = [
-        f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}",
-        f"the champion is ahead in {counts['champion ahead']}",
-    ]
-    for name in ("no peer reached it", "nobody reached it"):
-        if counts[name]:
-            said.append(f"{name.replace('it', 'the accuracy')} in {counts[name]}")
-    if counts["open"]:
-        slower = sum(
-            one.pairs.estimate < 1.0 for one in compared if one.standing(threshold) == "open"
-        )
-        said.append(
-            f"it is open in {counts['open']}, in {slower} of which a peer is the faster so far"
-        )
-    return "; ".join(said)
-
-
-def standing_cell(one: Versus, threshold: float) -> Cell:
-    """A ratio with the fastest program, marked where that is ahead."""
-    cell = ratio_cell(one, threshold)
-    mark = "✗ " if one.standing(threshold) == "peer ahead" else ""
-    if not mark and one.pairs.estimate < 1.0 and not one.pairs.censored:
-        mark = "(✗) "
-    name = f" {one.program}" if one.program else ""
-    return replace(cell, text=f"{mark}{cell.text}{name}")
-
-
-def ratio_cell(one: Versus, threshold: float) -> Cell:
-    """A ratio, or who did not reach the accuracy."""
-    if math.isinf(one.ours):
-        return Cell("not reached" if one.program else "nobody reached it")
-    text = f"{'≥ ' if one.pairs.censored else ''}{ratio_text(one.pairs, threshold)}"
-    hint = f"{one.ours:.4g} s against {one.theirs:.4g} s, {one.program or 'none'}"
-    return Cell(text, value=one.pairs.estimate, hint=hint)
-
-
-def ratio_text(pairs: PairedRatio, threshold: float) -> str:
-    """A ratio with its interval, where there is one."""
-    low, high = pairs.interval(threshold)
-    if not pairs.logs:
-        return "–"
-    text = format_value(pairs.estimate, low, high)
-    if low == high or low == 0.0 or math.isinf(high):
-        return text
-    return f"{text} {interval_text(low, high)}"
-
-
-# ---------------------------------------------------------------- seconds
 
 
 @dataclass(frozen=True)
@@ -286,7 +87,9 @@ def _seconds(found: Found, swept: Swept) -> Part[_Timed]:
     for lam in dict.fromkeys(group.lam for group in groups):
         members = [group for group in groups if group.lam == lam]
         for group in members:
-            rows += [_timed(swept, group, threshold) for threshold in swept.results.thresholds]
+            for threshold in swept.results.thresholds:
+                times = list(samples(group, Asked("seconds", threshold)).values())
+                rows.append(_timed(swept, group, threshold, times))
         for threshold in swept.results.thresholds:
             best = min(
                 one.seconds for one in rows if (one.group.lam, one.target) == (lam, threshold)
@@ -296,12 +99,6 @@ def _seconds(found: Found, swept: Swept) -> Part[_Timed]:
     facts = f"{first['m']:,.0f} x {first['d']:,.0f}, {first['nnz']:,.0f} nonzeros"
     name = f"{heading(swept.spec.label, groups[0].stand_in)}, {swept.part}"
     return Part(name, "; ".join(filter(None, [facts, source_text(found, swept.spec.label)])), rows)
-
-
-def _timed(swept: Swept, group: Group, threshold: float) -> _Timed:
-    times = list(samples(group, Asked("seconds", threshold)).values())
-    middle = median(times) if times else math.inf
-    return _Timed(swept.part, group, group.label, threshold, middle, times)
 
 
 _SELF_STOPPED = Grid(
@@ -320,24 +117,18 @@ _SELF_STOPPED = Grid(
 
 def self_stopped_table(found: Found) -> Table:
     """Seconds to the solver's own gap."""
-    return _SELF_STOPPED.table(
-        Part(
-            heading(swept.spec.label, swept.groups()[0].stand_in),
-            source_text(found, swept.spec.label),
-            [
-                _certified(swept, group, gap)
-                for group in swept.groups()
-                for gap in found.plan.profile.sweeps[swept.part].accuracy
-            ],
-        )
-        for swept in found.of_kind("certificate")
-    )
+    return _SELF_STOPPED.table(sweep_parts(found, "certificate", _certified))
 
 
-def _certified(swept: Swept, group: Group, gap: float) -> _Timed:
-    times = list(_own_gap(swept, group, gap))
+def _certified(swept: Swept) -> Iterator[_Timed]:
+    for group in swept.groups():
+        for gap in swept.accuracies:
+            yield _timed(swept, group, gap, list(_own_gap(swept, group, gap)))
+
+
+def _timed(swept: Swept, group: Group, target: float, times: Sequence[float]) -> _Timed:
     middle = median(times) if times else math.inf
-    return _Timed(swept.part, group, group.label, gap, middle, times)
+    return _Timed(swept.part, group, group.label, target, middle, times)
 
 
 def _own_gap(swept: Swept, group: Group, gap: float) -> Iterator[float]:
@@ -350,70 +141,6 @@ def _own_gap(swept: Swept, group: Group, gap: float) -> Iterator[float]:
         gaps = pd.to_numeric(points["gap"], errors="coerce")
         within = points.loc[gaps <= gap, "wall_seconds"]
         yield float(within.iloc[0]) if len(within) else math.inf
-
-
-# ---------------------------------------------------------------- ablation and virtual best
-
-
-@dataclass(frozen=True)
-class _Ablated:
-    """The champion without one of its tricks beside the whole one."""
-
-    label: str
-    beside: Versus
-
-
-def ablation_table(found: Found) -> Table:
-    """What each of the champion's tricks is worth by itself."""
-    grid: Grid[_Ablated] = Grid(
-        "ablation",
-        f"{champion()} without each of its tricks",
-        (
-            Column("set", "", lambda one: one.beside.set),
-            Column("lambda", "λ", lambda one: one.beside.lam, short),
-            Column("label", "solver", lambda one: one.label),
-            Column("accuracy", "", lambda one: one.beside.threshold),
-            Column("median_seconds", "", lambda one: one.beside.theirs),
-            Column("slower_by", "", lambda one: one.beside.pairs.estimate),
-            Column("slower_by_low", "", lambda one: one.beside.pairs.interval(_ALONE)[0]),
-            Column("slower_by_high", "", lambda one: one.beside.pairs.interval(_ALONE)[1]),
-        ),
-        Across(
-            lambda one: one.beside.threshold,
-            _accuracy,
-            _ablated_text,
-            lambda one: (one.beside.lam, one.label),
-        ),
-        texts=2,
-        notes=(
-            "Median seconds, and how many times the champion's they are: what each of its tricks "
-            "is worth by itself, with all others on. Each ratio has a 95 % interval of its own.",
-        ),
-    )
-    return grid.table(
-        Part(
-            heading(swept.spec.label, swept.groups()[0].stand_in),
-            source_text(found, swept.spec.label),
-            list(_ablated(swept)),
-        )
-        for swept in found.of_kind("ablation")
-    )
-
-
-def _ablated(swept: Swept) -> Iterator[_Ablated]:
-    groups = swept.groups()
-    whole = {group.lam: group for group in groups if group.label == champion()}
-    for group in groups:
-        for threshold in swept.results.thresholds:
-            if group.lam in whole:
-                one = side_by_side(swept, whole[group.lam], [group], threshold)
-                if one is not None:
-                    yield _Ablated(group.label, one)
-
-
-def _ablated_text(one: _Ablated) -> str:
-    text, pairs = seconds_text(one.beside.theirs), one.beside.pairs
-    return text if pairs.estimate == 1.0 else f"{text} ({ratio_text(pairs, _ALONE)}×)"
 
 
 _VIRTUAL_BEST: Grid[Share] = Grid(
