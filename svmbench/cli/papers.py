@@ -244,25 +244,9 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
             f"some runs failed; why is in the runs.csv of their sweep below {root}, column "
             "'reason'; --retry-failed makes them again"
         )
-    if result.made:
-        lines.append(_spent(result))
-    lines += open_questions(result.open)
     if not result.interrupted:
         lines.append(f"tables, figures and claims in {root / 'index.html'}")
     return "\n".join(lines)
-
-
-def _spent(result: Result) -> str:
-    """What the time of the runs went to."""
-    total = result.total
-    shares = (
-        (total.preparing, "data and optima"),
-        (total.first, "first repeats"),
-        (total.at_least, "further repeats of every cell"),
-        (total.doubts, "open questions"),
-        (result.asking, "judging"),
-    )
-    return "time: " + ", ".join(f"{duration(seconds)} {what}" for seconds, what in shares)
 
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
