@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.records.columns import SCHEMA_VERSION
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import ROW, Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
@@ -692,4 +692,9 @@ def _threads(results: Results) -> str:
 
 
 def _repeats(results: Results) -> str:
-    return f"{results.repeats} repeat{'' if results.repeats == 1 else 's'} of each run"
+    """How many repeats there are: cells with open questions may have more than the others."""
+    counts = results.runs.groupby(list(ROW))["repeat"].nunique()
+    least, most = int(counts.min()), int(counts.max())
+    if least < most:
+        return f"{least} to {most} repeats of each run"
+    return f"{most} repeat{'' if most == 1 else 's'} of each run"
