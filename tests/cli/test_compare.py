@@ -532,7 +532,7 @@ def test_unchanged_labels_tell_the_shift(write):
         found = {cell["label"]: cell for cell in cells}
         assert found["dcd"]["verdict"] == verdict
         assert found["dcd"]["ratio"] == pytest.approx(factor / 1.3, rel=0.02)
-    assert "The 8 rows whose code is the same" in compare(one, other).stdout
+    assert "same on both sides (8) differ by a factor of 1.3," in compare(one, other).stdout
 
 
 def test_repeats_made_later_are_left_out_where_most_are_pairs(write):
