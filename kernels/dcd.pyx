@@ -109,6 +109,7 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
     cdef double lam_m = self.lam * rows.m
     cdef Loss loss = self.loss
     cdef bint shrinking = self.shrinking
+    # As members they would be read again after every store to alpha and w.
     cdef double upper = self.upper, lower = self.lower
     cdef double largest = self.largest, smallest = self.smallest
     cdef double y, old, new, gradient, projected
