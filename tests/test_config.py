@@ -133,6 +133,17 @@ def test_what_may_be_left_out(load):
     assert sweep.regret is False
 
 
+def test_repeats_are_a_number_or_a_rule(load):
+    fixed = load(VALID)
+    assert (fixed.at_least, fixed.at_most) == (2, 2)
+    assert "\nrepeats: 2\n" in dump_sweep(fixed)
+    rule = load(changed("repeats: 2", "repeats: {at_least: 3, until: decided, at_most: 9}"))
+    assert (rule.at_least, rule.at_most) == (3, 9)
+    assert "\nrepeats: {at_least: 3, until: decided, at_most: 9}\n" in dump_sweep(rule)
+    short = load(changed("repeats: 2", "repeats: {until: decided}"))
+    assert (short.at_least, short.at_most) == (5, 60)
+
+
 def test_regret_is_asked_for_by_a_flag(load, refusal):
     assert load(VALID + "regret: true\n").regret is True
     assert "regret" in refusal(VALID + "regret: log\n")
@@ -611,6 +622,26 @@ REFUSALS = {
         ("repeats: 2", "repeats: 0"),
         "18:1: 'repeats' should be at least 1, not 0",
     ),
+    "rule of repeats without its end": (
+        ("repeats: 2", "repeats: {at_least: 5}"),
+        "18:1: missing key 'until'; add it",
+    ),
+    "rule of repeats with another end": (
+        ("repeats: 2", "repeats: {until: decidd}"),
+        "18:11: 'repeats.until' should be 'decided', not 'decidd'; did you mean 'decided'?",
+    ),
+    "misspelt key of a rule of repeats": (
+        ("repeats: 2", "repeats: {until: decided, atmost: 9}"),
+        "18:27: unknown key 'atmost'; did you mean 'at_most'?",
+    ),
+    "part of a repeat": (
+        ("repeats: 2", "repeats: {at_least: 2.5, until: decided}"),
+        "18:11: 'repeats.at_least' should be a whole number, not 2.5",
+    ),
+    "more repeats at least than at most": (
+        ("repeats: 2", "repeats: {at_least: 9, until: decided, at_most: 3}"),
+        "18:40: 'repeats.at_most' is 3, less than at_least, which is 9; raise it",
+    ),
     "threads": (("repeats: 2", "threads: 2"), "18:1: 'threads' should be 1, not 2"),
     "version": (("version: 1", "version: 2"), "1:1: 'version' should be 1, not 2"),
     "version of another type": (
@@ -887,7 +918,11 @@ plain_sweeps = st.builds(
             "time_limit": positive | st.just("2m"),
         },
     ),
-    repeats=st.integers(1, 100),
+    repeats=st.integers(1, 100)
+    | st.fixed_dictionaries(
+        {"until": st.just("decided"), "at_most": st.integers(20, 100)},
+        optional={"at_least": st.integers(1, 20)},
+    ),
     regret=st.booleans(),
     tables=st.lists(st.sampled_from(["time", "epochs", "objective"]), unique=True),
     reference=st.fixed_dictionaries({}, optional={"gap": st.just(1e-15), "time_limit": positive}),

@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from svmbench.records.statistics import pairs_to_find
-
 PLACE = Path(__file__).resolve().parent.parent / "scripts" / "trust"
 
 
@@ -80,12 +78,19 @@ def test_pages_drawn_anew_find_what_is_there_and_nothing_else(noise):
     assert share(1.0, True) == 0.0
 
 
-def test_the_page_says_how_many_repeats_it_takes():
+def test_two_days_are_not_taken_for_a_difference(noise):
+    for common, wrong in ((True, 0.1), (False, 0.3)):
+        as_pairs, as_days = noise.false_pages(200, common, np.random.default_rng(5))
+        assert as_pairs > wrong
+        assert as_days <= 0.05
+
+
+def test_the_page_says_how_many_repeats_it_takes(noise):
     page = (PLACE.parent.parent / "docs" / "trust.md").read_text()
     said = {
         line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")[2:-1]]
         for line in page.splitlines()
         if line.strip().startswith(("| scatter", "| repeats"))
     }
-    needed = [pairs_to_find(float(s.removesuffix(" %")) / 100, 1.05) for s in said["scatter"]]
+    needed = [noise.pairs_to_find(float(s.removesuffix(" %")) / 100, 1.05) for s in said["scatter"]]
     assert said["repeats"] == [str(n) for n in needed]

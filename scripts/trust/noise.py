@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import os
 import re
 import subprocess
@@ -30,11 +31,21 @@ from numpy.typing import NDArray
 from svmbench.cli.columns import align
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError
+from svmbench.evidence import (
+    LEVEL,
+    Question,
+    RatioEvidence,
+    judge,
+    log_ratios,
+    unpaired,
+    verdicts,
+)
 from svmbench.harness.run import run_sweep
 from svmbench.problem import Problem
 from svmbench.records.read import Results, read_results
-from svmbench.records.statistics import LEVEL, holm, paired_ratio
 from svmbench.report.comparison import Comparison, Metric, Side, compare
+from svmbench.report.comparison.judge import region
+from svmbench.report.pairing import ASSUMED_SHIFT, DAY_SCATTER
 from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
 
@@ -198,10 +209,10 @@ def said(condition: Condition, metric: Metric, margin: float) -> tuple[str, ...]
     """One row: on how many pages something was said, and how the ratios scatter."""
     same = condition.pages(metric, margin, planted=False)
     slow = condition.pages(metric, margin, planted=True)
-    faster = sum(any(c.verdict == "faster" for c in page.cells) for page in same)
-    either = sum(any(c.verdict in ("slower", "faster") for c in page.cells) for page in same)
+    faster = sum(any(c.conclusion == "faster" for c in page.cells) for page in same)
+    either = sum(any(c.conclusion in ("slower", "faster") for c in page.cells) for page in same)
     found = sum(bool(page.regressions) for page in slow)
-    ratios = [cell.ratio.estimate for page in slow for cell in page.cells]
+    ratios = [cell.answer.estimate for page in slow for cell in page.cells]
     return (
         condition.name,
         metric,
@@ -240,14 +251,12 @@ def drawn(
     labels = [rng.choice(samples.shape[1] - 1, 2, replace=False) for _ in range(repeats)]
     a = samples[blocks, [label[0] for label in labels]]
     b = samples[blocks, -1] if planted else samples[blocks, [label[1] for label in labels]]
-    cells = [
-        paired_ratio(a[:, k].tolist(), b[:, k].tolist(), margin=margin) for k in range(a.shape[1])
+    questions = [
+        Question(log_ratios(a[:, k].tolist(), b[:, k].tolist()), *region(margin))
+        for k in range(a.shape[1])
     ]
-    p_values = holm([cell.p_value for cell in cells])
-    return any(
-        p <= LEVEL and (cell.estimate > 1 or not planted)
-        for p, cell in zip(p_values, cells, strict=True)
-    )
+    different = [answer for answer in judge(questions) if answer.verdict == "does not hold"]
+    return any(answer.estimate > 1 or not planted for answer in different)
 
 
 def enough(condition: Condition, metric: Metric, margin: float, count: int) -> Iterator[str]:
@@ -267,6 +276,75 @@ def enough(condition: Condition, metric: Metric, margin: float, count: int) -> I
 
 
 ENOUGH = ("condition", "metric", "scatter", "beyond", *(f"{n} repeats" for n in REPEATS))
+
+
+def pairs_to_find(scatter: float, factor: float, count: int = 200, most: int = 1000) -> int:
+    """How many pairs it takes to find a factor above 1 four times in five, with no margin.
+
+    Parameters
+    ----------
+    scatter : float
+        Standard deviation of the log-ratio of two equal runs of a pair.
+    factor : float
+    count : int
+        Simulated cells, each a page of its own.
+    most : int
+        Pairs of each.
+    """
+    rng = np.random.default_rng(1)
+    logs = rng.normal(math.log(factor), scatter, (count, most))
+    needed = math.log(2 / LEVEL)
+    first = [int(np.argmax(RatioEvidence(row).path(0.0, 1.0) >= needed)) + 1 for row in logs]
+    return math.ceil(np.quantile(first, 0.8))
+
+
+# ---------------------------------------------------------------- two days
+
+#: Cells, repeats and scatter of a run on the simulated pages.
+CELLS, SITTING, SCATTER = 4, 15, 0.02
+
+#: Factor beyond which a simulated difference counts.
+BEYOND = 1.05
+
+
+def false_pages(count: int, common: bool, rng: np.random.Generator) -> tuple[float, float]:
+    """Simulate two folders of equal versions, made on days of different levels.
+
+    Parameters
+    ----------
+    count : int
+        Pages.
+    common : bool
+        Whether all cells share a day's level; otherwise each has one of its own.
+    rng : Generator
+
+    Returns
+    -------
+    as_pairs, as_days : float
+        Share of pages with a false difference: where repeats of one number are taken for pairs,
+        and as `svmbench compare` takes folders made at different times.
+    """
+    said = np.zeros((count, 2))
+    for page in range(count):
+        levels = rng.normal(0.0, DAY_SCATTER, (2, 1 if common else CELLS))
+        runs = np.exp(rng.normal(0.0, SCATTER, (2, CELLS, SITTING)) + levels[:, :, None])
+        cells = list(zip(*runs.tolist(), strict=True))
+        pairs = [Question(log_ratios(a, b), *region(BEYOND)) for a, b in cells]
+        days = [unpaired(a, b, ASSUMED_SHIFT, *region(BEYOND)) for a, b in cells]
+        said[page] = ["does not hold" in verdicts(asked) for asked in (pairs, days)]
+    as_pairs, as_days = said.mean(axis=0)
+    return float(as_pairs), float(as_days)
+
+
+def days(count: int) -> Iterator[tuple[str, ...]]:
+    """A row for each way in which days can differ: percent of pages with a false difference."""
+    rng = np.random.default_rng(2)
+    for name, common in (("of the machine", True), ("of each cell", False)):
+        shares = false_pages(count, common, rng)
+        yield (name, *(f"{100 * share:.1f}" for share in shares))
+
+
+DAYS = ("level of a day", "taken for pairs, %", "as different times, %")
 
 
 # ---------------------------------------------------------------- the experiment
@@ -292,8 +370,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--extra", type=float, default=EXTRA, help="planted share (%(default)s)")
     parser.add_argument("--rows", type=int, default=20_000, help="of the data (%(default)s)")
     parser.add_argument("--keep", type=Path, help="folder for the results; reused where finished")
+    parser.add_argument(
+        "--days", type=int, metavar="PAGES", help="only simulate so many pages of two days each"
+    )
     parser.add_argument("--smoke", action="store_true", help="a second of everything")
     options: Any = parser.parse_args(arguments)
+    if options.days:
+        print(align(DAYS, list(days(options.days))))
+        return 0
     if options.smoke:
         options.pages, options.repeats, options.equal, options.rows = 1, 2, 2, 500
     try:

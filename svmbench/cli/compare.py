@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,14 +14,19 @@ from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
+    from svmbench.harness.alternate import OpenCell
+    from svmbench.harness.alternate import Side as Maker
     from svmbench.report.comparison import Comparison
 
 REGRESSION = 4
 
+#: Blocks made before a cell that more repeats are not expected to decide is given up.
+_LEAST_BLOCKS = 5
+
 
 @click.command("compare")
-@click.argument("first", type=click.Path(file_okay=False, path_type=Path))
-@click.argument("second", type=click.Path(file_okay=False, path_type=Path), required=False)
+@click.argument("first")
+@click.argument("second", required=False)
 @click.option(
     "--labels",
     nargs=2,
@@ -45,44 +53,212 @@ REGRESSION = 4
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the comparison to this Markdown file as well.",
 )
+@click.option(
+    "--run",
+    "make",
+    is_flag=True,
+    help="Run FIRST and SECOND alternately until every cell is decided: two environments with "
+    "svmbench, or two labels of --config.",
+)
+@click.option("--config", type=click.Path(path_type=Path), help="With --run: what to run.")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="With --run: folder for the results.  [default: results/compare-NAME]",
+)
+@click.option("--budget", metavar="TIME", help="With --run: stop after so long, such as 10m.")
+@click.option(
+    "--most",
+    type=click.IntRange(min=1),
+    default=60,
+    show_default=True,
+    help="With --run: repeats at most.",
+)
 def compare_command(
-    first: Path,
-    second: Path | None,
+    first: str,
+    second: str | None,
     labels: tuple[str, str] | None,
     metric: Any,
     threshold: float,
     as_json: bool,
     out: Path | None,
+    make: bool,
+    config: Path | None,
+    results: Path | None,
+    budget: str | None,
+    most: int,
 ) -> int:
     """Compare the results folder [SECOND] with FIRST, or two labels within FIRST.
 
-    Two folders hold one configuration run twice: by two versions, builds or machines. Cells
-    match by data set, label, lambda and accuracy, and their repeats are paired by number.
-    With --labels and FIRST alone, two solvers of one sweep are compared, which were measured
-    interleaved; only that keeps a drifting machine out of the comparison.
+    Two folders hold one configuration that was run twice: by two versions, builds or machines.
+    Cells match by data set, label, lambda and accuracy, and their repeats are paired by number.
+    Folders made at different times share the seeds and not the state of the machine; their
+    intervals are wider to allow for that. With --labels and FIRST alone, two solvers of one sweep
+    are compared, whose runs were interleaved.
+
+    With --run, FIRST and SECOND are not folders of results. They are two environments (a python,
+    a virtual environment, or a checkout with a .venv), each with its version of svmbench, or two
+    labels of the configuration. Both run it alternately, a repeat at a time, until every cell is
+    decided. Ctrl-C keeps what was measured; the same command resumes.
 
     Processor seconds scatter less than seconds on a machine that does other work too. Passes are
     seconds in units of one streaming read of the data on the same machine: compare these where
     the folders come from two machines.
 
-    Leaves with code 4 if B is significantly slower than A in some cell, by more than the
-    threshold, or arrives less often; "significantly" is over all cells together.
+    Exits with code 4 if B is slower than A in some cell by more than the threshold, or reaches
+    the accuracy less often. All cells are judged together.
     """
-    if second is None and labels is None:
-        raise click.UsageError("one folder and no labels; name a second folder or give --labels")
-    # Deferred: pandas takes longer to load than most commands to run.
     from svmbench.durable import write_text
-    from svmbench.records.read import read_results
-    from svmbench.report.comparison import Side, compare, to_json, to_markdown
+    from svmbench.report.comparison import to_json, to_markdown
 
-    a = read_results(first)
-    b = a if second is None else read_results(second)
-    left, right = labels or (None, None)
-    comparison = compare(Side(a, left), Side(b, right), metric, threshold)
+    _check_usage(second, labels, make, config, results, budget)
+    stopped = False
+    if make:
+        assert second is not None
+        assert config is not None
+        pair = _Alternation(first, second, config, results, labels, metric, threshold)
+        stopped = pair.run(most, budget)
+        comparison = pair.compared()
+    else:
+        comparison = _of_folders(Path(first), second, labels, metric, threshold)
     click.echo(to_json(comparison) if as_json else text(comparison))
     if out is not None:
         write_text(out, to_markdown(comparison))
+    if stopped:
+        raise KeyboardInterrupt
     return REGRESSION if comparison.regressions else 0
+
+
+def _check_usage(
+    second: str | None,
+    labels: tuple[str, str] | None,
+    make: bool,
+    config: Path | None,
+    results: Path | None,
+    budget: str | None,
+) -> None:
+    if make:
+        if second is None:
+            raise click.UsageError("--run takes two environments, or two labels of --config")
+        if config is None:
+            raise click.UsageError("--run needs a configuration; give --config FILE")
+        return
+    for name, given in (("--config", config), ("--results", results), ("--budget", budget)):
+        if given is not None:
+            raise click.UsageError(f"{name} belongs to --run; add that or leave {name} out")
+    if second is None and labels is None:
+        raise click.UsageError("one folder and no labels; name a second folder or give --labels")
+
+
+def _of_folders(
+    first: Path,
+    second: str | None,
+    labels: tuple[str, str] | None,
+    metric: Any,
+    threshold: float,
+) -> Comparison:
+    # Deferred: pandas takes longer to load than most commands to run.
+    from svmbench.records.read import read_results
+    from svmbench.report.comparison import Side, compare
+
+    a = read_results(first)
+    b = a if second is None else read_results(Path(second))
+    left, right = labels or (None, None)
+    return compare(Side(a, left), Side(b, right), metric, threshold)
+
+
+class _Alternation:
+    """Two sides that run a configuration alternately, and their comparison so far."""
+
+    def __init__(
+        self,
+        first: str,
+        second: str,
+        config: Path,
+        results: Path | None,
+        labels: tuple[str, str] | None,
+        metric: Any,
+        threshold: float,
+    ) -> None:
+        from svmbench.config import load_sweep
+        from svmbench.errors import ConfigError, nearest
+
+        sweep = load_sweep(config)
+        known = [solver.label for solver in sweep.solvers]
+        for label in labels or ():
+            if label not in known:
+                raise ConfigError(f"{config}: no label {label!r}; {nearest(label, known)}")
+        self._config, self._metric, self._threshold = config, metric, threshold
+        root = results or Path("results") / f"compare-{sweep.name}"
+        if first in known and second in known:
+            if labels is not None:
+                raise click.UsageError(f"{first} and {second} are labels already; drop --labels")
+            self._labels: tuple[str, str] | None = (first, second)
+            self._makers = self._of_one_environment(root, (first, second))
+        else:
+            self._labels = labels
+            self._makers = self._of_two_environments(root, (first, second), known)
+
+    def _of_one_environment(self, root: Path, labels: tuple[str, str]) -> list[Maker]:
+        from svmbench.harness.alternate import Side
+
+        return [Side(sys.executable, root / "both", labels)]
+
+    def _of_two_environments(
+        self, root: Path, places: tuple[str, str], known: Sequence[str]
+    ) -> list[Maker]:
+        from svmbench.errors import ConfigError, nearest
+        from svmbench.harness.alternate import Side, find_python
+
+        for place in places:
+            if not Path(place).exists():
+                raise ConfigError(
+                    f"{place}: neither an environment nor a label of {self._config}; "
+                    f"{nearest(place, known)}"
+                )
+        own = [(label,) for label in self._labels] if self._labels else [(), ()]
+        return [
+            Side(find_python(Path(place)), root / name, only)
+            for place, name, only in zip(places, "ab", own, strict=True)
+        ]
+
+    def run(self, most: int, budget: str | None) -> bool:
+        """Make blocks until nothing is open; whether the user stopped it before."""
+        from svmbench.cli.options import budget_seconds
+        from svmbench.harness.alternate import alternate
+
+        seconds = math.inf if budget is None else budget_seconds(budget)
+        try:
+            alternate(self._makers, self._config, self._undecided, most=most, budget=seconds)
+        except KeyboardInterrupt:
+            if not all((maker.folder / "runs.csv").exists() for maker in self._makers):
+                raise
+            return True
+        return False
+
+    def compared(self) -> Comparison:
+        """The comparison of what there is so far."""
+        folders = [str(maker.folder) for maker in self._makers]
+        first, second = folders[0], folders[1] if len(folders) == 2 else None
+        return _of_folders(Path(first), second, self._labels, self._metric, self._threshold)
+
+    def _undecided(self, blocks: int) -> list[OpenCell]:
+        from svmbench.harness.alternate import OpenCell
+
+        comparison = self.compared()
+        undecided = [cell for cell in comparison.cells if cell.conclusion == "open"]
+        click.echo(
+            f"{blocks} repeats: {len(comparison.cells) - len(undecided)} of "
+            f"{len(comparison.cells)} cells decided",
+            err=True,
+        )
+        hopeful = [
+            cell for cell in undecided if cell.answer.more is not None or blocks < _LEAST_BLOCKS
+        ]
+        found = [
+            OpenCell(cell.dataset, cell.lam, self._labels or (cell.label,)) for cell in hopeful
+        ]
+        return list(dict.fromkeys(found))
 
 
 def text(comparison: Comparison) -> str:

@@ -27,10 +27,15 @@ def check(file: Path) -> None:
         "data set": len(sweep.datasets),
         "lambda" if sweep.lambdas else "C": len(sweep.lambdas or sweep.C or ()),
         "solver" if sum(runs_of) == len(runs_of) else "solver or horizon": sum(runs_of),
-        "repeat": sweep.repeats,
+        "repeat": sweep.at_least,
     }
     product = " x ".join(f"{count} {what}{'s'[: count - 1]}" for what, count in counts.items())
-    click.echo(f"{find_config(file)}: valid; {product} = {math.prod(counts.values())} runs")
+    runs = math.prod(counts.values())
+    text = f"{find_config(file)}: valid; {product} = {runs} runs"
+    if sweep.at_most > sweep.at_least:
+        most = runs // sweep.at_least * sweep.at_most
+        text += f"; {most} at most, with {sweep.at_most} repeats where questions stay open"
+    click.echo(text)
 
 
 @command.command()

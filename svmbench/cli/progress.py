@@ -75,6 +75,11 @@ class ProgressReporter(Reporter):
         self._console.print(f"{reused} runs reused, {self._total} to make", markup=False)
         self._progress.reset(self._task, total=self._total, description="runs")
 
+    def grow(self, runs: int) -> None:
+        """Show that there is more to do than was said, or less."""
+        self._total += runs
+        self._progress.update(self._task, total=max(self._total, self._ended))
+
     def run_begins(self, run: Run) -> None:
         """Show the run under way."""
         dataset, lam, label = run.cell

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
     from svmbench.harness.run import Outcome
+    from svmbench.harness.series import Result
 
 
 @click.command(name="run")
@@ -74,31 +76,38 @@ def command(
         click.echo(describe(sweep))
         return 0
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.harness.run import Options, run_sweep
+    from svmbench.errors import DataError
+    from svmbench.harness.run import Options
+    from svmbench.harness.series import Job, run_series
+    from svmbench.harness.sources import Source
+    from svmbench.report.questions import doubts_of
     from svmbench.report.write import write_report
 
     suffix = f"-stand-in-{scale:g}" if stand_in else ""
     folder = out or Path("results") / f"{sweep.name}{suffix}"
+    sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
+    job = Job("", "", sweep.name, sweep, folder, sources, offline)
     asked = Options(
-        offline=offline,
-        fresh=fresh,
-        retry_faults=retry_failed,
-        only=only,
-        jobs=jobs,
-        stand_in=scale if stand_in else None,
-        keep_weights=keep_weights,
+        fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs, keep_weights=keep_weights
     )
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
-        outcome = run_sweep(sweep, folder, reporter, asked)
-        if outcome.made + outcome.reused:
+        until_decided = sweep.at_most > sweep.at_least
+        doubts = (lambda: doubts_of(folder)) if until_decided else None
+        result = run_series([job], reporter, asked, doubts=doubts)
+        if result.made + result.reused:
             reporter.stage("tables and plots")
             write_report(folder)
-    if not quiet:
-        click.echo(_summary(outcome, time.monotonic() - begun))
-    if outcome.interrupted:
+    if result.faults:
+        raise DataError(result.faults[0])
+    if not quiet and result.outcomes:
+        click.echo(_summary(result.outcomes[0], time.monotonic() - begun))
+        if until_decided:
+            lines = [*time_spent(result, [job]), _questions(folder, result)]
+            click.echo("\n".join(lines))
+    if result.interrupted:
         raise KeyboardInterrupt
-    return 1 if outcome.faulty else 0
+    return 1 if result.faulty else 0
 
 
 def describe(sweep: Sweep) -> str:
@@ -118,13 +127,23 @@ def describe(sweep: Sweep) -> str:
         for solver in sweep.solvers
     ]
     horizons = sum(len(for_each_horizon(solver, sweep.stop)) for solver in sweep.solvers)
-    runs = len(problems) * horizons * sweep.repeats
-    bound = runs * sweep.stop.time_limit + len(problems) * sweep.reference.time_limit
+    runs_a_repeat = len(problems) * horizons
+    references = len(problems) * sweep.reference.time_limit
+
+    def bound(repeats: int) -> str:
+        return duration(runs_a_repeat * repeats * sweep.stop.time_limit + references)
+
+    least, most = sweep.at_least, sweep.at_most
     lines.append(
-        f"{len(lines)} cells, {sweep.repeats} repeats: {runs} runs, "
+        f"{len(lines)} cells, {least} repeats: {runs_a_repeat * least} runs, "
         f"and {len(problems)} reference optima"
     )
-    lines.append(f"training takes at most {duration(bound)} (every limit hit; usually far less)")
+    lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
+    if most > least:
+        lines.append(
+            f"cells about which a question stays open have up to {most} repeats: "
+            f"{runs_a_repeat * most} runs and {bound(most)} at most"
+        )
     return "\n".join(lines)
 
 
@@ -148,6 +167,17 @@ def _summary(outcome: Outcome, seconds: float) -> str:
     return "\n".join(lines)
 
 
+def _questions(folder: Path, result: Result) -> str:
+    from svmbench.report.questions import leader_questions
+
+    questions = leader_questions(folder)
+    if not questions:
+        return "no questions: no two solvers have been measured on the same problem"
+    decided = sum(not each.is_open for each in questions)
+    text = f"the leader against each other solver: {decided} of {len(questions)} questions decided"
+    return "\n".join([text, *open_questions(result.open)])
+
+
 def ended_from_outside(count: int) -> str:
     """What is said of runs that were not ended by themselves."""
     return f"{count} runs were interrupted; the same command makes them again"
@@ -157,12 +187,3 @@ def made_again(damaged: int, missing: int) -> str:
     """What is said of runs that were there before and were made again."""
     lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
     return f"run files {', '.join(lost)}: made again"
-
-
-def duration(seconds: float) -> str:
-    """A length of time in the unit that suits it."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

@@ -16,7 +16,10 @@ from pydantic import (
     Field,
     Strict,
     StringConstraints,
+    TypeAdapter,
     ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
     field_validator,
     model_validator,
 )
@@ -416,6 +419,44 @@ class Reference(_Model):
     )
 
 
+class Repeats(_Model):
+    """How many repeats a cell has when the questions asked of the sweep decide it."""
+
+    at_least: Annotated[Whole, Field(ge=1)] = Field(default=5, description="Of every cell.")
+    until: Literal["decided"] = Field(
+        description="decided: cells get further repeats while a question about them is open."
+    )
+    at_most: Annotated[Whole, Field(ge=1)] = Field(
+        default=60, description="Of any cell, however open its questions are."
+    )
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Repeats:
+        if self.at_most < self.at_least:
+            _refuse(
+                f"'repeats.at_most' is {self.at_most}, less than at_least, which is "
+                f"{self.at_least}; raise it",
+                "at_most",
+            )
+        return self
+
+
+_NUMBER = TypeAdapter(Annotated[Whole, Field(ge=1)])
+
+
+def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
+    # By hand, because a union would answer a wrong number with the errors of both its members.
+    if isinstance(value, dict | Repeats):
+        return Repeats.model_validate(value)
+    return _NUMBER.validate_python(value)
+
+
+#: Repeats of each cell: a number, or a rule.
+RepeatsOrNumber = Annotated[
+    int | Repeats,
+    WrapValidator(_as_repeats, json_schema_input_type=Annotated[Whole, Field(ge=1)] | Repeats),
+]
+
 Table = Literal["time", "epochs", "objective", "passes"]
 Plot = Literal["log-primal", "log-suboptimality"]
 
@@ -458,8 +499,9 @@ class Sweep(_Model):
         description="Solvers, each a name or {name: NAME, label: LABEL, parameters...}."
     )
     stop: Stop = Field(description="When a run ends: at the first of these.")
-    repeats: Annotated[Whole, Field(ge=1)] = Field(
-        default=1, description="Runs of each cell, with seeds of their own."
+    repeats: RepeatsOrNumber = Field(
+        default=1,
+        description="Runs of each cell, with seeds of their own: a number, or a rule.",
     )
     threads: One = Field(default=1, description="Threads of a solver.")
     reference: Reference = Field(
@@ -531,6 +573,16 @@ class Sweep(_Model):
                         "name",
                     )
         return self
+
+    @property
+    def at_least(self) -> int:
+        """Repeats that every cell has."""
+        return self.repeats if isinstance(self.repeats, int) else self.repeats.at_least
+
+    @property
+    def at_most(self) -> int:
+        """Repeats that a cell has at most."""
+        return self.repeats if isinstance(self.repeats, int) else self.repeats.at_most
 
     def lambdas_for(self, m: int) -> tuple[float, ...]:
         """The lambdas for a data set of ``m`` rows, in the configuration's order."""

@@ -6,12 +6,14 @@ looked at and whenever one stops, so that repeats may be added until a question 
 
 - `Question`, `paired`, `reaching`, `growing`, `unpaired`: what is asked, about which pairs
 - `judge`: the answers of a page of questions, with one bound on false verdicts for all of them
+- `pairs_to_show`: how many pairs it takes to show a factor
 - `across`: Wilcoxon's signed ranks over data sets, one value each
 """
 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
+from svmbench.evidence.forecast import pairs_to_show
 from svmbench.evidence.growth import exponent, growing
-from svmbench.evidence.page import LEVEL, Answer, Verdict, judge
+from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
 from svmbench.evidence.questions import Question, log_ratios, paired, reaching, unpaired
 
@@ -29,7 +31,9 @@ __all__ = [
     "judge",
     "log_ratios",
     "paired",
+    "pairs_to_show",
     "reaching",
     "sign_process",
     "unpaired",
+    "verdicts",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
+from statistics import median
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from svmbench.evidence.processes import TIE, RatioEvidence, evidence_of
 
 #: More pairs than this are not worth a number: the estimate lies too close to a boundary.
 MOST = 1000
+
+#: Simulated series of `pairs_to_show`, an odd number.
+SERIES = 101
 
 
 @lru_cache(maxsize=4096)
@@ -50,8 +54,10 @@ def pairs_until_decided(
         not side * (observed.median - boundary) > widening + TIE for boundary, side in sides
     ):
         return None
-    for length in (len(logs) + 50, len(logs) + MOST):  # most questions need the first only
+    for length in (len(logs) + 50, len(logs) + MOST):  # the first is enough for most questions
         extended = RatioEvidence(np.resize(observed.logs, length))
+        if any(extended.evidence(at + side * widening, side) < log_threshold for at, side in sides):
+            continue
         enough = np.logical_and.reduce(
             [extended.path(at + side * widening, side) >= log_threshold for at, side in sides]
         )
@@ -59,6 +65,39 @@ def pairs_until_decided(
         if decided.size:
             return int(decided[0]) + 1
     return None
+
+
+@lru_cache
+def pairs_to_show(factor: float, scatter: float, threshold: float, most: int = MOST) -> int | None:
+    """How many pairs it typically takes to show that a ratio is above 1.
+
+    The median of `SERIES` simulated series of normal log-ratios, the same on every call.
+
+    Parameters
+    ----------
+    factor : float
+        The ratio, above 1.
+    scatter : float
+        Standard deviation of the log-ratio of two runs of one pair.
+    threshold : float
+        Evidence that decides; 2/level for a question that is a page of its own.
+    most : int
+        Pairs at most.
+
+    Returns
+    -------
+    int or None
+        None if it takes more than ``most`` pairs.
+    """
+    random = np.random.default_rng(0)
+    needed = [math.inf] * SERIES
+    for series in range(SERIES):
+        logs = math.log(factor) + scatter * random.standard_normal(most)
+        enough = np.flatnonzero(RatioEvidence(logs).path(0.0, 1.0) >= math.log(threshold))
+        if enough.size:
+            needed[series] = int(enough[0]) + 1
+    middle = median(needed)
+    return None if math.isinf(middle) else int(middle)
 
 
 def _needed(median: float, low: float, high: float) -> list[tuple[float, float]]:

@@ -3,16 +3,16 @@
 A page of K questions rejects by e-BH (Wang and Ramdas, 2022): with the K e-values sorted, k is the
 largest number for which the k largest are at least t = 2K / (level k), and those k are decided.
 
-*Why 2K.* A question can be answered falsely in two directions. If the true ratio θ lies inside the
-region, "does not hold" is false: it needs E_below(low) >= t or E_above(high) >= t, both of which
-then have expectations of at most 1. If θ lies outside, "holds" is false, and needs one such
-E >= t. If θ lies on a boundary, being shown to be above and being shown to be below are both false.
-The expectations of what can be false thus sum to at most 2 for a question and 2K for a page, and
+*Why 2K.* Verdicts are read from intervals: if a verdict is false, the interval misses the true
+ratio θ. As evidence is monotone in the boundary, this means E_above(θ) >= t or E_below(θ) >= t.
+Both have expectations of at most 1, because θ <= θ and θ >= θ are true. Summed over all questions,
 
-    E[false / max(k, 1)] <= E[sum of those E / (t k)] = E[sum of those E] level / (2K) <= level,
+    E[false verdicts / max(k, 1)] <= E[sum of (E_above(θ) + E_below(θ))] / (t k) <= level,
 
-whatever the questions have in common. The same sum bounds the expected share of decided questions
-whose printed interval misses θ (Xu, Wang and Ramdas, 2022), as an interval misses it on two sides.
+whatever the questions have in common; t k is a constant. The same holds for the share of decided
+questions whose interval misses θ (Xu, Wang and Ramdas, 2022). To count the two directions once, as
+only one of them can be false where θ is not on a boundary, would allow twice as many false verdicts
+among equal methods that are asked whether one is faster: there θ is on the boundary.
 
 References
 ----------
@@ -57,8 +57,8 @@ class Answer:
         Median ratio of the informative pairs; may be 0 or +inf; nan without pairs.
     low, high : float
         Interval of the ratio by the same evidence and threshold: it lies within the region if the
-        claim holds, has nothing in common with its inner part if the claim does not hold, and
-        reaches across a boundary if the question is open.
+        claim holds, outside if the claim does not hold, and contains a boundary of the region if
+        the question is open. It may touch the boundary in all three cases.
     pairs : int
         Informative pairs.
     e_inside, e_outside : float
@@ -81,13 +81,16 @@ class Answer:
     more: int | None
 
 
-def judge(questions: Sequence[Question], level: float = LEVEL) -> list[Answer]:
+def judge(
+    questions: Sequence[Question], level: float = LEVEL, only: Sequence[int] | None = None
+) -> list[Answer]:
     """Answer the questions of a page.
 
     All questions count, also those without informative pairs: which questions a page asks must not
-    depend on what was measured. The page may be judged after every pair, and pairs may be added
-    to any question because of earlier answers. An answer can become open again when further
-    pairs speak against it, or when fewer of the other questions are decided.
+    depend on what was measured. The page may be judged after every complete block, and pairs may
+    be added to any question because of earlier answers; whether a pair is completed must not
+    depend on its first half. An answer can become open again when further pairs speak against it,
+    or when fewer of the other questions are decided.
 
     Parameters
     ----------
@@ -95,25 +98,50 @@ def judge(questions: Sequence[Question], level: float = LEVEL) -> list[Answer]:
         All questions of the page.
     level : float
         Bound on the expected share of false verdicts among all verdicts, between 0 and 1.
+    only : sequence of int, optional
+        Places of the questions whose answers are wanted; all of them unless given. Intervals and
+        forecasts of the others are not worked out.
 
     Returns
     -------
     list of Answer
-        In the order of the questions.
+        In the order of the questions, or of ``only``.
 
     Raises
     ------
     ValueError
         For a level that is not between 0 and 1.
     """
-    if not 0.0 < level < 1.0:
-        raise ValueError("a level is a probability between 0 and 1")
+    views, decided = _views(questions, level)
     first = 2 * len(questions) / level  # the threshold if one question alone is decided
-    views = [_View.of(question, first) for question in questions]
-    decided = decisions([max(view.inside, view.outside) for view in views], level)
     threshold = first / max(decided, 1)
     following = first / (decided + 1)  # the threshold for the next one to be decided
-    return [view.answer(threshold, following) for view in views]
+    wanted = views if only is None else [views[at] for at in only]
+    return [view.answer(threshold, following) for view in wanted]
+
+
+def verdicts(questions: Sequence[Question], level: float = LEVEL) -> list[Verdict]:
+    """The verdicts that `judge` gives, without intervals and forecasts, which take far longer.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        All questions of the page.
+    level : float
+        As for `judge`.
+    """
+    views, decided = _views(questions, level)
+    least = math.log(2 * len(questions) / (level * max(decided, 1))) if questions else 0.0
+    return [view.verdict(least) for view in views]
+
+
+def _views(questions: Sequence[Question], level: float) -> tuple[list[_View], int]:
+    """The evidence on each question of a page, and how many are decided."""
+    if not 0.0 < level < 1.0:
+        raise ValueError("a level is a probability between 0 and 1")
+    first = 2 * len(questions) / level
+    views = [_View.of(question, first) for question in questions]
+    return views, decisions([max(view.inside, view.outside) for view in views], level)
 
 
 def decisions(log_evidence: Sequence[float], level: float) -> int:
@@ -141,10 +169,11 @@ def decisions(log_evidence: Sequence[float], level: float) -> int:
 class _View:
     """A question with its evidence, and what a shift between days takes from it.
 
-    A shift D is not observed. Given D, E_above is an e-process for θ + D. For a d > 0,
-    (1 - q) min(E_above(c + d), M) has an expectation of at most (1 - q)(1 + M P(D > d)) if θ <= c,
-    which is 1 for M = first/(1 - q) and P(D > d) = q/first. It can still reach `first`, the largest
-    threshold of the page, so that the minimum never matters to a verdict.
+    A shift D is not observed. Given D, E_above is an e-process for θ + D. If θ <= c, then
+    E_above(c + d) has an expectation of at most 1 given that D <= d, so that of
+    (1 - q) min(E_above(c + d), M) is at most (1 - q)(1 + M P(D > d)) for every d > 0. This is 1 for
+    M = first/(1 - q) and P(D > d) = q/first. As the product can still reach `first`, the largest
+    threshold of the page, the minimum never matters to a verdict and is not taken.
     """
 
     question: Question
@@ -184,12 +213,14 @@ class _View:
         above = -math.inf if self.high == math.inf else self.above(self.high)
         return max(below, above)
 
+    def verdict(self, least: float) -> Verdict:
+        if self.inside >= least:
+            return "holds"
+        return "does not hold" if self.outside >= least else "open"
+
     def answer(self, threshold: float, following: float) -> Answer:
         inside, outside = self.inside, self.outside
-        least = math.log(threshold)
-        verdict: Verdict = (
-            "holds" if inside >= least else "does not hold" if outside >= least else "open"
-        )
+        verdict = self.verdict(math.log(threshold))
         low, high = self._interval(threshold)
         return Answer(
             verdict=verdict,

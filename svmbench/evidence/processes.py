@@ -73,15 +73,14 @@ TIE = 1e-12
 _LEAST_SCALE = 1e-9
 
 #: Accuracy of the ends of an interval, as a share of the ratio.
-_ACCURACY = 1e-8
+_ACCURACY = 1e-7
 
 
 def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
     """Logarithm of the evidence against a coin that shows heads with probability at most 1/2.
 
     E = 2^n ∫ 2 p^s (1 - p)^(n - s) dp over p from 1/2 to 1: the mean likelihood ratio of a coin
-    whose p is uniform there against the fair coin. By s = n - s and p = 1 - q, the integral is a
-    tail of the beta distribution.
+    whose p is uniform there against the fair coin. The integral is a tail of a beta distribution.
 
     Parameters
     ----------
@@ -157,16 +156,14 @@ class RatioEvidence:
 
     def above(self, boundary: float) -> float:
         """Logarithm of the evidence that the centre is above a boundary (both logarithmic)."""
-        return self._final(boundary, 1.0) if self.median > boundary + TIE else -math.inf
+        return self.evidence(boundary, 1.0) if self.median > boundary + TIE else -math.inf
 
     def below(self, boundary: float) -> float:
         """Logarithm of the evidence that the centre is below a boundary (both logarithmic)."""
-        return self._final(boundary, -1.0) if self.median < boundary - TIE else -math.inf
+        return self.evidence(boundary, -1.0) if self.median < boundary - TIE else -math.inf
 
-    def path(self, boundary: float, side: float) -> FloatArray:
-        """Logarithm of the evidence after each pair.
-
-        Unlike that of `above` and `below` it does not regard the median.
+    def evidence(self, boundary: float, side: float) -> float:
+        """Logarithm of the evidence for one side of a boundary, whatever the median is.
 
         Parameters
         ----------
@@ -174,6 +171,17 @@ class RatioEvidence:
             Logarithm of a ratio.
         side : {1.0, -1.0}
             Evidence for above, or for below.
+        """
+        beyond = self._beyond(boundary, side)
+        sign = _sign(int(np.count_nonzero(beyond > 0)), beyond.size)
+        largest, *others = np.sort(self._bets(beyond).sum(axis=1))[::-1].tolist()
+        total = 1.0 + sum(math.exp(other - largest) for other in others)
+        symmetric = math.log(1 - SIGN_WEIGHT) + largest + math.log(total / SHIFTS.size)
+        first, second = max(sign, symmetric), min(sign, symmetric)
+        return float(first + math.log1p(math.exp(second - first)))
+
+    def path(self, boundary: float, side: float) -> FloatArray:
+        """Logarithm of the `evidence` after each pair.
 
         Returns
         -------
@@ -211,13 +219,8 @@ class RatioEvidence:
         return beyond
 
     def _bets(self, beyond: FloatArray) -> FloatArray:
-        standardised = np.clip(SHIFTS[:, None] * (beyond / self._scales), -1.0, 1.0)
-        return np.log1p(np.tanh(standardised))
-
-    def _final(self, boundary: float, side: float) -> float:
-        beyond = self._beyond(boundary, side)
-        sign = sign_process(np.count_nonzero(beyond > 0), beyond.size)
-        return float(_mixed(sign, self._bets(beyond).sum(axis=1)))
+        standardised = SHIFTS[:, None] * (beyond / self._scales)
+        return np.log1p(np.tanh(np.minimum(np.maximum(standardised, -1.0), 1.0)))
 
     def _end(self, log_threshold: float, side: float) -> float:
         finite = self.logs[np.isfinite(self.logs)]
@@ -227,16 +230,16 @@ class RatioEvidence:
         outermost = float((side * finite).min(initial=math.inf))
         outermost = (0.0 if math.isinf(outermost) else outermost) - reach
         innermost = side * self.median
-        if not innermost > -math.inf or self._final(side * outermost, side) < log_threshold:
+        if not innermost > -math.inf or self.evidence(side * outermost, side) < log_threshold:
             return nowhere
         if innermost == math.inf:
             innermost = float((side * finite).max(initial=outermost)) + reach
-            if self._final(side * innermost, side) >= log_threshold:
+            if self.evidence(side * innermost, side) >= log_threshold:
                 return side * math.inf
-        elif self._final(side * innermost, side) >= log_threshold:
+        elif self.evidence(side * innermost, side) >= log_threshold:
             return self.median
         root = brentq(
-            lambda at: self._final(side * at, side) - log_threshold,
+            lambda at: self.evidence(side * at, side) - log_threshold,
             outermost,
             innermost,
             xtol=_ACCURACY,
@@ -249,6 +252,12 @@ def _mixed(sign: FloatArray, symmetric: FloatArray) -> FloatArray:
     largest = symmetric.max(axis=0)
     mean = largest + np.log(np.exp(symmetric - largest).mean(axis=0))
     return np.asarray(np.logaddexp(math.log(SIGN_WEIGHT) + sign, math.log(1 - SIGN_WEIGHT) + mean))
+
+
+@lru_cache(maxsize=1 << 16)
+def _sign(successes: int, tosses: int) -> float:
+    """The weighted sign process, kept: the search for an interval asks for few values often."""
+    return math.log(SIGN_WEIGHT) + float(sign_process(successes, tosses))
 
 
 @lru_cache(maxsize=4096)

@@ -21,6 +21,9 @@ from svmbench.problem import Problem
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 
+#: A data set's label, a lambda and a solver's label.
+Cell = tuple[str, float, str]
+
 
 @dataclass(frozen=True, eq=False)
 class Instance:
@@ -83,7 +86,7 @@ class Run:
     rung: int | None = None
 
     @property
-    def cell(self) -> tuple[str, float, str]:
+    def cell(self) -> Cell:
         """What the repeats of a run have in common: data set, lambda and label."""
         problem = self.instance.problem
         return problem.data.name, problem.lam, self.solver.label
@@ -129,7 +132,7 @@ class Run:
 
 
 def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = False) -> list[Run]:
-    """All runs of a sweep, in the order they are made.
+    """All runs that a sweep may ask for, in the order they are made.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
     order, so that a slow hour of the machine falls on all solvers alike. A ladder of horizons
@@ -143,7 +146,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
         Whether the runs are to be made several at a time.
     """
     runs: list[Run] = []
-    for repeat in range(sweep.repeats):
+    for repeat in range(sweep.at_most):
         block = [
             unit
             for instance in instances

@@ -1,208 +1,133 @@
-"""Runs many sweeps within one time budget.
+"""Runs many sweeps within one time budget, and gives the time that is left to open questions.
 
-Every sweep may begin runs until its share of what is left of the budget has passed: a fraction
-in proportion to the square root of the number of runs it has to make. What a sweep leaves over
-goes to those after it, and to those cut short in a further pass. A run still under way at the end
-of the budget is given up. Where there is a budget, each cell of all sweeps gets its first repeat,
-in two passes if need be, before any gets its second. Runs that were not made are made by a later
-call.
+1. Every cell of all sweeps gets its first repeat, in the order given. A sweep may begin runs until
+   its share of what is left of the budget has passed: a fraction in proportion to the square root
+   of the number of runs it lacks, so that a slow sweep keeps none from its first numbers. What a
+   sweep leaves over goes to those after it, and to those cut short in a second round.
+2. Every cell gets as many repeats as its sweep asks for at least: the second of every sweep, then
+   the third, and so on, each sweep within its share of the budget.
+3. The rest of the time goes to questions that are open: the one that is expected to be decided in
+   the least time first, that is, by the fewest seconds a repeat of its cells takes times the
+   repeats that are still needed. After every round the questions are asked again. Cells without
+   an open question get no more repeats.
+
+A run under way when the budget ends is given up. Runs that were not made are made by a later call,
+which finds those that were.
 """
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
+from types import TracebackType
+from typing import Literal
 
-import pandas as pd
+from svmbench.errors import DataError
+from svmbench.harness.doubts import Batch, Doubt, Open, batches, priced
+from svmbench.harness.job import Job
+from svmbench.harness.options import Options, Outcome, Reporter
+from svmbench.harness.plan import Cell
+from svmbench.harness.run import Sitting
 
-from svmbench.config import Sweep, dump_sweep
-from svmbench.errors import ConfigError, DataError
-from svmbench.harness.environment import fingerprint
-from svmbench.harness.plan import for_each_horizon
-from svmbench.harness.run import Options, Outcome, Reporter, run_sweep
-from svmbench.harness.sources import Source
-from svmbench.records.states import RERUN
-from svmbench.solvers.registry import find_solver
+__all__ = ["Doubt", "Job", "Open", "Result", "Spent", "run_series"]
 
-#: Times that all sweeps are gone through, for what is left of them; the first of them, where there
-#: is a budget, for the first repeats alone.
-PASSES, FIRST_REPEATS = 4, 2
+#: Rounds in which the first repeats, and those up to ``at_least``, are made within shares of the
+#: time; each goes on with the sweeps that the one before has cut short.
+ROUNDS = 2
 
-#: Seconds below which going on is not worth loading the data again.
-LEAST_SHARE = 2.0
+#: How many times as long as asking the questions took their repeats are made before they are asked
+#: again, where there are enough of them.
+PATIENCE = 5.0
+
+Phase = Literal["first", "at_least", "doubts"]
 
 
-@dataclass(frozen=True)
-class Job:
-    """One sweep of one item.
+@dataclass
+class Spent:
+    """Seconds that went to a sweep.
 
-    Parameters
+    Attributes
     ----------
-    paper, item, name : str
-        Keys of the paper and of its item, and the sweep's in the item.
-    sweep : Sweep
-        As the item describes it, at the size wanted.
-    folder : Path
-        Of its results.
-    sources : tuple of Source
-        One a data set.
+    preparing : float
+        To loading its data, certifying its optima and reading what was there before.
+    first, at_least, doubts : float
+        To first repeats, to those up to ``at_least``, and to open questions.
     """
 
-    paper: str
-    item: str
-    name: str
-    sweep: Sweep
-    folder: Path
-    sources: tuple[Source, ...]
-
-    @cached_property
-    def runnable(self) -> Sweep | None:
-        """The sweep on the data sets that can be had; None when none can."""
-        here = tuple(source.dataset for source in self.sources if not source.unavailable)
-        return self.sweep.model_copy(update={"datasets": here}) if here else None
+    preparing: float = 0.0
+    first: float = 0.0
+    at_least: float = 0.0
+    doubts: float = 0.0
 
     @property
-    def stand_ins(self) -> dict[str, float]:
-        """Scales by the labels of those data sets that are stand-ins."""
-        return {
-            source.dataset.label: source.scale
-            for source in self.sources
-            if source.scale is not None and not source.unavailable
-        }
+    def seconds(self) -> float:
+        """All of it."""
+        return self.preparing + self.first + self.at_least + self.doubts
 
-    @property
-    def problems(self) -> int:
-        """Problems it poses: data sets that can be had times regularisation constants."""
-        constants = len(self.sweep.lambdas or self.sweep.C or ())
-        return constants * sum(not source.unavailable for source in self.sources)
-
-    @property
-    def cells(self) -> int:
-        """Solvers on problems."""
-        return self.problems * len(self.sweep.solvers)
-
-    @cached_property
-    def runs(self) -> int:
-        """All its runs, made or not."""
-        sweep = self.sweep
-        each = sum(len(for_each_horizon(solver, sweep.stop)) for solver in sweep.solvers)
-        return self.problems * each * sweep.repeats
-
-    @cached_property
-    def found(self) -> int:
-        """Runs that lie finished in its folder, as far as its files tell without the data."""
-        counted = self._listed()
-        if counted is None:
-            return 0
-        of_scale = {
-            source: _scale_in(source) if stand_in else None
-            for source, stand_in in set(
-                zip(counted["data_source"], counted["stand_in"], strict=True)
-            )
-        }
-        return sum(
-            of_scale[source] == self.stand_ins.get(dataset)
-            and (state == "skipped" or _is_current(self.folder / "runs" / f"{run}.jsonl"))
-            for run, dataset, source, state in zip(
-                counted["id"],
-                counted["dataset"],
-                counted["data_source"],
-                counted["state"],
-                strict=True,
-            )
+    def __add__(self, other: Spent) -> Spent:
+        return Spent(
+            self.preparing + other.preparing,
+            self.first + other.first,
+            self.at_least + other.at_least,
+            self.doubts + other.doubts,
         )
-
-    @property
-    def outdated(self) -> bool:
-        """Whether runs lie in its folder that it would not find.
-
-        They were made for another sweep, at another scale, by solvers of other versions or on
-        another machine; or have gone.
-        """
-        counted = self._listed()
-        if counted is None:
-            return (self.folder / "runs.csv").exists()
-        return len(counted) != self.found
-
-    def _listed(self) -> pd.DataFrame | None:
-        if self.runnable is None:
-            return None
-        try:
-            same = (self.folder / "config.yaml").read_text() == dump_sweep(self.runnable)
-            table = pd.read_csv(
-                self.folder / "runs.csv",
-                usecols=["id", "dataset", "data_source", "stand_in", "state"],
-            )
-        except (OSError, ValueError):
-            return None
-        return table[~table["state"].isin(RERUN)] if same else None
-
-    @property
-    def bound(self) -> float:
-        """Seconds its missing runs and references take if every limit is hit."""
-        missing = max(0, self.runs - self.found)
-        references = self.problems * self.sweep.reference.time_limit if missing else 0.0
-        return missing * self.sweep.stop.time_limit + references
-
-
-def _is_current(path: Path) -> bool:
-    """Whether a run is there, and of its solver as it is built now, on this machine."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            header = json.loads(file.readline())
-        built = find_solver(header["solver"]).build()
-        return bool(header["build"] == built and header["machine"] == fingerprint())
-    except (OSError, ValueError, TypeError, KeyError, ConfigError):
-        return False
-
-
-def _scale_in(source: str) -> float:
-    """Scale of a stand-in, from what its provenance says of its source."""
-    try:
-        return float(json.loads(source.removeprefix("stand-in "))["scale"])
-    except (ValueError, KeyError):
-        return math.nan
 
 
 @dataclass
 class Result:
-    """What came of the jobs.
+    """What came of a series.
 
     Attributes
     ----------
     outcomes : dict
-        By the job's place in the sequence; the last one of each.
+        By the job's place in the sequence.
     faults : list of str
         What kept a sweep from being run, a line each.
     unreached : dict
         Runs of the jobs for which no time was left, by the job's place.
-    made, damaged, missing : int
-        Over all passes.
+    spent : dict
+        Seconds by the job's place.
+    asking : float
+        Seconds that asking the questions took.
+    open : list of Open
+        Questions that were open when they were asked last.
     interrupted : bool
     """
 
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     unreached: dict[int, int] = field(default_factory=dict)
-    made: int = 0
-    damaged: int = 0
-    missing: int = 0
+    spent: dict[int, Spent] = field(default_factory=dict)
+    asking: float = 0.0
+    open: list[Open] = field(default_factory=list)
     interrupted: bool = False
+
+    @property
+    def made(self) -> int:
+        """Runs made now."""
+        return sum(outcome.made for outcome in self.outcomes.values())
 
     @property
     def reused(self) -> int:
         """Runs that were there before."""
-        ended = sum(outcome.made + outcome.reused for outcome in self.outcomes.values())
-        return ended - self.made
+        return sum(outcome.reused for outcome in self.outcomes.values())
+
+    @property
+    def damaged(self) -> int:
+        """Runs made again because their file had been changed."""
+        return sum(outcome.damaged for outcome in self.outcomes.values())
+
+    @property
+    def missing(self) -> int:
+        """Runs made again because their file had gone."""
+        return sum(outcome.missing for outcome in self.outcomes.values())
 
     @property
     def left(self) -> int:
-        """Runs not made for lack of time."""
+        """Runs that every cell is to have, not made for lack of time."""
         left = sum(outcome.left for outcome in self.outcomes.values())
         return left + sum(self.unreached.values())
 
@@ -211,95 +136,237 @@ class Result:
         """Whether a run failed, ran out of memory or was ended from outside."""
         return any(outcome.faulty for outcome in self.outcomes.values())
 
+    @property
+    def total(self) -> Spent:
+        """What was spent on all sweeps."""
+        return sum(self.spent.values(), Spent())
 
-def run_jobs(
-    planned: Sequence[Job],
+    @property
+    def needed(self) -> float:
+        """Seconds expected until all open questions are decided that repeats can decide."""
+        return sum(each.seconds for each in self.open if each.seconds is not None)
+
+
+def run_series(
+    jobs: Sequence[Job],
     reporter: Reporter,
-    wanted: Options | None = None,
+    options: Options | None = None,
     *,
     budget: float | None = None,
-    in_order: bool = False,
+    doubts: Callable[[], Sequence[Doubt]] | None = None,
 ) -> Result:
-    """Make the runs that are missing, one sweep after another.
+    """Make the runs that sweeps lack, then those that decide the questions asked of them.
 
     Parameters
     ----------
-    planned : sequence of Job
+    jobs : sequence of Job
     reporter : Reporter
-    wanted : Options, optional
-        How the runs are made; where data come from and when it ends is seen to here.
+    options : Options, optional
+        How the runs are made; the stand-ins, the repeats and the deadlines are set here.
     budget : float, optional
-        Seconds for the runs.
-    in_order : bool
-        Give the first repeats of a sweep all the time they take before the next sweep has any,
-        instead of a share each: the last ones are those that are left if there is not enough.
+        Seconds for the runs; as long as it takes unless given.
+    doubts : callable, optional
+        Reads the folders of the jobs and returns the questions that are open. Their tables of
+        numbers are up to date whenever it is called.
+
+    Returns
+    -------
+    Result
+        Also after an interruption by the user, which it then tells of.
+
+    Raises
+    ------
+    ConfigError
+        When another process is writing to a folder.
     """
-    wanted = wanted or Options()
-    anew = wanted.fresh or wanted.retry_faults
     end = None if budget is None else time.monotonic() + budget
-    result = Result()
-    todo = [at for at, job in enumerate(planned) if job.runnable is not None]
-    for number in range(PASSES):
-        breadth_first = end is not None and number < FIRST_REPEATS and not anew
-        repeats = 1 if breadth_first else None
-        if number:
-            todo = [at for at, outcome in result.outcomes.items() if _lacks(outcome, repeats)]
-            if end is None or end - time.monotonic() < LEAST_SHARE * len(todo):
-                break
-        for turn, at in enumerate(todo):
-            if end is not None and time.monotonic() >= end:
-                if at not in result.outcomes:
-                    result.unreached[at] = planned[at].runs - planned[at].found
-                continue
-            waiting = todo[turn : turn + 1] if in_order and breadth_first else todo[turn:]
-            weights = [_weight(planned[k], result.outcomes.get(k), repeats) for k in waiting]
-            options = replace(
-                wanted,
-                offline=True,
-                fresh=wanted.fresh and number == 0,
-                retry_faults=wanted.retry_faults and number == 0,
-                stand_in=planned[at].stand_ins,
-                deadline=_deadline(end, weights),
-                end=end,
-                repeats=repeats,
-            )
-            if not _run(planned[at], at, reporter, options, result):
-                return result
-    return result
+    series = _Series(jobs, reporter, options or Options(), end)
+    reporter.begin(
+        sum(job.missing(job.sweep.at_least) + job.found for job in jobs if job.runnable),
+        sum(job.found for job in jobs if job.runnable),
+    )
+    with series:
+        try:
+            series.make_first_repeats()
+            series.make_repeats_at_least()
+            if doubts is not None:
+                series.decide(doubts)
+        except KeyboardInterrupt:
+            series.result.interrupted = True
+    return series.result
 
 
-def _lacks(outcome: Outcome, repeats: int | None) -> bool:
-    """Whether a sweep has runs left, or of its first repeats only, where those are asked for."""
-    return outcome.left > (0 if repeats is None else outcome.postponed)
+class _Series:
+    """The sweeps that are open, and what they have had; leaving the context closes them."""
 
+    def __init__(
+        self, jobs: Sequence[Job], reporter: Reporter, options: Options, end: float | None
+    ) -> None:
+        self.result = Result()
+        self._jobs = jobs
+        self._reporter = reporter
+        self._options = options
+        self._end = end
+        self._sittings: dict[int, Sitting] = {}
+        self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
+        self._stack = ExitStack()
 
-def _run(job: Job, at: int, reporter: Reporter, options: Options, result: Result) -> bool:
-    """Make the runs of one job; False when the user has ended it all."""
-    reporter.stage(f"{job.paper}/{job.item}: {job.name}")
-    assert job.runnable is not None
-    try:
-        outcome = run_sweep(job.runnable, job.folder, reporter, options)
-    except DataError as error:
-        # One set that cannot be read must not keep the other items from their numbers.
-        result.faults.append(f"{job.paper}/{job.item}, {job.name}: {error}")
-        return True
-    except KeyboardInterrupt:
-        result.interrupted = True
-        return False
-    result.outcomes[at] = outcome
-    result.made += outcome.made
-    result.damaged += outcome.damaged
-    result.missing += outcome.missing
-    result.interrupted = outcome.interrupted
-    return not outcome.interrupted
+    def __enter__(self) -> _Series:
+        return self
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._stack.__exit__(kind, error, traceback)
+        self.result.outcomes = {at: each.outcome for at, each in self._sittings.items()}
 
-def _weight(job: Job, known: Outcome | None, repeats: int | None) -> float:
-    if known is not None:
-        missing = known.left - (known.postponed if repeats is not None else 0)
-    else:
-        missing = (job.runs - job.found) // (job.sweep.repeats if repeats is not None else 1)
-    return math.sqrt(max(0, missing))
+    # --- the repeats that every cell has ---------------------------------------------
+
+    def make_first_repeats(self) -> None:
+        """Open the sweeps in their order, and make the first repeat of every cell."""
+        waiting = [at for at, job in enumerate(self._jobs) if job.runnable is not None]
+        for _ in range(ROUNDS):
+            for turn, at in enumerate(waiting):
+                if self._over():
+                    if at not in self._sittings:
+                        job = self._jobs[at]
+                        self.result.unreached[at] = job.missing(job.sweep.at_least)
+                    continue
+                weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
+                self._turn(at, "first", _deadline(self._end, weights), Options(repeats=1))
+                if at in self._sittings:
+                    self._sittings[at].publish()
+            waiting = [at for at in waiting if at in self._sittings and self._lacking(at, 1)]
+            if not waiting or self._end is None:
+                return
+
+    def make_repeats_at_least(self) -> None:
+        """Make the further repeats that every cell is to have, one of every sweep at a time."""
+        for _ in range(ROUNDS):
+            lacking = {
+                at: count
+                for at in self._sittings
+                if (count := self._lacking(at, self._jobs[at].sweep.at_least))
+            }
+            if not lacking or self._over():
+                return
+            share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
+            most = max(self._jobs[at].sweep.at_least for at in lacking)
+            # One that is alone makes its repeats one after the other by itself.
+            for level in range(1, most + 1) if len(lacking) > 1 else [most]:
+                for at in lacking:
+                    repeats = min(level, self._jobs[at].sweep.at_least)
+                    if self._lacking(at, repeats) and share[at] > 0.0 and not self._over():
+                        deadline = None if self._end is None else time.monotonic() + share[at]
+                        share[at] -= self._turn(at, "at_least", deadline, Options(repeats=repeats))
+            if self._end is None:
+                return
+
+    def _shares(self, weights: Mapping[int, float]) -> dict[int, float]:
+        """Seconds of what is left that each sweep may take, by its weight."""
+        if self._end is None:
+            return dict.fromkeys(weights, math.inf)
+        left, total = self._end - time.monotonic(), sum(weights.values())
+        return {at: left * weight / total for at, weight in weights.items()}
+
+    # --- those that questions need ---------------------------------------------------
+
+    def decide(self, ask: Callable[[], Sequence[Doubt]]) -> None:
+        """Make repeats of the cells that open questions are about, while there are any to make."""
+        while not self._over():
+            took = self._ask(ask)
+            todo = [
+                each
+                for each in self.result.open
+                if each.seconds is not None and each.doubt.key not in self._in_vain
+            ]
+            if not todo:
+                return
+            enough = time.monotonic() + PATIENCE * took
+            needed = sum(each.seconds or 0.0 for each in todo)
+            time_for_all = self._end is None or time.monotonic() + needed <= self._end
+            for batch in batches(todo, self._sittings, time_for_all):
+                self._make(batch)
+                if self._over() or time.monotonic() >= enough:
+                    break
+        self._ask(ask)
+
+    def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
+        """Ask the questions; return the seconds that took."""
+        for sitting in self._sittings.values():
+            sitting.publish()
+        begun = time.monotonic()
+        self.result.open = [priced(doubt, self._sittings) for doubt in ask()]
+        took = time.monotonic() - begun
+        self.result.asking += took
+        return took
+
+    def _make(self, batch: Batch) -> None:
+        sitting, options = self._sittings[batch.job], Options(repeats_of=batch.repeats_of)
+        before = sitting.outcome.made
+        self._reporter.grow(sitting.lacking(options))
+        self._turn(batch.job, "doubts", self._end, options)
+        if sitting.outcome.made == before:
+            # Its cells are skipped, say, or wait for their optimum: nothing comes of asking again.
+            self._in_vain |= {doubt.key for doubt in batch.served}
+
+    # --- turns -----------------------------------------------------------------------
+
+    def _over(self) -> bool:
+        return self._end is not None and time.monotonic() >= self._end
+
+    def _lacking(self, at: int, repeats: int) -> int:
+        """Runs of the first so many repeats that a sweep lacks, as far as is known."""
+        if at in self._sittings:
+            return self._sittings[at].lacking(Options(repeats=repeats))
+        return self._jobs[at].missing(repeats)
+
+    def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:
+        """Make runs of a sweep, which is opened if need be; return the seconds that took."""
+        begun = time.monotonic()
+        spent = self.result.spent.setdefault(at, Spent())
+        options = replace(wanted, deadline=deadline, end=self._end)
+        prepared = self._sittings[at].preparing if at in self._sittings else 0.0
+        try:
+            sitting = self._open(at, options)
+            if sitting is not None:
+                sitting.make(options)
+        finally:
+            took = time.monotonic() - begun
+            there = at in self._sittings
+            preparing = self._sittings[at].preparing - prepared if there else took
+            spent.preparing += preparing
+            setattr(spent, phase, getattr(spent, phase) + took - preparing)
+        return took
+
+    def _open(self, at: int, options: Options) -> Sitting | None:
+        """The sweep, open; None where its data cannot be had."""
+        job = self._jobs[at]
+        if at in self._sittings:
+            self._reporter.detail(job.title)
+            return self._sittings[at]
+        assert job.runnable is not None
+        self._reporter.stage(job.title)
+        of_job = replace(
+            self._options,
+            offline=job.offline,
+            stand_in=job.stand_ins,
+            deadline=options.deadline,
+            end=options.end,
+        )
+        try:
+            sitting = Sitting(job.runnable, job.folder, self._reporter, of_job)
+        except DataError as error:
+            # One set that cannot be read must not keep the other sweeps from their numbers.
+            self.result.faults.append(f"{job.place}{error}")
+            return None
+        self._sittings[at] = self._stack.enter_context(sitting)
+        least = job.sweep.at_least
+        self._reporter.grow(self._lacking(at, least) - job.missing(least))
+        return sitting
 
 
 def _deadline(end: float | None, weights: Sequence[float]) -> float | None:

@@ -12,6 +12,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -32,6 +33,7 @@ from svmbench.harness.weights import SUFFIX, weights_are_kept
 from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.disturbance import disturbances
 from svmbench.records.states import FAULTS, RERUN
+from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 
 #: How the name of a trace ends while its run is under way.
@@ -50,6 +52,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.runs = folder / "runs"
+        self._rows: dict[str, _Rows] = {}
         with writing(self.runs):
             self.runs.mkdir(parents=True, exist_ok=True)
         require_own(self.runs)
@@ -109,6 +112,7 @@ class Store:
     def settle(self, run: Run, trace: Trace) -> None:
         """Put the trace that has grown to its end in its place; weights of another run go."""
         rename(self.growing(run), self.path(run))
+        self._rows.pop(run.id, None)
         if not trace.weights:
             self.path(run).with_suffix(SUFFIX).unlink(missing_ok=True)
 
@@ -189,25 +193,76 @@ class Store:
             Ids of runs not made because their cell had hit its time limit.
         """
         rows: list[dict[str, Any]] = []
-        points: list[dict[str, Any]] = []
-        regrets: list[dict[str, Any]] = []
+        points, regrets = _Text(), _Text()
         for run in runs:
-            trace = self.read(run)
             if run.id in skipped:
                 rows.append(run_row(run, Trace({}, [], {"state": "skipped"})))
-            elif trace is not None:
-                rows.append(run_row(run, trace))
-                points += trace_rows(run, trace)
-                regrets += regret_rows(run, trace)
+                continue
+            found = self._rows_of(run)
+            if found is not None:
+                rows.append(found.row)
+                points.add(found.points)
+                regrets.add(found.regrets)
         # Where no run was begun there is nothing to report on; regrets are not always asked for.
         # The runs come last: whoever finds one listed finds what belongs to it as well.
-        tables = [("regret.csv", regrets, regrets), ("traces.csv", points, rows)]
-        for name, table, there_is in [*tables, ("runs.csv", rows, rows)]:
-            if not there_is:
-                (self.folder / name).unlink(missing_ok=True)
-                continue
-            with replacing(self.folder / name) as file:
-                pd.DataFrame(table).to_csv(file, index=False)
+        self._write("regret.csv", str(regrets), bool(regrets.body))
+        self._write("traces.csv", str(points), bool(rows))
+        self._write("runs.csv", pd.DataFrame(rows).to_csv(index=False), bool(rows))
+
+    def _write(self, name: str, text: str, there_is: bool) -> None:
+        if not there_is:
+            (self.folder / name).unlink(missing_ok=True)
+            return
+        with replacing(self.folder / name) as file:
+            file.write(text)
+
+    def _rows_of(self, run: Run) -> _Rows | None:
+        """What a run contributes to the tables; read once, because it is written often."""
+        known = self._rows.get(run.id)
+        if known is None or known.reference is not run.instance.reference:
+            trace = self.read(run)
+            if trace is None:
+                return None
+            known = self._rows[run.id] = _Rows(
+                run.instance.reference,
+                run_row(run, trace),
+                _csv(trace_rows(run, trace)),
+                _csv(regret_rows(run, trace)),
+            )
+        return known
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A run's row of runs.csv, and its lines of the other tables, header and body."""
+
+    reference: Reference | None
+    row: dict[str, Any]
+    points: tuple[str, str]
+    regrets: tuple[str, str]
+
+
+@dataclass
+class _Text:
+    """A table that is put together from those of single runs."""
+
+    header: str = "\n"
+    body: list[str] = field(default_factory=list)
+
+    def add(self, lines: tuple[str, str]) -> None:
+        header, body = lines
+        if body:
+            self.header = header
+            self.body.append(body)
+
+    def __str__(self) -> str:
+        return "".join([self.header, *self.body])
+
+
+def _csv(rows: list[dict[str, Any]]) -> tuple[str, str]:
+    """Header and body of a table as CSV."""
+    header, newline, body = pd.DataFrame(rows).to_csv(index=False).partition("\n")
+    return header + newline, body
 
 
 def run_row(run: Run, trace: Trace) -> dict[str, Any]:

@@ -327,6 +327,8 @@ def _in_order(entries: object, present: pd.Series) -> tuple[str, ...]:
 
 def _repeats(config: dict[str, Any], runs: pd.DataFrame) -> int:
     asked = config.get("repeats")
+    if isinstance(asked, dict):
+        asked = asked.get("at_least")
     return asked if isinstance(asked, int) else int(runs["repeat"].max()) + 1
 
 

@@ -23,6 +23,18 @@ def test_check_says_where_the_file_is_and_counts_its_runs():
     )
 
 
+def test_check_gives_both_bounds_of_a_rule_of_repeats(tmp_path):
+    text = (bundled("configs") / "smoke.yaml").read_text()
+    path = tmp_path / "rule.yaml"
+    path.write_text(
+        text.replace("repeats: 2", "repeats: {at_least: 3, until: decided, at_most: 9}")
+    )
+    counts = output("check", str(path)).partition("; ")[2]
+    runs = int(counts.partition(" = ")[2].split()[0])
+    assert " x 3 repeats = " in counts
+    assert counts.endswith(f"; {3 * runs} at most, with 9 repeats where questions stay open\n")
+
+
 def test_show_prints_a_configuration_that_means_the_same(tmp_path):
     sweep = load_sweep(bundled("configs") / "adult.yaml")
     shown = output("show", "adult")

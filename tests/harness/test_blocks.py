@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from svmbench.config import Sweep
-from svmbench.harness import blocks, run, supervise
+from svmbench.harness import blocks, crew, supervise
 from svmbench.harness.run import Options, run_sweep
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
@@ -19,7 +19,7 @@ WHOLE = Options(whole_blocks=True)
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch):
     """Have runs end as soon as they are begun: which ones are made is all that counts here."""
-    in_earnest = run.make_run
+    in_earnest = crew.make_run
 
     def made(wanted, store, limit, *more):
         if find_solver(wanted.solver.name).missing():
@@ -28,7 +28,7 @@ def at_once(monkeypatch):
             store.path(wanted), supervise.header_of(wanted, limit, False), "max_steps", ""
         )
 
-    monkeypatch.setattr(run, "make_run", made)
+    monkeypatch.setattr(crew, "make_run", made)
 
 
 def sweep(*solvers, repeats=2, lam=(0.01,)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 
 import pandas as pd
@@ -17,7 +18,7 @@ from svmbench.data.load import load
 from svmbench.errors import ConfigError
 from svmbench.harness import series, sources
 from svmbench.harness.run import Options, Reporter, run_sweep
-from svmbench.harness.series import run_jobs
+from svmbench.harness.series import run_series
 from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, jobs, reserve
@@ -165,17 +166,17 @@ def test_stand_ins_may_be_of_some_of_the_sets_alone(tmp_path):
 def test_a_second_call_makes_nothing_and_a_lost_run_alone_is_made_again(folder, tmp_path):
     root = tmp_path / "results"
     work = planned(folder, root)
-    first = run_jobs(work, Reporter())
+    first = run_series(work, Reporter())
     assert (first.made, first.reused, first.left, first.faulty) == (5, 0, 0, False)
     assert [job.found for job in planned(folder, root)] == [4, 1]
-    second = run_jobs(planned(folder, root), Reporter())
+    second = run_series(planned(folder, root), Reporter())
     assert (second.made, second.reused) == (0, 5)
     assert (second.damaged, second.missing) == (0, 0)
     gone, changed, kept, other = files(work[0])
     before = kept.stat().st_mtime_ns, other.stat().st_mtime_ns
     gone.unlink()
     changed.write_text(changed.read_text().replace('"presentations": 0', '"presentations": 1', 1))
-    third = run_jobs(planned(folder, root), Reporter())
+    third = run_series(planned(folder, root), Reporter())
     assert (third.made, third.reused, third.damaged, third.missing) == (2, 3, 1, 1)
     assert (kept.stat().st_mtime_ns, other.stat().st_mtime_ns) == before
     assert changed.exists()
@@ -185,7 +186,7 @@ def test_a_second_call_makes_nothing_and_a_lost_run_alone_is_made_again(folder, 
 def test_runs_of_another_version_are_not_counted_as_found(folder, tmp_path, monkeypatch):
     root = tmp_path / "results"
     assert not any(job.outdated for job in planned(folder, root))
-    run_jobs(planned(folder, root), Reporter())
+    run_series(planned(folder, root), Reporter())
     assert not any(job.outdated for job in planned(folder, root))
     (job,) = planned(folder, root)[1:]
     solver = find_solver(job.sweep.solvers[0].name)
@@ -197,18 +198,18 @@ def test_runs_of_another_version_are_not_counted_as_found(folder, tmp_path, monk
 
 def test_damage_of_any_kind_is_found(folder, tmp_path):
     (work,) = planned(folder, tmp_path, ["small/table-1"])[1:]
-    run_jobs([work], Reporter())
+    run_series([work], Reporter())
     (path,) = files(work)
     whole = path.read_bytes()
     first, rest = whole.split(b"\n", 1)
     for damaged in (b"", whole[:-20], whole + b"junk\n", whole + first, rest, b"\xff" + whole):
         path.write_bytes(damaged)
-        again = run_jobs([work], Reporter())
+        again = run_series([work], Reporter())
         assert (again.made, again.damaged, again.missing) == (1, 1, 0), damaged[-40:]
 
 
 def test_another_description_finds_nothing(folder, tmp_path):
-    run_jobs(planned(folder, tmp_path), Reporter())
+    run_series(planned(folder, tmp_path), Reporter())
     path = folder / "small" / "table-1.yaml"
     path.write_text(
         path.read_text().replace(
@@ -220,14 +221,14 @@ def test_another_description_finds_nothing(folder, tmp_path):
 
 def test_without_time_no_run_is_begun_and_a_later_call_makes_them(folder, tmp_path):
     work = planned(folder, tmp_path)
-    hurried = run_jobs(work, Reporter(), budget=1e-9)
+    hurried = run_series(work, Reporter(), budget=1e-9)
     assert (hurried.made, hurried.left, hurried.faulty) == (0, 5, False)
     assert not work[0].folder.exists()
     options = Options(deadline=time.monotonic())
     outcome = run_sweep(work[0].sweep, work[0].folder, options=options)
     assert (outcome.made, outcome.left) == (0, 4)
     assert not (work[0].folder / "runs.csv").exists()
-    unhurried = run_jobs(work, Reporter())
+    unhurried = run_series(work, Reporter())
     assert (unhurried.made, unhurried.left) == (5, 0)
     assert (unhurried.damaged, unhurried.missing) == (0, 0)
 
@@ -283,7 +284,7 @@ def test_what_is_cut_short_is_gone_on_with_while_there_is_time(folder, tmp_path,
     monkeypatch.setattr(
         series, "_deadline", lambda end, weights: next(deadlines, None) or plain(end, weights)
     )
-    result = run_jobs(planned(folder, tmp_path), Reporter(), budget=300.0)
+    result = run_series(planned(folder, tmp_path), Reporter(), budget=300.0)
     assert (result.made, result.left, result.reused) == (5, 0, 0)
 
 
@@ -295,40 +296,35 @@ class Begun(Reporter):
         self.runs.append((run.cell[0], run.repeat))
 
 
-def test_with_a_budget_all_first_repeats_come_before_any_second(folder, tmp_path):
-    by_sweep, by_repeat = Begun(), Begun()
-    run_jobs(planned(folder, tmp_path / "as long as it takes"), by_sweep)
-    result = run_jobs(planned(folder, tmp_path / "in time"), by_repeat, budget=600.0)
-    assert sorted(by_sweep.runs) == sorted(by_repeat.runs)
-    repeats = [repeat for _, repeat in by_repeat.runs]
-    assert repeats == sorted(repeats)
-    assert [repeat for _, repeat in by_sweep.runs] != repeats
+@pytest.mark.parametrize("budget", [None, 600.0])
+def test_all_first_repeats_come_before_any_second(folder, tmp_path, budget):
+    begun = Begun()
+    result = run_series(planned(folder, tmp_path), begun, budget=budget)
+    assert [repeat for _, repeat in begun.runs] == [0, 0, 0, 1, 1]
     assert (result.made, result.left) == (5, 0)
 
 
-@pytest.mark.parametrize("in_order", [True, False])
-def test_first_repeats_have_a_share_of_the_time_or_all_they_take(
-    folder, tmp_path, monkeypatch, in_order
-):
+def test_first_repeats_have_a_share_of_the_time(folder, tmp_path, monkeypatch):
     shared, plain = [], series._deadline
 
     def noted(end, weights):
-        shared.append(len(weights))
+        shared.append(weights)
         return plain(end, weights)
 
     monkeypatch.setattr(series, "_deadline", noted)
-    run_jobs(planned(folder, tmp_path), Reporter(), budget=600.0, in_order=in_order)
-    assert shared == [1 if in_order else 2, 1, 1]
+    run_series(planned(folder, tmp_path), Reporter(), budget=600.0)
+    # Two solvers on the one set, one on the other.
+    assert shared == [[math.sqrt(2.0), 1.0], [1.0]]
 
 
 def test_all_repeats_asked_for_anew_are_made_anew(folder, tmp_path):
-    run_jobs(planned(folder, tmp_path), Reporter())
-    result = run_jobs(planned(folder, tmp_path), Reporter(), Options(fresh=True), budget=600.0)
+    run_series(planned(folder, tmp_path), Reporter())
+    result = run_series(planned(folder, tmp_path), Reporter(), Options(fresh=True), budget=600.0)
     assert result.made == 5
 
 
 def test_kept_weights_are_those_that_verify_looks_for(folder, tmp_path):
-    run_jobs(planned(folder, tmp_path), Reporter(), Options(keep_weights=True))
+    run_series(planned(folder, tmp_path), Reporter(), Options(keep_weights=True))
     done = CliRunner().invoke(main, ["verify", str(tmp_path)])
     assert (done.exit_code, "5 runs: 5 holds" in done.stdout) == (0, True), done.stdout
 
@@ -336,9 +332,9 @@ def test_kept_weights_are_those_that_verify_looks_for(folder, tmp_path):
 def test_runs_of_later_repeats_are_left(folder, tmp_path):
     (work, _) = planned(folder, tmp_path)
     first = run_sweep(work.sweep, work.folder, options=Options(repeats=1))
-    assert (first.made, first.left, first.postponed) == (2, 2, 2)
+    assert (first.made, first.left, first.optional) == (2, 2, 0)
     rest = run_sweep(work.sweep, work.folder, options=Options(deadline=time.monotonic()))
-    assert (rest.made, rest.left, rest.postponed) == (0, 2, 0)
+    assert (rest.made, rest.left, rest.optional) == (0, 2, 0)
     again = run_sweep(work.sweep, work.folder)
     assert (again.made, again.reused, again.left) == (2, 2, 0)
 
@@ -347,7 +343,7 @@ def test_a_set_that_cannot_be_read_stops_its_own_sweep_only(folder, tmp_path):
     path = folder / "small" / "table-1.yaml"
     (folder / "small" / "mine.libsvm").write_text("1 1:one\n")
     path.write_text(path.read_text().replace("[tiny-dense]", "[{path: mine.libsvm}]"))
-    result = run_jobs(planned(folder, tmp_path), Reporter())
+    result = run_series(planned(folder, tmp_path), Reporter())
     assert result.made == 1
     (fault,) = result.faults
     assert fault.startswith("small/table-1, dense: ")
@@ -364,10 +360,10 @@ def test_an_interruption_ends_it_all_and_keeps_what_was_made(folder, tmp_path):
                 raise KeyboardInterrupt
 
     work = planned(folder, tmp_path)
-    result = run_jobs(work, Impatient())
+    result = run_series(work, Impatient())
     assert result.interrupted
     assert not work[1].folder.exists()
-    again = run_jobs(work, Reporter())
+    again = run_series(work, Reporter())
     assert 0 < again.made < 5
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from svmbench.records.groups import Group, group_runs
 from svmbench.records.read import Results, read_results
+from svmbench.report.curves import median_curve, trajectories
 from svmbench.report.markup import to_markdown
-from svmbench.report.plots import _traces as traces_of
-from svmbench.report.plots import draw, median_curve
+from svmbench.report.plots import draw
 from svmbench.report.tables import build_tables
 
 HORIZONS = (1.0, 8.0, 64.0)
@@ -107,7 +107,7 @@ def test_tables_count_repeats_and_say_how(results):
 
 
 def test_curve_joins_the_ends_of_the_runs(results, group):
-    traces = traces_of(results, group, "epochs", "log-suboptimality")
+    traces = trajectories(results.traces, group, "epochs", lambda points: points["accuracy"])
     assert [list(trace.x) for trace in traces] == [[1, 8, 64], [1, 8, 64], [1, 8]]
     assert [list(trace.y) for trace in traces] == [
         [0.2, 0.05, 0.0005],
@@ -122,7 +122,7 @@ def test_curve_joins_the_ends_of_the_runs(results, group):
 def test_caption_says_that_runs_are_joined(results):
     groups = group_runs(results)["adult", False]
     figure = draw(results, "adult", False, groups, "log-primal")
-    assert any("separate runs, one a horizon: sgd-m." in text.get_text() for text in figure.texts)
+    assert any("separate runs, one per horizon: sgd-m." in text.get_text() for text in figure.texts)
 
 
 def test_a_limit_met_on_the_way_is_the_state_of_the_repeat(results, group):

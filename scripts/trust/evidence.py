@@ -1,0 +1,208 @@
+"""How often evidence errs, and how soon it decides, when one looks after every repeat.
+
+Equal methods are compared on pages of several questions, and each page is judged after every
+repeat: the first verdict of a difference is false, and ends the page. Methods that differ by a
+known factor are compared until the difference is shown.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from svmbench.cli.columns import align
+from svmbench.evidence import LEVEL, Question, RatioEvidence, judge
+
+FloatArray = NDArray[np.float64]
+Noise = Callable[[np.random.Generator, int, int], FloatArray]
+
+#: Standard deviation of the logarithm of a run's time, 20 % of it.
+SCATTER = 0.2
+
+#: Questions of a page, and how many pages are made.
+PAGES = {1: 4000, 10: 1000, 50: 300}
+
+#: Repeats of a page at most.
+REPEATS = 100
+
+#: Factor, and the pairs after which nine of ten trials should be decided.
+POWER = {1.5: 16, 1.2: 56, 1.1: 170}
+TRIALS = 4000
+HORIZON = 600
+
+
+def normal(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """Independent normal noise of each run."""
+    return np.asarray(SCATTER * math.sqrt(2) * random.standard_normal((questions, repeats)))
+
+
+def student(freedom: float) -> Noise:
+    """Independent noise of each run by Student's distribution; 1 is Cauchy's."""
+
+    def draw(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+        runs = random.standard_t(freedom, (2, questions, repeats))
+        return np.asarray(SCATTER * (runs[1] - runs[0]))
+
+    return draw
+
+
+def on_a_machine(level: FloatArray, random: np.random.Generator) -> FloatArray:
+    """Log-ratios of two runs a block, in random order, on a machine whose speed changes.
+
+    Parameters
+    ----------
+    level : ndarray of shape (questions, 2 * repeats)
+        Logarithm of the machine's slowness at each run.
+    random : Generator
+    """
+    step = level[:, 1::2] - level[:, 0::2]
+    order = random.choice([-1.0, 1.0], step.shape)
+    return np.asarray(order * step + normal(random, *step.shape) / 2)
+
+
+def random_walk(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """The machine's level is a random walk with heavy-tailed steps."""
+    steps = 0.1 * random.standard_t(2, (questions, 2 * repeats))
+    return on_a_machine(np.cumsum(steps, axis=1), random)
+
+
+def autoregressive(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """The machine's level is an autoregressive process, x' = 0.9 x + noise."""
+    level = np.zeros((questions, 2 * repeats))
+    for at in range(1, 2 * repeats):
+        level[:, at] = 0.9 * level[:, at - 1] + 0.1 * random.standard_normal(questions)
+    return on_a_machine(level, random)
+
+
+def growing_scale(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """The scatter grows from 1 % to 100 % and has an hour of calm in between."""
+    scale = np.geomspace(0.01, 1.0, repeats)
+    scale[repeats // 2 : repeats // 2 + repeats // 10] = 0.01
+    return np.asarray(scale * random.standard_normal((questions, repeats)))
+
+
+def common_rival(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """All questions of a page compare with the same runs."""
+    runs = SCATTER * random.standard_normal((questions + 1, repeats))
+    return np.asarray(runs[1:] - runs[0])
+
+
+def some_unreached(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
+    """One run in five does not reach its target; where both do not, the pair is no pair."""
+    failed = random.random((2, questions, repeats)) < 0.2
+    logs = normal(random, questions, repeats)
+    logs[failed[1] & ~failed[0]] = math.inf
+    logs[failed[0] & ~failed[1]] = -math.inf
+    logs[failed[0] & failed[1]] = math.nan
+    return logs
+
+
+EQUAL: dict[str, Noise] = {
+    "normal": normal,
+    "Student, 3": student(3),
+    "Student, 2": student(2),
+    "Cauchy": student(1),
+    "random walk": random_walk,
+    "autoregressive": autoregressive,
+    "growing scale": growing_scale,
+    "common rival": common_rival,
+    "some unreached": some_unreached,
+}
+
+TAILS: dict[str, Noise] = {"normal": normal, "Student, 3": student(3), "Cauchy": student(1)}
+
+
+def first_verdict(logs: FloatArray) -> int | None:
+    """After how many repeats a page first says something of any question.
+
+    The paths of the evidence tell which looks can be the one; `judge` decides.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (questions, repeats)
+        nan where a repeat says nothing.
+    """
+    best = np.array([_best_path(row) for row in logs])
+    counts = np.arange(1, len(logs) + 1)[:, None]
+    enough = -np.sort(-best, axis=0) >= np.log(2 * len(logs) / (LEVEL * counts)) - 1e-9
+    for look in np.flatnonzero(enough.any(axis=0)):
+        if any(answer.verdict != "open" for answer in judge(page(logs[:, : look + 1]))):
+            return int(look) + 1
+    return None
+
+
+def _best_path(row: FloatArray) -> FloatArray:
+    """The larger evidence of both sides after each repeat."""
+    informative = ~np.isnan(row)
+    evidence = RatioEvidence(row[informative])
+    path = np.maximum(evidence.path(0.0, 1.0), evidence.path(0.0, -1.0))
+    return np.asarray(np.concatenate([[0.0], path])[np.cumsum(informative)])
+
+
+def page(logs: FloatArray) -> list[Question]:
+    """Questions of whether each ratio is above 1."""
+    return [Question(tuple(row[~np.isnan(row)].tolist()), low=1.0) for row in logs]
+
+
+def false_pages(noise: Noise, questions: int, pages: int, seed: int) -> int:
+    """How many pages of equal methods say anything within all their repeats."""
+    random = np.random.default_rng((seed, questions))
+    return sum(first_verdict(noise(random, questions, REPEATS)) is not None for _ in range(pages))
+
+
+def pairs_to_decide(noise: Noise, factor: float, trials: int, seed: int) -> FloatArray:
+    """After how many pairs each trial shows that the ratio is above 1; +inf beyond `HORIZON`."""
+    random = np.random.default_rng((seed, round(1000 * factor)))
+    needed = np.full(trials, math.inf)
+    for trial in range(trials):
+        logs = math.log(factor) + noise(random, 1, HORIZON)[0]
+        path = RatioEvidence(logs).path(0.0, 1.0)
+        for look in np.flatnonzero(path >= math.log(2 / LEVEL) - 1e-9):
+            if judge([Question(tuple(logs[: look + 1].tolist()), low=1.0)])[0].verdict == "holds":
+                needed[trial] = look + 1
+                break
+    return needed
+
+
+@click.command(help=(__doc__ or "").split("\n\n")[0])
+@click.option("--scale", default=1.0, show_default=True, help="Of the number of pages and trials.")
+@click.option("--seed", default=1, show_default=True)
+def main(scale: float, seed: int) -> None:
+    """Simulate all and print the tables."""
+    begun = time.monotonic()
+    sizes = {questions: max(int(scale * pages), 2) for questions, pages in PAGES.items()}
+    trials = max(int(scale * TRIALS), 10)
+    rows, wrong = [], False
+    for name, noise in EQUAL.items():
+        cells = [name]
+        for questions, pages in sizes.items():
+            false = false_pages(noise, questions, pages, seed)
+            wrong |= false > LEVEL * pages + 3 * math.sqrt(LEVEL * pages)
+            cells.append(f"{false} of {pages} ({100 * false / pages:.1f} %)")
+        rows.append(tuple(cells))
+        print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
+    print(f"Equal methods: pages with a false verdict, a look after each of {REPEATS} repeats\n")
+    print(align(("noise", *(f"{n} to a page" for n in sizes)), rows))
+    rows = []
+    for name, noise in TAILS.items():
+        for factor, within in POWER.items():
+            needed = pairs_to_decide(noise, factor, trials, seed)
+            decided = float(np.mean(needed <= within))
+            wrong |= name == "normal" and decided < 0.9 - 3 * math.sqrt(0.09 / trials)
+            halfway, most = np.quantile(needed, (0.5, 0.9), method="inverted_cdf")
+            cells = [name, f"{factor:g}", f"{100 * decided:.1f} % in {within}"]
+            rows.append((*cells, f"{halfway:.0f}", f"{most:.0f}"))
+    print(f"\nMethods that differ, {trials} trials: pairs until it is shown on a page of its own\n")
+    print(align(("noise", "factor", "decided", "half", "nine of ten"), rows))
+    print(f"\n{time.monotonic() - begun:.0f} s")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

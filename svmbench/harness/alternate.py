@@ -1,0 +1,270 @@
+"""Runs two sides of a comparison alternately, so that both meet the same state of the machine.
+
+A side is an environment's Python with the results folder that it writes. Each block is one more
+repeat of every cell that is still open, on one side and then on the other; the order changes from
+block to block. The sides are started as ``PYTHON -m svmbench run``, so that an environment may
+hold another version of svmbench.
+"""
+
+from __future__ import annotations
+
+import math
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from glob import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+
+from svmbench.config import find_config
+from svmbench.document import Dumper, parse_document
+from svmbench.durable import write_text
+from svmbench.errors import ConfigError
+
+#: Exit codes of ``svmbench run`` after which its results can be read: all well, some runs failed.
+_READABLE = (0, 1)
+
+#: Where a virtual environment, or a checkout with one, keeps its Python.
+_PYTHONS = ("bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: which Python makes the runs, and where they go.
+
+    Parameters
+    ----------
+    python : str
+        Executable of the environment.
+    folder : Path
+        Results folder. Two sides of one environment may share it.
+    labels : tuple of str
+        Labels of the configuration that take part; empty for all of them.
+    """
+
+    python: str
+    folder: Path
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class OpenCell:
+    """A cell that needs another repeat.
+
+    Parameters
+    ----------
+    dataset : str
+    lam : float
+    labels : tuple of str
+        Its label on either side.
+    """
+
+    dataset: str
+    lam: float
+    labels: tuple[str, ...]
+
+
+#: The open cells after a block, given how many blocks there are; empty once nothing is open.
+Undecided = Callable[[int], Sequence[OpenCell]]
+
+
+def find_python(place: Path) -> str:
+    """The Python that a path stands for: itself, or that of an environment or a checkout.
+
+    Parameters
+    ----------
+    place : Path
+        An executable, a virtual environment, or a folder that holds one as ``.venv``.
+
+    Raises
+    ------
+    ConfigError
+        When there is none, or svmbench is not installed for it.
+    """
+    found = [place] if place.is_file() else [place / name for name in _PYTHONS]
+    pythons = [path for path in found if path.is_file()]
+    if not pythons:
+        raise ConfigError(
+            f"{place}: no Python there; name an environment's python, its folder, or a checkout "
+            "with a .venv"
+        )
+    python = str(pythons[0].absolute())
+    _answer(python, "--version")
+    return python
+
+
+def alternate(
+    sides: Sequence[Side],
+    config: Path,
+    undecided: Undecided,
+    *,
+    most: int,
+    budget: float = math.inf,
+) -> int:
+    """Make one block after another until nothing is open; resume where an earlier call stopped.
+
+    Parameters
+    ----------
+    sides : sequence of Side
+    config : Path
+        The configuration; its ``repeats`` does not matter here.
+    undecided : callable
+        Asked after each block.
+    most : int
+        Blocks made at most.
+    budget : float
+        Seconds after which no block is begun that would be expected to overrun them.
+
+    Returns
+    -------
+    int
+        Blocks there are.
+
+    Raises
+    ------
+    ConfigError
+        When ``svmbench run`` of a side refuses the configuration, or the folders hold results of
+        another build.
+    """
+    begun = time.monotonic()
+    blocks, last = _resume(sides, config), 0.0
+    while blocks < most:
+        patterns = [_everything(side) for side in sides]
+        if blocks:
+            cells = undecided(blocks)
+            if not cells or time.monotonic() - begun + last > budget:
+                break
+            patterns = [_those(cells, side) for side in sides]
+        started = time.monotonic()
+        _make_block(sides, config, blocks, patterns)
+        last = time.monotonic() - started
+        blocks += 1
+    return blocks
+
+
+def _resume(sides: Sequence[Side], config: Path) -> int:
+    """How many blocks the folders hold, with their tables written for all of these again."""
+    before = [_repeats(side.folder) for side in sides]
+    if not all(before):
+        return 0
+    first = [runs[0] for runs in before]
+    _make_block(sides, config, 0, [_everything(side) for side in sides])
+    if [_repeats(side.folder)[0] for side in sides] != first:
+        raise ConfigError(
+            f"{sides[0].folder.parent}: holds results of another build or configuration; name "
+            "another folder with --results"
+        )
+    blocks = min(map(len, before))
+    # Cells that were decided early have fewer repeats, and get no more.
+    latest = [
+        [_pattern(*cell) for cell in {cell for cell, _ in runs[blocks - 1]}] for runs in before
+    ]
+    _make_block(sides, config, blocks - 1, latest)
+    return blocks
+
+
+def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]]:
+    """The runs of each repeat that runs.csv lists: their cells and their ids."""
+    try:
+        runs = pd.read_csv(folder / "runs.csv", dtype={"dataset": str, "label": str, "id": str})
+    except FileNotFoundError:
+        return []
+    cells = zip(runs["dataset"], runs["lambda"], runs["label"], strict=True)
+    listed = list(zip(runs["repeat"], cells, runs["id"], strict=True))
+    return [
+        frozenset((cell, name) for repeat, cell, name in listed if repeat == number)
+        for number in range(int(runs["repeat"].max()) + 1)
+    ]
+
+
+def _make_block(
+    sides: Sequence[Side], config: Path, block: int, patterns: Sequence[Sequence[str]]
+) -> None:
+    """One more repeat on each side, on B first in every other block."""
+    written = _with_repeats(config, sides[0].folder.parent, block + 1)
+    turns = list(zip(sides, patterns, strict=True))
+    for side, only in turns if block % 2 == 0 else reversed(turns):
+        _make(side, written, only)
+
+
+def _everything(side: Side) -> list[str]:
+    return [f"*/*/{escape(label)}" for label in side.labels]
+
+
+def _those(cells: Sequence[OpenCell], side: Side) -> list[str]:
+    patterns = [
+        _pattern(cell.dataset, cell.lam, label)
+        for cell in cells
+        for label in cell.labels
+        if not side.labels or label in side.labels
+    ]
+    return list(dict.fromkeys(patterns))
+
+
+def _pattern(dataset: str, lam: float, label: str) -> str:
+    return f"{escape(dataset)}/{lam:g}/{escape(label)}"
+
+
+def _make(side: Side, config: Path, patterns: Sequence[str]) -> None:
+    """One call of ``svmbench run``, which reuses the repeats that are there."""
+    only = [word for pattern in patterns for word in ("--only", pattern)]
+    _answer(side.python, "run", str(config), "--out", str(side.folder), "--quiet", *only)
+
+
+def _answer(python: str, *words: str) -> None:
+    """Run a command of the svmbench that is installed for a Python."""
+    # -P: whatever lies in the current folder must not shadow the installed package. A session of
+    # its own: Ctrl-C is handed on below, once.
+    process = subprocess.Popen(
+        [python, "-P", "-m", "svmbench", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        _, complaints = process.communicate()
+    except BaseException:
+        process.send_signal(signal.SIGINT)
+        process.wait()
+        raise
+    if process.returncode not in _READABLE or (words[0] != "run" and process.returncode):
+        said = complaints.strip().splitlines() or [f"exit code {process.returncode}"]
+        raise ConfigError(f"{python} -m svmbench {words[0]}: {said[-1]}")
+
+
+def _with_repeats(config: Path, folder: Path, repeats: int) -> Path:
+    """The configuration with another number of repeats, and without tables and plots.
+
+    It is written as its author wrote it, not as this version resolves it: another version reads
+    it too.
+    """
+    found = find_config(config)
+    document: dict[str, Any] = dict(parse_document(found).value)
+    entries = document.get("datasets")
+    document["datasets"] = [
+        _absolute(entry, found.parent) for entry in (entries if isinstance(entries, list) else [])
+    ]
+    document |= {"repeats": repeats, "tables": [], "plots": []}
+    path = folder / "blocks.yaml"
+    text = yaml.dump(document, Dumper=Dumper, sort_keys=False, allow_unicode=True)
+    write_text(path, text)
+    return path
+
+
+def _absolute(entry: Any, folder: Path) -> Any:
+    """A data set whose files are named from the root: the configuration moves."""
+    if not isinstance(entry, dict):
+        return entry
+    files = {
+        key: str((folder / entry[key]).absolute())
+        for key in ("path", "test")
+        if isinstance(entry.get(key), str)
+    }
+    return entry | files

@@ -1,0 +1,232 @@
+"""Makes runs, several at a time if asked, and remembers what bears on those that follow."""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from statistics import fmean
+from typing import Literal
+
+from svmbench.harness.options import Options, Outcome, Reporter
+from svmbench.harness.plan import Cell, Run
+from svmbench.harness.store import Store
+from svmbench.harness.supervise import Worker, make_run
+from svmbench.harness.trace import Trace
+
+#: Least time limit, in seconds, that a relative limit may set: below it start-up noise rules.
+LEAST_LIMIT = 1.0
+
+#: Seconds that starting a worker takes, until runs have been made and tell.
+START = 0.5
+
+#: How many times a run's processor time its wall time is from which on meeting the time limit says
+#: nothing about the solver, so that its repeats are made.
+STALLED = 2.0
+
+
+class Crew:
+    """Makes the runs of a plan, ``options.jobs`` at a time.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        The plan, in the order in which runs are begun.
+    store : Store
+    reporter : Reporter
+    options : Options
+
+    Attributes
+    ----------
+    outcome : Outcome
+    skipped : set of str
+        Ids of runs not made, because their cell had met its time limit before.
+    finished : list of (Run, Trace)
+        What was there before.
+    pending : dict
+        Runs of the plan by id that are not finished, in the plan's order.
+
+    A run is spared, and leaves no trace at all, when a lower rung of its solver's ladder has
+    ended the repeat: by the tightest accuracy, or by anything but its own horizon.
+    """
+
+    def __init__(
+        self, runs: Sequence[Run], store: Store, reporter: Reporter, options: Options
+    ) -> None:
+        self.outcome = Outcome(store.folder)
+        self.skipped: set[str] = set()
+        self._store = store
+        self._reporter = reporter
+        self._jobs = options.jobs
+        self._keep_weights = options.keep_weights
+        self._out_of_time: set[tuple[object, ...]] = set()
+        self._tops: dict[tuple[object, ...], int] = {}
+        self._best: dict[tuple[str, float], float] = {}
+        self._seconds: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        self._starts: list[float] = []
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._todo: Iterator[Run] = iter(())
+        self._deadline = self._end = math.inf
+        self.finished: list[tuple[Run, Trace]] = []
+        for run in runs if not options.fresh else ():
+            trace = store.finished(run, options.retry_faults, options.keep_weights)
+            if trace is not None:
+                self.finished.append((run, trace))
+        done = {run.id for run, _ in self.finished}
+        if not options.fresh:
+            lost = Counter(store.loss(run) for run in runs if run.id not in done)
+            self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
+        self.pending = {run.id: run for run in runs if run.id not in done}
+        for run, trace in self.finished:
+            self._learn(run, trace)
+        self.outcome.reused = len(done)
+
+    def possible(self) -> list[Run]:
+        """The pending runs that there is reason to make, as far as the finished ones tell."""
+        return [run for run in self.pending.values() if self._not_to_be_made(run) is None]
+
+    def renew(self, runs: Mapping[str, Run]) -> None:
+        """Put runs in the place of the pending ones of the same ids."""
+        self.pending = {name: runs.get(name, run) for name, run in self.pending.items()}
+
+    def seconds(self, cell: Cell) -> float | None:
+        """Seconds that a repeat of a cell takes, with evaluation and the start of its workers.
+
+        The mean over the repeats that there are, of each all horizons; None if there are none.
+        A cell that has met its time limit costs nothing more.
+        """
+        if (*cell, None) in self._out_of_time:
+            return 0.0
+        of_repeat = self._seconds.get(cell)
+        if not of_repeat:
+            return None
+        start = fmean(self._starts) if self._starts else START
+        return fmean(sum(runs) + start * len(runs) for runs in of_repeat.values())
+
+    def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> None:
+        """Make runs of the plan; an interruption ends the workers and is raised again.
+
+        Parameters
+        ----------
+        runs : sequence of Run
+            Pending ones, in the order in which they are begun.
+        deadline, end : float, optional
+            As in `Options`.
+        """
+        self._todo = iter(runs)
+        self._deadline = math.inf if deadline is None else deadline
+        self._end = math.inf if end is None else end
+        with ThreadPoolExecutor(self._jobs) as pool:
+            try:
+                tasks = [pool.submit(self._work_on) for _ in range(self._jobs)]
+                while not all(task.done() for task in tasks):
+                    time.sleep(0.02)  # a wait without an end would not hear of Ctrl-C
+            except KeyboardInterrupt:
+                self._stop.set()
+                raise
+        for task in tasks:
+            task.result()
+
+    def _work_on(self) -> None:
+        try:
+            with Worker() as worker:
+                self._take_turns(worker)
+        except BaseException:
+            self._stop.set()  # a full disk, say, is full for all
+            raise
+
+    def _take_turns(self, worker: Worker) -> None:
+        while not self._stop.is_set():
+            with self._lock:
+                run = next(self._todo, None)
+                if run is None:
+                    return
+                unmade = self._not_to_be_made(run)
+                if unmade is not None:
+                    self._leave(run, unmade)
+                    continue
+                if run.instance.hurried or time.monotonic() >= self._deadline:
+                    continue
+                limit = self._time_limit(run)
+                self._reporter.run_begins(run)
+            begun = time.monotonic()
+            trace = make_run(
+                run, self._store, limit, self._stop, self._end, self._keep_weights, worker
+            )
+            taken = time.monotonic() - begun
+            with self._lock:
+                if trace is not None:
+                    self.outcome.made += 1
+                    del self.pending[run.id]
+                    self._learn(run, trace, taken)
+                    self._reporter.run_ends(run, trace.state)
+
+    def _not_to_be_made(self, run: Run) -> Literal["spared", "skipped"] | None:
+        if run.rung is not None and run.rung > self._tops.get((*run.cell, run.repeat), run.rung):
+            return "spared"
+        return "skipped" if (*run.cell, run.horizon) in self._out_of_time else None
+
+    def _leave(self, run: Run, state: Literal["spared", "skipped"]) -> None:
+        self.outcome.states[state] += 1
+        del self.pending[run.id]
+        if state == "skipped":
+            self.skipped.add(run.id)
+            self._end_ladder(run)  # dearer rungs would take longer yet
+        self._reporter.run_ends(run, state)
+
+    def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
+        """Remember how a run ended, and the seconds it took where it was made now."""
+        self.outcome.states[trace.state] += 1
+        elapsed = _elapsed(trace)
+        self._seconds[run.cell][run.repeat].append(elapsed)
+        if taken is not None:
+            self._starts.append(max(0.0, taken - elapsed))
+        if trace.state == "time_limit" and not _stalled(trace):
+            self._out_of_time.add((*run.cell, run.horizon))
+        tightest = min(run.stop.accuracy, default=0.0)
+        arrived = (p for p in trace.points if p["accuracy"] is not None)
+        times = [point["wall"] for point in arrived if point["accuracy"] <= tightest]
+        if times:
+            problem = run.cell[:2]
+            self._best[problem] = min(times[0], self._best.get(problem, math.inf))
+        if times or trace.state != "converged" or _overran(trace):
+            self._end_ladder(run)
+
+    def _end_ladder(self, run: Run) -> None:
+        """Have no rung of the repeat made above this one."""
+        if run.rung is not None:
+            repeat = (*run.cell, run.repeat)
+            self._tops[repeat] = min(run.rung, self._tops.get(repeat, run.rung))
+
+    def _time_limit(self, run: Run) -> float:
+        """The run's time limit in seconds: the sweep's, or its multiple of the best so far."""
+        relative, best = run.stop.relative_limit, self._best.get(run.cell[:2])
+        if relative is None or best is None:
+            return run.stop.time_limit
+        return min(run.stop.time_limit, max(relative * best, LEAST_LIMIT))
+
+
+def _elapsed(trace: Trace) -> float:
+    """Seconds that a run took with its evaluation, as far as its trace tells."""
+    elapsed = trace.end.get("elapsed_seconds")
+    if elapsed is not None:
+        return float(elapsed)
+    # A worker that was killed could not say.
+    return float(trace.points[-1]["wall"]) if trace.points else 0.0
+
+
+def _stalled(trace: Trace) -> bool:
+    """Whether it met its limit because the machine stood still or was at other work."""
+    last = trace.points[-1] if trace.points else {"wall": 0.0, "cpu": 0.0}
+    met = last["wall"] >= trace.header.get("time_limit", math.inf)  # it was not killed
+    return bool(met and last["wall"] > STALLED * last["cpu"])
+
+
+def _overran(trace: Trace) -> bool:
+    """Whether it came to its horizon, but beyond the time limit: in one step, say."""
+    limit = trace.header.get("time_limit", math.inf)
+    return bool(trace.points) and trace.points[-1]["wall"] > limit

@@ -1,0 +1,157 @@
+"""Which repeats to make for questions that are open: those first that are cheapest to decide."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from svmbench.harness.options import RepeatsOf
+from svmbench.harness.plan import Cell
+from svmbench.harness.run import Sitting
+
+#: Part of the pairs that a question is expected to need which it gets before it is asked again.
+BATCH = 0.5
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """An open question, and what it takes to decide it.
+
+    Parameters
+    ----------
+    job : int
+        Place in the series of the sweep that the question is about.
+    cells : tuple of (str, float, str)
+        The cells it is about, each a data set's label, a lambda and a solver's label. One more
+        pair takes one more repeat of each, made in one block.
+    more : int or None
+        Further pairs expected until it is decided; None if more pairs cannot decide it.
+    text : str
+        The question in words.
+    """
+
+    job: int
+    cells: tuple[Cell, ...]
+    more: int | None
+    text: str = ""
+
+    @property
+    def key(self) -> tuple[int, frozenset[Cell]]:
+        """What stays the same when the question is asked again."""
+        return self.job, frozenset(self.cells)
+
+
+@dataclass(frozen=True)
+class Open:
+    """An open question with its price.
+
+    Parameters
+    ----------
+    doubt : Doubt
+    seconds : float or None
+        Expected until it is decided; None if further repeats cannot decide it, or none can be
+        made.
+    lacks : {'time', 'repeats', 'information'}
+        What it wants for: time; repeats, where its cells have as many as they may have; or
+        information, where more pairs cannot decide it.
+    """
+
+    doubt: Doubt
+    seconds: float | None
+    lacks: Literal["time", "repeats", "information"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Repeats that are made before the questions are asked again.
+
+    Parameters
+    ----------
+    job : int
+    repeats_of : mapping of cell to list of int
+    served : tuple of Doubt
+        The questions they are made for.
+    """
+
+    job: int
+    repeats_of: RepeatsOf
+    served: tuple[Doubt, ...]
+
+
+def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
+    """The question with the seconds it is expected to take, or what keeps it from having any.
+
+    Parameters
+    ----------
+    doubt : Doubt
+    sittings : mapping of int to Sitting
+        The open sweeps by their place.
+    """
+    if doubt.more is None:
+        return Open(doubt, None, "information")
+    sitting = sittings.get(doubt.job)
+    if sitting is None:
+        return Open(doubt, None, "time")
+    if not sitting.free_repeats(doubt.cells):
+        return Open(doubt, None, "repeats")
+    return Open(doubt, doubt.more * sum(map(sitting.seconds, doubt.cells)), "time")
+
+
+def batches(
+    questions: Sequence[Open], sittings: Mapping[int, Sitting], time_for_all: bool
+) -> Iterator[Batch]:
+    """Repeats for open questions, those first that take the least time.
+
+    A question that shares cells with one that comes before it can be served by the same blocks,
+    which saves the repeats of these cells. It is if its other cells take no longer than that
+    question does, and always where there is time for all questions.
+
+    Parameters
+    ----------
+    questions : sequence of Open
+        Those that have a price.
+    sittings : mapping of int to Sitting
+        The open sweeps by their place.
+    time_for_all : bool
+        Whether all these questions are expected to be decided in the time that is left.
+    """
+    waiting = sorted(questions, key=_price)
+    while waiting:
+        first, *others = waiting
+        sitting = sittings[first.doubt.job]
+        cells, served, waiting = set(first.doubt.cells), [first.doubt], []
+        for other in others:
+            doubt = other.doubt
+            together = cells.union(doubt.cells)
+            beside = _pairs(doubt) * sum(map(sitting.seconds, together - cells))
+            if (
+                doubt.job == first.doubt.job
+                and cells.intersection(doubt.cells)
+                and (time_for_all or beside <= _price(first))
+                and sitting.free_repeats(together)
+            ):
+                cells = together
+                served.append(doubt)
+            else:
+                waiting.append(other)
+        free = sitting.free_repeats(cells)[: _count(first.doubt)]
+        wanted: dict[Cell, list[int]] = {}
+        for doubt in served:
+            for cell in doubt.cells:
+                wanted[cell] = max(wanted.get(cell, []), free[: _count(doubt)], key=len)
+        yield Batch(first.doubt.job, wanted, tuple(served))
+
+
+def _price(question: Open) -> float:
+    return math.inf if question.seconds is None else question.seconds
+
+
+def _pairs(doubt: Doubt) -> int:
+    return max(1, doubt.more or 0)
+
+
+def _count(doubt: Doubt) -> int:
+    """Pairs of a question that are made before it is asked again."""
+    return math.ceil(BATCH * _pairs(doubt))

@@ -1,0 +1,192 @@
+"""A sweep as one of many: where its data come from, its folder, and what of it is there."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from svmbench.config import Sweep, dump_sweep
+from svmbench.errors import ConfigError
+from svmbench.harness.environment import fingerprint
+from svmbench.harness.plan import for_each_horizon
+from svmbench.harness.sources import Source
+from svmbench.records.states import RERUN
+from svmbench.solvers.registry import find_solver
+
+
+@dataclass(frozen=True)
+class Job:
+    """One sweep of a series, such as a paper's.
+
+    Parameters
+    ----------
+    paper, item, name : str
+        Keys of the paper and of its item, and the sweep's in the item; a sweep of its own has
+        no paper.
+    sweep : Sweep
+        As the item describes it, at the size wanted.
+    folder : Path
+        Of its results.
+    sources : tuple of Source
+        One a data set.
+    offline : bool
+        Do not look for its data on the network.
+    """
+
+    paper: str
+    item: str
+    name: str
+    sweep: Sweep
+    folder: Path
+    sources: tuple[Source, ...]
+    offline: bool = True
+
+    @property
+    def title(self) -> str:
+        """What the sweep is called in messages."""
+        return f"{self.paper}/{self.item}: {self.name}" if self.paper else self.name
+
+    @property
+    def place(self) -> str:
+        """What messages about it begin with; nothing for a sweep of its own."""
+        return f"{self.paper}/{self.item}, {self.name}: " if self.paper else ""
+
+    @cached_property
+    def runnable(self) -> Sweep | None:
+        """The sweep on the data sets that can be had; None when none can."""
+        here = tuple(source.dataset for source in self.sources if not source.unavailable)
+        return self.sweep.model_copy(update={"datasets": here}) if here else None
+
+    @property
+    def stand_ins(self) -> dict[str, float]:
+        """Scales by the labels of those data sets that are stand-ins."""
+        return {
+            source.dataset.label: source.scale
+            for source in self.sources
+            if source.scale is not None and not source.unavailable
+        }
+
+    @property
+    def problems(self) -> int:
+        """Problems it poses: data sets that can be had times regularisation constants."""
+        constants = len(self.sweep.lambdas or self.sweep.C or ())
+        return constants * sum(not source.unavailable for source in self.sources)
+
+    @property
+    def cells(self) -> int:
+        """Solvers on problems."""
+        return self.problems * len(self.sweep.solvers)
+
+    @cached_property
+    def runs_a_repeat(self) -> int:
+        """Runs of one repeat of every cell, all horizons counted."""
+        solvers, stop = self.sweep.solvers, self.sweep.stop
+        return self.problems * sum(len(for_each_horizon(solver, stop)) for solver in solvers)
+
+    @property
+    def runs(self) -> int:
+        """Runs that every cell is to have, made or not."""
+        return self.runs_a_repeat * self.sweep.at_least
+
+    @property
+    def most_runs(self) -> int:
+        """Runs if no question about the sweep is ever decided."""
+        return self.runs_a_repeat * self.sweep.at_most
+
+    @property
+    def found(self) -> int:
+        """Runs that lie finished in its folder, as far as its files tell without the data."""
+        return len(self._found)
+
+    def missing(self, repeats: int) -> int:
+        """Runs of the first so many repeats that are not found."""
+        return max(0, self.runs_a_repeat * repeats - sum(at < repeats for at in self._found))
+
+    @cached_property
+    def _found(self) -> list[int]:
+        """Repeats of the runs that are found."""
+        counted = self._listed()
+        if counted is None:
+            return []
+        of_scale = {
+            source: _scale_in(source) if stand_in else None
+            for source, stand_in in set(
+                zip(counted["data_source"], counted["stand_in"], strict=True)
+            )
+        }
+        return [
+            int(repeat)
+            for run, dataset, source, state, repeat in zip(
+                counted["id"],
+                counted["dataset"],
+                counted["data_source"],
+                counted["state"],
+                counted["repeat"],
+                strict=True,
+            )
+            if of_scale[source] == self.stand_ins.get(dataset)
+            and (state == "skipped" or _is_current(self.folder / "runs" / f"{run}.jsonl"))
+        ]
+
+    @property
+    def outdated(self) -> bool:
+        """Whether runs lie in its folder that it would not find.
+
+        They were made for another sweep, at another scale, by solvers of other versions or on
+        another machine; or have gone.
+        """
+        counted = self._listed()
+        if counted is None:
+            return (self.folder / "runs.csv").exists()
+        return len(counted) != self.found
+
+    def _listed(self) -> pd.DataFrame | None:
+        if self.runnable is None:
+            return None
+        try:
+            same = (self.folder / "config.yaml").read_text() == dump_sweep(self.runnable)
+            table = pd.read_csv(
+                self.folder / "runs.csv",
+                usecols=["id", "dataset", "data_source", "stand_in", "state", "repeat"],
+            )
+        except (OSError, ValueError):
+            return None
+        return table[~table["state"].isin(RERUN)] if same else None
+
+    @property
+    def bound(self) -> float:
+        """Seconds its missing runs and references take if every limit is hit."""
+        return self._bound(self.missing(self.sweep.at_least))
+
+    @property
+    def most_bound(self) -> float:
+        """The same if no question about the sweep is ever decided."""
+        return self._bound(self.missing(self.sweep.at_most))
+
+    def _bound(self, missing: int) -> float:
+        references = self.problems * self.sweep.reference.time_limit if missing else 0.0
+        return missing * self.sweep.stop.time_limit + references
+
+
+def _is_current(path: Path) -> bool:
+    """Whether a run is there, and of its solver as it is built now, on this machine."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            header = json.loads(file.readline())
+        built = find_solver(header["solver"]).build()
+        return bool(header["build"] == built and header["machine"] == fingerprint())
+    except (OSError, ValueError, TypeError, KeyError, ConfigError):
+        return False
+
+
+def _scale_in(source: str) -> float:
+    """Scale of a stand-in, from what its provenance says of its source."""
+    try:
+        return float(json.loads(source.removeprefix("stand-in "))["scale"])
+    except (ValueError, KeyError):
+        return math.nan

@@ -1,0 +1,218 @@
+"""What a reader should know beside a comparison: warnings, and notes on how to read it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Sequence
+from statistics import stdev
+from typing import Any
+
+import pandas as pd
+
+from svmbench.records.groups import heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results
+from svmbench.records.samples import pairs
+from svmbench.records.statistics import median
+from svmbench.report.comparison.judge import Judged
+from svmbench.report.comparison.match import Key, Match, Samples
+from svmbench.report.comparison.model import OWN_TIMES, Metric, Side
+from svmbench.report.notices import disturbed_runs
+
+#: The scatter of processor seconds is mentioned where it is below this share of that of seconds.
+_CALMER = 0.7
+
+#: Pairs from which on a scatter is told.
+_SCATTER_FROM = 5
+
+#: Facts in environment.json that make times incomparable, and those worth a warning.
+_MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "system")
+_SOFTWARE = ("svmbench", "git", "kernel", "governor", "python", "packages", "compiler", "flags")
+
+
+def environments(a: Results, b: Results, metric: Metric) -> tuple[bool, list[str]]:
+    """Whether times are of different machines, and what differs between the environments."""
+    if a.folder == b.folder:
+        return False, []
+    if not (a.environment and b.environment):
+        bare = " and ".join(str(r.folder) for r in (a, b) if not r.environment)
+        return metric in OWN_TIMES, [f"{bare}: no environment.json, so the machine is not known."]
+    machine = list(_differences(a.environment, b.environment, _MACHINE))
+    found = []
+    if machine:
+        marked = "; ratios of times are marked ‡" if metric in OWN_TIMES else ""
+        found.append(f"DIFFERENT MACHINES{marked}: {', '.join(machine)}.")
+    software = list(_differences(a.environment, b.environment, _SOFTWARE))
+    if software:
+        found.append(f"Not the same on both sides: {', '.join(software)}.")
+    return bool(machine) and metric in OWN_TIMES, found
+
+
+def _differences(a: dict[str, Any], b: dict[str, Any], keys: Sequence[str]) -> Iterator[str]:
+    for key in keys:
+        one, other = a.get(key), b.get(key)
+        if isinstance(one, dict) and isinstance(other, dict):
+            yield from _differences(one, other, sorted({*one, *other}))
+        elif one != other:
+            yield f"{key.replace('_', ' ')} {_known(one)} -> {_known(other)}"
+
+
+def _known(fact: Any) -> str:
+    return "unknown" if fact is None else str(fact)
+
+
+def warnings(found: Sequence[Match], metric: Metric) -> Iterator[str]:
+    """What makes the samples themselves doubtful."""
+    stand_ins = dict.fromkeys(match.one.dataset for match in found if match.one.stand_in)
+    if stand_ins:
+        yield f"{', '.join(stand_ins)}: a STAND-IN, not the data set itself."
+    for name, groups in (("A", [m.one for m in found]), ("B", [m.other for m in found])):
+        runs = pd.concat([group.runs for group in groups])
+        contended = int(runs["contended"].sum())
+        if contended and metric != "epochs":
+            yield f"{contended} of {len(runs)} runs of {name} shared the machine (contended)."
+        said = disturbed_runs(runs)
+        if said and metric != "epochs":
+            yield f"{name}: {said}"
+    if any(m.one is m.other or m.one.runs.equals(m.other.runs) for m in found):
+        yield "A and B are the same runs: there is nothing to find."
+    elif _seeds_differ(found):
+        yield "The seeds of A and B differ: pairs have nothing in common but their number."
+
+
+def _seeds_differ(found: Sequence[Match]) -> bool:
+    """Whether a repeat has another seed on the other side; older results do not record it."""
+    for match in found:
+        if "seed" not in match.one.runs or "seed" not in match.other.runs:
+            continue
+        seeds = [
+            dict(zip(g.runs["repeat"], g.runs["seed"], strict=True))
+            for g in (match.one, match.other)
+        ]
+        if any(seeds[1].get(repeat, seed) != seed for repeat, seed in seeds[0].items()):
+            return True
+    return False
+
+
+def notes(
+    page: Sequence[Samples],
+    judged: Sequence[Judged],
+    sides: tuple[Side, Side],
+    metric: Metric,
+    margin: float,
+    alone: tuple[Collection[Key], Collection[Key]],
+) -> Iterator[str]:
+    """How the page is to be read."""
+    yield (
+        f"B/A: the ratio with its interval, which holds for all cells of the page together and "
+        f"however often one looks. slower, faster: the interval lies beyond a factor of "
+        f"{margin:g}. alike: it lies within. open: neither yet."
+        if margin > 1
+        else "B/A: the ratio with its interval, which holds for all cells of the page together and "
+        "however often one looks. slower, faster: the interval leaves 1 out. open: not yet."
+    )
+    yield from _scatter_note(page, metric)
+    if any(math.inf in (*samples.a, *samples.b) for samples in page):
+        yield (
+            "Runs that did not reach the accuracy count as +∞: slower may mean that B reaches it "
+            "less often."
+        )
+    if any(samples.missing for samples in page):
+        yield (
+            "Not measured: interrupted, not installed, or skipped after a repeat that had met the "
+            "time limit."
+        )
+    yield from _timing_notes(page, judged, sides, metric)
+    for name, keys in zip("AB", alone, strict=True):
+        if keys:
+            yield f"In {name} alone: {_listed(list(keys))}."
+
+
+def _timing_notes(
+    page: Sequence[Samples], judged: Sequence[Judged], sides: tuple[Side, Side], metric: Metric
+) -> Iterator[str]:
+    """Whether the two sides met the same state of the machine, and what follows if not."""
+    if metric == "epochs":
+        yield "Epochs depend on the seed alone: it does not matter when they were counted."
+    elif any(samples.paired for samples in page):
+        yield "The runs of each pair were made one next to the other, on the same machine."
+    unpaired = [entry for entry in judged if not entry.cell.paired]
+    if unpaired:
+        yield (
+            f"{len(unpaired)} of {len(judged)} cells: A and B were made at different times and "
+            f"share the seeds, not the state of the machine. {_allowance(unpaired)} To find "
+            "smaller differences, run both alternately: svmbench compare --run."
+        )
+    if sides[0].results.folder == sides[1].results.folder:
+        yield (
+            "Different methods are evaluated at checkpoints up to a tenth apart: a ratio that near "
+            "to 1 may be due to them."
+        )
+
+
+def _allowance(unpaired: Sequence[Judged]) -> str:
+    """By how much two times may differ in themselves, and how that is known."""
+    widest = max(unpaired, key=lambda entry: entry.shift.sd).shift
+    scatter = f"a shift between the two times that scatters by {_percent(widest.sd)}"
+    if not widest.controls:
+        return f"Intervals allow for {scatter} (assumed)."
+    return (
+        f"The {widest.controls} rows whose code is the same on both sides differ by a factor of "
+        f"{widest.centre:.3g}, which is divided out; intervals allow for {scatter}."
+    )
+
+
+def _scatter_note(page: Sequence[Samples], metric: Metric) -> Iterator[str]:
+    """How much the ratios scatter, and whether another metric scatters less."""
+    scatter = _scatter([(samples.a, samples.b) for samples in page])
+    if math.isnan(scatter) or scatter == 0 or metric == "epochs":
+        return
+    yield f"The ratios of pairs scatter by {_percent(scatter)}."
+    threaded = any((samples.match.one.runs["threads"] > 1).any() for samples in page)
+    if metric != "seconds" or threaded:
+        return
+    calmer = _scatter(list(_in_cpu_seconds(page)))
+    if calmer < _CALMER * scatter:  # False with nan
+        yield (
+            f"Ratios of processor seconds scatter by {_percent(calmer)} here: --metric "
+            "cpu_seconds shows smaller differences."
+        )
+
+
+def _in_cpu_seconds(
+    page: Sequence[Samples],
+) -> Iterator[tuple[tuple[float, ...], tuple[float, ...]]]:
+    """The cells' pairs in processor seconds, where both sides have them."""
+    for samples in page:
+        asked = Asked("cpu_seconds", samples.threshold)
+        one, other = samples.match.one, samples.match.other
+        if asked.column in one.runs and asked.column in other.runs:
+            found = pairs(one, other, asked)
+            yield found.a, found.b
+
+
+def _scatter(cells: Sequence[tuple[Sequence[float], Sequence[float]]]) -> float:
+    """Median over the cells of the standard deviation of their log-ratios; nan without any."""
+    found = []
+    for a, b in cells:
+        logs = [
+            math.log(y / x)
+            for x, y in zip(a, b, strict=True)
+            if 0 < x < math.inf and 0 < y < math.inf
+        ]
+        if len(logs) == len(a) >= _SCATTER_FROM:
+            found.append(stdev(logs))
+    return median(found) if found else math.nan
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.2g} %"
+
+
+def _listed(keys: Sequence[Key], most: int = 5) -> str:
+    texts = [
+        ", ".join(filter(None, (heading(dataset, stand_in), f"λ = {short(lam)}", label)))
+        for dataset, stand_in, lam, label in keys
+    ]
+    more = [f"and {len(texts) - most} more"] if len(texts) > most else []
+    return "; ".join([*texts[:most], *more])

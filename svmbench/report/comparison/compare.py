@@ -1,0 +1,56 @@
+"""Compares two sides cell by cell."""
+
+from __future__ import annotations
+
+from svmbench.report.comparison.cautions import environments, notes, warnings
+from svmbench.report.comparison.judge import judge_page
+from svmbench.report.comparison.match import groups_of, matches, samples_of, thresholds
+from svmbench.report.comparison.model import Comparison, Metric, Side
+
+
+def compare(a: Side, b: Side, metric: Metric = "seconds", margin: float = 1.05) -> Comparison:
+    """Compare B with A in every cell they share.
+
+    Parameters
+    ----------
+    a, b : Side
+    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
+    margin : float
+        Factors from 1/margin to margin count as no difference.
+
+    Raises
+    ------
+    ConfigError
+        When they share no cell, a label is unknown, or the problems differ.
+    DataError
+        When the runs do not record the metric.
+    """
+    left, right = groups_of(a), groups_of(b)
+    found = matches(a, b, left, right)
+    machines_differ, software = environments(a.results, b.results, metric)
+    other_machine = environments(a.results, b.results, "seconds")[0]
+    page = [
+        samples_of(match, threshold, metric, (a, b), other_machine)
+        for match in found
+        for threshold in thresholds(a, b)
+    ]
+    judged = judge_page(page, metric, margin, other_machine)
+    alone = ([key for key in left if key not in right], [key for key in right if key not in left])
+    return Comparison(
+        names=_names(a, b),
+        metric=metric,
+        margin=margin,
+        cells=tuple(entry.cell for entry in judged),
+        warnings=(*software, *warnings(found, metric)),
+        notes=tuple(notes(page, judged, (a, b), metric, margin, alone)),
+        machines_differ=machines_differ,
+    )
+
+
+def _names(a: Side, b: Side) -> tuple[str, str]:
+    def name(side: Side) -> str:
+        return str(side.results.folder) if side.label is None else side.label
+
+    if a.label is None or a.results.folder == b.results.folder:
+        return name(a), name(b)
+    return f"{a.label} in {a.results.folder}", f"{b.label} in {b.results.folder}"

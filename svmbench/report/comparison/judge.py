@@ -1,0 +1,138 @@
+"""What the pairs of each cell show, judged over the page."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from svmbench.evidence import Answer, Question, judge, log_ratios
+from svmbench.report.comparison.match import Key, Match, Samples
+from svmbench.report.comparison.model import ComparedCell, Conclusion, Metric
+from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
+
+#: A region needs a width: that of a threshold of 1 is beyond what a clock can tell.
+_LEAST_MARGIN = 1 + 1e-9
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell with the shift between the two times that its interval allows for.
+
+    Parameters
+    ----------
+    cell : ComparedCell
+    shift : Shift
+    """
+
+    cell: ComparedCell
+    shift: Shift
+
+
+def judge_page(
+    page: Sequence[Samples], metric: Metric, margin: float, machines_differ: bool
+) -> list[Judged]:
+    """Judge all cells of a comparison together.
+
+    Parameters
+    ----------
+    page : sequence of Samples
+    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
+    margin : float
+    machines_differ : bool
+
+    Returns
+    -------
+    list of Judged
+        In the order of the page.
+    """
+    shifts = list(_shifts(page, metric, machines_differ))
+    questions = [
+        Question(
+            tuple(log - math.log(shift.centre) for log in log_ratios(samples.a, samples.b)),
+            *region(margin),
+            shift.sd,
+        )
+        for samples, shift in zip(page, shifts, strict=True)
+    ]
+    return [
+        Judged(_concluded(samples, answer), shift)
+        for samples, shift, answer in zip(page, shifts, judge(questions), strict=True)
+    ]
+
+
+def region(margin: float) -> tuple[float, float]:
+    """The ratios that count as no difference."""
+    margin = max(margin, _LEAST_MARGIN)
+    return 1 / margin, margin
+
+
+def _shifts(page: Sequence[Samples], metric: Metric, machines_differ: bool) -> Iterator[Shift]:
+    """For each cell, by what the two times may differ in themselves."""
+    controls = _controls(page)
+    for samples in page:
+        if samples.paired:
+            yield NO_SHIFT
+        else:
+            same_machine = metric != "passes" and not machines_differ
+            ratio = _pass_ratio(samples.match) if same_machine else 1.0
+            yield shift_of(samples.match.key, controls, ratio, len(page))
+
+
+def _controls(page: Sequence[Samples]) -> dict[Key, Control]:
+    """The unpaired rows whose code is the same, each at the tightest accuracy it always reaches."""
+    found = {}
+    for samples in page:  # the loosest accuracy first
+        if not samples.paired and same_code(samples.match.one, samples.match.other):
+            control = Control.of(samples.a, samples.b)
+            if control is not None:
+                found[samples.match.key] = control
+    return found
+
+
+def _pass_ratio(match: Match) -> float:
+    """Seconds of a streaming pass in B over those in A; 1 where they were not measured."""
+    units = [float(group.runs["pass_unit"].iloc[0]) for group in (match.one, match.other)]
+    return units[1] / units[0] if all(unit > 0 for unit in units) else 1.0  # False with nan
+
+
+def _concluded(samples: Samples, answer: Answer) -> ComparedCell:
+    conclusion = _conclusion(answer)
+    is_open = conclusion == "open"
+    group = samples.match.one
+    return ComparedCell(
+        dataset=group.dataset,
+        stand_in=bool(group.stand_in),  # numpy's is unknown to JSON
+        lam=float(group.lam),
+        C=float(group.runs["C"].iloc[0]),
+        threshold=samples.threshold,
+        label=samples.match.label,
+        a=samples.a,
+        b=samples.b,
+        answer=answer,
+        paired=samples.paired,
+        conclusion=conclusion,
+        why=_why_open(samples, answer) if is_open else "",
+    )
+
+
+def _conclusion(answer: Answer) -> Conclusion:
+    if answer.verdict == "holds":
+        return "alike"
+    if answer.verdict == "open":
+        return "open"
+    return "slower" if answer.estimate > 1 else "faster"
+
+
+def _why_open(samples: Samples, answer: Answer) -> str:
+    return "; ".join(filter(None, [_what_it_takes(samples, answer), samples.missing]))
+
+
+def _what_it_takes(samples: Samples, answer: Answer) -> str:
+    if answer.pairs == 0:
+        return "neither reached it" if samples.a else "no pairs"
+    if answer.more is not None:
+        return f"about {answer.more} more repeat{'' if answer.more == 1 else 's'}"
+    if not samples.paired:
+        return "made at different times: more repeats do not help"
+    return "more repeats than can be made"

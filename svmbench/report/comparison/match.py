@@ -1,0 +1,194 @@
+"""The cells that two sides have in common, and the samples of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from svmbench.errors import ConfigError, DataError, nearest
+from svmbench.records.groups import Group, group_runs, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import pairs, samples
+from svmbench.report.comparison.model import Metric, Side
+from svmbench.report.pairing import samples_together
+
+#: Data set, whether it is a stand-in, λ, and the label (empty where any label matches).
+Key = tuple[str, bool, float, str]
+
+
+@dataclass(frozen=True)
+class Match:
+    """One row of runs on both sides.
+
+    Parameters
+    ----------
+    key : tuple
+    one, other : Group
+    """
+
+    key: Key
+    one: Group
+    other: Group
+
+    @property
+    def label(self) -> str:
+        """Both labels where they differ."""
+        if self.one.label == self.other.label:
+            return self.one.label
+        return f"{self.one.label} -> {self.other.label}"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What both sides of a match took to one accuracy.
+
+    Parameters
+    ----------
+    match : Match
+    threshold : float
+    a, b : tuple of float
+        By repeat, +inf where the accuracy was not reached.
+    paired : bool
+        Whether the two runs of each pair were made at about the same time.
+    missing : str
+        Which repeats were not measured, in words; empty where all were.
+    """
+
+    match: Match
+    threshold: float
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    paired: bool
+    missing: str
+
+
+def groups_of(side: Side) -> dict[Key, Group]:
+    """The groups of a side by what must match: those of a single label match any label.
+
+    Raises
+    ------
+    ConfigError
+        When the side has no such label.
+    """
+    labels = list(dict.fromkeys(side.results.runs["label"]))
+    if side.label is not None and side.label not in labels:
+        raise ConfigError(
+            f"{side.results.folder}: no label {side.label!r}; {nearest(side.label, labels)}"
+        )
+    return {
+        (group.dataset, group.stand_in, group.lam, group.label if side.label is None else ""): group
+        for groups in group_runs(side.results).values()
+        for group in groups
+        if side.label in (None, group.label)
+    }
+
+
+def matches(a: Side, b: Side, left: Mapping[Key, Group], right: Mapping[Key, Group]) -> list[Match]:
+    """The groups that both sides have.
+
+    Raises
+    ------
+    ConfigError
+        When there is none, when the sides have no accuracy in common, or when the problems differ.
+    """
+    common = [Match(key, left[key], right[key]) for key in left if key in right]
+    if not common or not thresholds(a, b):
+        what = "accuracy" if common else "cell (data set, λ and label)"
+        raise ConfigError(
+            f"{a.results.folder} and {b.results.folder} have no {what} in common; "
+            "compare results of one configuration"
+        )
+    for match in common:
+        _check_same_problem(match.one, match.other, a, b)
+    return common
+
+
+def thresholds(a: Side, b: Side) -> list[float]:
+    """The accuracies that both sides have, the loosest first."""
+    return [t for t in a.results.thresholds if t in b.results.thresholds]
+
+
+def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
+    """Refuse to compare times to the optimum of two different problems."""
+    first, second = one.runs.iloc[0], other.runs.iloc[0]
+    for column in ("loss", "bias", "l1_radius", "m", "d", "nnz"):
+        # Older results lack some columns, which are empty then: there was one class of problems.
+        if _known_class(first[column]) != _known_class(second[column]):
+            raise ConfigError(
+                f"{one.dataset}, λ = {short(one.lam)}: {column} is {_plain(first[column])} in "
+                f"{a.results.folder} and {_plain(second[column])} in {b.results.folder}; "
+                "compare results on the same data"
+            )
+    lows = (one.middle("reference_dual"), other.middle("reference_dual"))
+    highs = (one.middle("reference_primal"), other.middle("reference_primal"))
+    if max(lows) > min(highs) * (1 + 1e-9):  # False with nan: nothing is known then
+        raise ConfigError(
+            f"{one.dataset}, λ = {short(one.lam)}: the certified optima of {a.results.folder} and "
+            f"{b.results.folder} exclude each other; compare results on the same problem"
+        )
+
+
+def _known_class(value: Any) -> Any:
+    """A bias that is not recorded is none, a radius that is not recorded infinite."""
+    if value == "":
+        return "none"
+    return math.inf if isinstance(value, float) and math.isnan(value) else value
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, str):
+        return value or "none"
+    return "infinite" if math.isnan(value) else f"{value:,.12g}"
+
+
+def samples_of(
+    match: Match, threshold: float, metric: Metric, sides: tuple[Side, Side], machines_differ: bool
+) -> Samples:
+    """The samples of a match that can be compared.
+
+    Raises
+    ------
+    DataError
+        When the runs do not record the metric.
+    """
+    for group, side in zip((match.one, match.other), sides, strict=True):
+        _check_metric(group, threshold, metric, side)
+    asked = Asked(metric, threshold)
+    found = samples_together(
+        match.one,
+        match.other,
+        asked,
+        same_sweep=sides[0].results.folder == sides[1].results.folder,
+        same_machine=not machines_differ,
+    )
+    missing = "; ".join(_missing(match, asked))
+    return Samples(match, threshold, found.a, found.b, found.paired, missing)
+
+
+def _missing(match: Match, asked: Asked) -> Iterator[str]:
+    """Which repeats have no samples that can be paired, and why."""
+    known = []
+    for name, group in (("A", match.one), ("B", match.other)):
+        planned = set(group.runs["repeat"])
+        known.append(set(samples(group, asked)))
+        if absent := len(planned - known[-1]):
+            yield f"{name}: {absent} of {len(planned)} repeats not measured"
+    if doubtful := len((known[0] & known[1]) - set(pairs(match.one, match.other, asked).repeats)):
+        yield f"{doubtful} skipped at a time limit near what the other side took"
+
+
+def _check_metric(group: Group, threshold: float, metric: Metric, side: Side) -> None:
+    """Refuse runs that reached the accuracy without what the metric needs being recorded."""
+    reached = group.runs[Asked("seconds", threshold).column].notna()
+    asked = Asked(metric, threshold)
+    if asked.column in group.runs and not (reached & group.runs[asked.column].isna()).any():
+        return
+    what = f"column {asked.column!r}"
+    if metric == "passes":
+        what = f"seconds of a pass over {group.dataset}"
+    raise DataError(
+        f"{side.results.folder / 'runs.csv'}: no {what}; run the sweep again with --fresh, or "
+        "choose another --metric"
+    )

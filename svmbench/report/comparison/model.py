@@ -1,0 +1,99 @@
+"""What a comparison is: its two sides, its cells and what was concluded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from svmbench.evidence import Answer
+from svmbench.records.read import Results
+
+Metric = Literal["seconds", "cpu_seconds", "passes", "epochs"]
+
+Conclusion = Literal["faster", "slower", "alike", "open"]
+
+#: The metrics that depend on the machine: ratios of them between machines are marked.
+OWN_TIMES = ("seconds", "cpu_seconds")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison.
+
+    Parameters
+    ----------
+    results : Results
+    label : str or None
+        The only label that takes part; None for all, each matched with its namesake.
+    """
+
+    results: Results
+    label: str | None = None
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One cell on both sides: a data set, a λ, an accuracy and a label.
+
+    Parameters
+    ----------
+    dataset : str
+    stand_in : bool
+    lam, C, threshold : float
+    label : str
+        ``a -> b`` where the two sides' labels differ.
+    a, b : tuple of float
+        The samples of each repeat that was compared, +inf where the accuracy was not reached.
+    answer : Answer
+        Estimate and interval of B over A, and the evidence that they lie within the margin.
+    paired : bool
+        Whether the two runs of each pair were made at about the same time.
+    conclusion : {'faster', 'slower', 'alike', 'open'}
+        About B.
+    why : str
+        What keeps an open cell open.
+    """
+
+    dataset: str
+    stand_in: bool
+    lam: float
+    C: float
+    threshold: float
+    label: str
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    answer: Answer
+    paired: bool
+    conclusion: Conclusion
+    why: str = ""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All cells that two sides have in common, judged together.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What A and B are.
+    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
+    margin : float
+        Factor up to which a difference does not count.
+    cells : tuple of ComparedCell
+    warnings, notes : tuple of str
+    machines_differ : bool
+        Whether times are of different machines, or of unknown ones.
+    """
+
+    names: tuple[str, str]
+    metric: Metric
+    margin: float
+    cells: tuple[ComparedCell, ...]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+    machines_differ: bool
+
+    @property
+    def regressions(self) -> tuple[ComparedCell, ...]:
+        """The cells in which B is slower beyond the margin, or reaches the accuracy less often."""
+        return tuple(cell for cell in self.cells if cell.conclusion == "slower")

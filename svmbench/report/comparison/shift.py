@@ -1,0 +1,119 @@
+"""How much two folders' times may differ because they were made at different times.
+
+A machine's speed changes from one day to the next: the same code takes a few percent longer or
+shorter. No number of repeats averages that out, since all repeats of a folder share it. What is
+known about it comes from the controls, rows whose code is the same in both folders; where there
+are too few of them, an assumption takes their place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, stdev, variance
+
+from scipy.stats import norm  # type: ignore[import-untyped]
+from scipy.stats import t as student
+
+from svmbench.evidence.page import LEVEL, SHIFT_SHARE
+from svmbench.records.groups import Group
+from svmbench.report.comparison.match import Key
+from svmbench.report.pairing import ASSUMED_SHIFT
+
+#: Controls from which on the scatter of the shift is estimated instead of assumed.
+LEAST_CONTROLS = 6
+
+
+@dataclass(frozen=True)
+class Shift:
+    """The factor between two times at which the same code is measured.
+
+    Parameters
+    ----------
+    centre : float
+        The factor expected, B over A.
+    sd : float
+        Standard deviation of its logarithm.
+    controls : int
+        Rows of the same code that it was estimated from.
+    """
+
+    centre: float
+    sd: float
+    controls: int
+
+
+#: Runs made at the same time: there is no shift.
+NO_SHIFT = Shift(1.0, 0.0, 0)
+
+
+@dataclass(frozen=True)
+class Control:
+    """A row whose code is the same on both sides.
+
+    Parameters
+    ----------
+    log_ratio : float
+        Mean logarithm of B over A.
+    error : float
+        Its standard error.
+    """
+
+    log_ratio: float
+    error: float
+
+    @staticmethod
+    def of(a: Sequence[float], b: Sequence[float]) -> Control | None:
+        """The control that samples make; None unless they are two or more, positive and finite."""
+        if len(a) < 2 or not all(0 < x < math.inf for x in (*a, *b)):
+            return None
+        logs = [math.log(y / x) for x, y in zip(a, b, strict=True)]
+        return Control(fmean(logs), stdev(logs) / math.sqrt(len(logs)))
+
+
+def same_code(one: Group, other: Group) -> bool:
+    """Whether every repeat that both have is the same run: same build, machine, data and seed.
+
+    The id of a run holds a hash of all these.
+    """
+    ids = [_ids(group) for group in (one, other)]
+    common = set(ids[0]) & set(ids[1])
+    return bool(common) and all(ids[0][run] == ids[1][run] for run in common)
+
+
+def _ids(group: Group) -> dict[tuple[int, float], str]:
+    """The id of each run by repeat and horizon."""
+    runs = zip(group.runs["repeat"], group.runs["horizon"], group.runs["id"], strict=True)
+    # nan, which stands for no horizon, would equal nothing
+    return {(int(repeat), 0.0 if math.isnan(at) else at): str(name) for repeat, at, name in runs}
+
+
+def shift_of(key: Key, controls: Mapping[Key, Control], pass_ratio: float, questions: int) -> Shift:
+    """The shift of one row, from the controls that are other rows.
+
+    Parameters
+    ----------
+    key : tuple
+        Of the row.
+    controls : mapping
+    pass_ratio : float
+        Seconds of a streaming pass over the data in B, over those in A. Without controls the
+        shift is assumed to be at least that large; 1 where nothing is known.
+    questions : int
+        Cells of the page.
+    """
+    others = [control for other, control in controls.items() if other != key]
+    count = len(others)
+    if not others:
+        return Shift(1.0, max(ASSUMED_SHIFT, abs(math.log(pass_ratio))), 0)
+    logs = [control.log_ratio for control in others]
+    centre = math.exp(fmean(logs))
+    if count < LEAST_CONTROLS:
+        error = fmean(control.error**2 for control in others) / count
+        return Shift(centre, math.sqrt(ASSUMED_SHIFT**2 * (1 + 1 / count) + error), count)
+    # A prediction interval: the row's own shift scatters about the mean like the controls' do.
+    # Student's quantile at the tail that the page allows for stands for the normal one.
+    tail = SHIFT_SHARE * LEVEL / (2 * questions)
+    inflation = float(student.isf(tail, count - 1) / norm.isf(tail))
+    return Shift(centre, inflation * math.sqrt(variance(logs) * (1 + 1 / count)), count)

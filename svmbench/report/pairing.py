@@ -1,0 +1,135 @@
+"""Which repeats of two groups are pairs: runs made at about the same time.
+
+Two runs of one repeat are a pair when no run of another repeat of either group was started
+between them. In an interleaved sweep that holds for every repeat; for two folders made one after
+the other it holds for none.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+
+from svmbench.errors import DataError
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
+from svmbench.records.samples import pairs
+
+#: Standard deviation, in logarithms, of a machine's speed on different days, and of the shift
+#: between two of them: what is assumed where nothing tells.
+DAY_SCATTER = 0.04
+ASSUMED_SHIFT = math.sqrt(2.0) * DAY_SCATTER
+
+
+@dataclass(frozen=True)
+class Together:
+    """The samples of two groups that can be compared, and whether time pairs them.
+
+    Parameters
+    ----------
+    repeats : tuple of int
+    a, b : tuple of float
+        By repeat, +inf where an accuracy was not reached.
+    paired : bool
+        Whether the two runs of each pair were made next to each other, or their values do not
+        depend on when they were made.
+    """
+
+    repeats: tuple[int, ...]
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    paired: bool
+
+
+def samples_together(
+    one: Group, other: Group, asked: Asked, *, same_sweep: bool = True, same_machine: bool = True
+) -> Together:
+    """The samples of the repeats that two groups have in common.
+
+    Repeats that were not made next to each other are left out where most were: the clock decides
+    that, not what was measured. Where most were not, all are kept, as unpaired ones.
+
+    Parameters
+    ----------
+    one, other : Group
+    asked : Asked
+    same_sweep : bool
+        Whether both are of one sweep. Older results do not record when runs were started, and
+        those of one sweep were interleaved.
+    same_machine : bool
+        Two machines are never in one state.
+    """
+    found = pairs(one, other, asked)
+    if not asked.measure.per_machine:  # the seed alone decides the value
+        return Together(found.repeats, found.a, found.b, paired=True)
+    recorded = _starts(one) and _starts(other)
+    together: Collection[int] = ()
+    if same_sweep and not recorded:
+        together = found.repeats
+    elif same_machine:
+        together = made_together(one, other, found.repeats)
+    if not found.repeats or 2 * len(together) < len(found.repeats):
+        return Together(found.repeats, found.a, found.b, paired=False)
+    used = [at for at, repeat in enumerate(found.repeats) if repeat in together]
+    a, b = (tuple(side[at] for at in used) for side in (found.a, found.b))
+    return Together(tuple(found.repeats[at] for at in used), a, b, paired=True)
+
+
+def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[int]:
+    """The repeats of which both groups' runs were made next to each other.
+
+    Parameters
+    ----------
+    one, other : Group
+    repeats : collection of int
+        The repeats that both have.
+
+    Returns
+    -------
+    list of int
+        Ascending. A repeat that was skipped has no start; it says nothing of the machine's state,
+        and is included. Results that record no start at all have no pairs.
+    """
+    starts = (_starts(one), _starts(other))
+    if not all(starts):
+        return []
+    merged = sorted([*starts[0], *starts[1]])
+    moments = [moment for moment, _ in merged]
+    earliest = [{repeat: moment for moment, repeat in reversed(side)} for side in starts]
+    found = []
+    for repeat in sorted(repeats):
+        first = [side[repeat] for side in earliest if repeat in side]
+        if len(first) == len(starts):
+            between = merged[bisect_right(moments, min(first)) : bisect_left(moments, max(first))]
+            if any(other_repeat != repeat for _, other_repeat in between):
+                continue
+        found.append(repeat)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _starts(group: Group) -> tuple[tuple[datetime, int], ...]:
+    """When each run was started, to the second, and its repeat; ascending."""
+    if "started" not in group.runs:
+        return ()
+    return tuple(
+        sorted(
+            (_moment(str(text)), int(repeat))
+            for text, repeat in zip(group.runs["started"], group.runs["repeat"], strict=True)
+            if text
+        )
+    )
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise DataError(
+            f"runs.csv: column 'started': {text!r} is not a time; run the sweep again to rewrite it"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,208 @@
+"""What a sweep asks of its runs: which label takes least, for each data set, λ and accuracy.
+
+Every two labels are compared, and all these questions make one page, so that which of them leads
+may be read off the same runs. A sweep without accuracies asks who ends nearest to the optimum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+
+from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
+from svmbench.harness.doubts import Doubt
+from svmbench.harness.plan import Cell
+from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results, read_results
+from svmbench.records.samples import samples
+from svmbench.records.statistics import median
+from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
+
+
+@dataclass(frozen=True)
+class LeaderQuestion:
+    """Whether the label that leads takes less than another.
+
+    Parameters
+    ----------
+    leader, other : (str, float, str)
+        Their cells: data set, λ and label.
+    text : str
+        The question in words.
+    is_open : bool
+        Whether no order was shown yet.
+    more : int or None
+        Of an open question: further pairs expected until an order is shown; None where more pairs
+        cannot show one.
+    """
+
+    leader: Cell
+    other: Cell
+    text: str
+    is_open: bool
+    more: int | None
+
+
+def leader_questions(folder: Path) -> list[LeaderQuestion]:
+    """For each data set, λ and accuracy: the label with the least median against each other label.
+
+    Labels of which nothing was measured are left out, such as programs that are not installed.
+
+    Parameters
+    ----------
+    folder : Path
+        Of results; there are no questions before runs.csv has been written.
+    """
+    if not (folder / "runs.csv").exists():
+        return []
+    results = read_results(folder)
+    found = order(results)
+    return [
+        LeaderQuestion(
+            _cell(one),
+            _cell(other),
+            _described(one, other, asked),
+            is_open=_key(one, other, asked) in found.more,
+            more=found.more.get(_key(one, other, asked)),
+        )
+        for asked in _main(results)
+        for groups in _places(results)
+        if (one := leader(groups, asked)) is not None
+        for other in groups
+        if other is not one and samples(other, asked)
+    ]
+
+
+def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
+    """The open questions of a folder, for `svmbench.harness.series.run_series`.
+
+    Parameters
+    ----------
+    folder : Path
+    job : int
+        Place of the folder's sweep in the series.
+    """
+    return [
+        Doubt(job, (each.leader, each.other), each.more, each.text)
+        for each in leader_questions(folder)
+        if each.is_open
+    ]
+
+
+def _cell(group: Group) -> Cell:
+    return group.dataset, group.lam, group.label
+
+
+#: Data set, whether it is a stand-in, λ, measure, the label that is asked about and the other.
+_Key = tuple[str, bool, float, Asked, str, str]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the page of a report shows about the order of its labels.
+
+    Parameters
+    ----------
+    faster : frozenset
+        The pairs of labels of which the first was shown to take less.
+    more : dict
+        For pairs of which one leads and no order was shown: how many more repeats are expected to
+        show one; None where they cannot.
+    """
+
+    faster: frozenset[_Key]
+    more: dict[_Key, int | None]
+
+    def shown(self, one: Group, other: Group, asked: Asked) -> bool:
+        """Whether the first group was shown to take less than the second."""
+        return _key(one, other, asked) in self.faster
+
+    def repeats(self, leader: Group, others: Sequence[Group], asked: Asked) -> int | None:
+        """How many more repeats are expected to show an order between a leader and all others."""
+        needed = [self.more.get(_key(leader, other, asked)) for other in others]
+        known = [count for count in needed if count is not None]
+        return max(known) if len(known) == len(needed) > 0 else None
+
+
+@lru_cache(maxsize=4)
+def order(results: Results) -> Order:
+    """Judge the questions of a report: its seconds, and its epochs if it has a table of them."""
+    asked_of = [*_main(results), *_epochs(results)]
+    page = list(_comparisons(results, asked_of))
+    questions = [_question(one, other, asked) for one, other, asked, _ in page]
+    faster: set[_Key] = set()
+    undecided = []
+    answered = zip(page, verdicts(questions), strict=True)
+    for at, ((one, other, asked, leads), verdict) in enumerate(answered):
+        if verdict == "holds":
+            faster.add(_key(one, other, asked))
+        elif verdict == "does not hold":
+            faster.add(_key(other, one, asked))
+        elif leads:
+            undecided.append(at)
+    more: dict[_Key, int | None] = {}
+    for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
+        one, other, asked, _ = page[at]
+        more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
+    return Order(frozenset(faster), more)
+
+
+def _key(one: Group, other: Group, asked: Asked) -> _Key:
+    return (one.dataset, one.stand_in, one.lam, asked, one.label, other.label)
+
+
+def _comparisons(
+    results: Results, measures: Sequence[Asked]
+) -> Iterator[tuple[Group, Group, Asked, bool]]:
+    """Every two labels of a place, and whether one of the two leads there."""
+    for asked in measures:
+        for groups in _places(results):
+            first = leader(groups, asked)
+            for one, other in combinations(groups, 2):
+                yield one, other, asked, first is not None and first in (one, other)
+
+
+def _main(results: Results) -> list[Asked]:
+    if not results.thresholds:
+        return [Asked("accuracy")]
+    return [Asked("seconds", threshold) for threshold in results.thresholds]
+
+
+def _epochs(results: Results) -> list[Asked]:
+    there = "epochs" in results.tables
+    return [Asked("epochs", threshold) for threshold in results.thresholds if there]
+
+
+def _places(results: Results) -> Iterator[list[Group]]:
+    """The groups of each data set and λ."""
+    for groups in results.groups.values():
+        for lam in dict.fromkeys(group.lam for group in groups):
+            yield [group for group in groups if group.lam == lam]
+
+
+def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
+    """The group with the least median; None where no median is finite."""
+    medians = {
+        at: median(list(found.values()))
+        for at, group in enumerate(groups)
+        if (found := samples(group, asked))
+    }
+    finite = {at: middle for at, middle in medians.items() if math.isfinite(middle)}
+    return groups[min(finite, key=finite.__getitem__)] if finite else None
+
+
+def _question(one: Group, other: Group, asked: Asked) -> Question:
+    found = samples_together(one, other, asked)
+    if found.paired:
+        return Question(log_ratios(found.a, found.b), low=1.0)
+    return unpaired(found.a, found.b, ASSUMED_SHIFT, low=1.0)
+
+
+def _described(one: Group, other: Group, asked: Asked) -> str:
+    place = f"{heading(one.dataset, one.stand_in)}, λ = {short(one.lam)}"
+    return f"{place}: {one.label} against {other.label}, {asked.words}"
