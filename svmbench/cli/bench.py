@@ -72,6 +72,7 @@ def command(
         click.echo(describe(planned))
     if dry_run:
         return 0
+    from svmbench.bench.doubts import open_doubts
     from svmbench.bench.write import write_bench
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.run import Options
@@ -81,15 +82,18 @@ def command(
         progress = None
         if not report_only:
             asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
-            progress = carry_out(planned, reporter, asked)
+            progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned, targets))
         reporter.stage("tables, plots and the page")
-        findings = write_bench(planned, targets, linked=pictures == "linked")
+        judged = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.jobs, time.monotonic() - begun))
-        counts = Counter(finding.verdict for finding in findings)
+        counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        click.echo(f"targets: {said or 'none measured'}")
+        click.echo(f"bounds: {said or 'none measured'}")
+        if progress is not None:
+            for line in open_questions(progress.sweeps.open):
+                click.echo(line)
         click.echo(f"page: {root / 'index.html'}")
     if progress is None:
         return 0

@@ -173,7 +173,7 @@ def _questions(folder: Path, result: Result) -> str:
     questions = leader_questions(folder)
     if not questions:
         return "no questions: no two solvers have been measured on the same problem"
-    decided = sum(each.answer.verdict != "open" for each in questions)
+    decided = sum(not each.is_open for each in questions)
     text = f"the leader against each other solver: {decided} of {len(questions)} questions decided"
     return "\n".join([text, *open_questions(result.open)])
 
