@@ -11,7 +11,8 @@ import click
 
 from svmbench.cli import options
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, ended_from_outside, made_again, open_questions
+from svmbench.cli.run import ended_from_outside, made_again
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -209,10 +210,13 @@ def _amount(planned: Sequence[Job]) -> str:
     found, bound = sum(job.found for job in planned), sum(job.bound for job in planned)
     if not runs:
         return "no runs"
-    return (
-        f"{cells} cells, {runs} runs: {max(0, runs - found)} to make, {found} reused; "
+    missing = sum(job.missing(job.sweep.at_least) for job in planned)
+    text = (
+        f"{cells} cells, {runs} runs: {missing} to make, {found} reused; "
         f"at most {bound / 60:.1f} min (every limit hit)"
     )
+    most = sum(job.most_runs for job in planned)
+    return f"{text}; up to {most} runs where questions stay open" if most > runs else text
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
@@ -232,6 +236,7 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         lines.append(
             f"{result.left} runs not made for lack of time; the same command goes on with them"
         )
+    lines += [*time_spent(result, planned), *open_questions(result.open)]
     if states["interrupted"]:
         lines.append(ended_from_outside(states["interrupted"]))
     if any(states[state] for state in FAULTS):
@@ -239,25 +244,9 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
             f"some runs failed; why is in the runs.csv of their sweep below {root}, column "
             "'reason'; --retry-failed makes them again"
         )
-    if result.made:
-        lines.append(_spent(result))
-    lines += open_questions(result.open)
     if not result.interrupted:
         lines.append(f"tables, figures and claims in {root / 'index.html'}")
     return "\n".join(lines)
-
-
-def _spent(result: Result) -> str:
-    """What the time of the runs went to."""
-    total = result.total
-    shares = (
-        (total.preparing, "data and optima"),
-        (total.first, "first repeats"),
-        (total.at_least, "further repeats of every cell"),
-        (total.doubts, "open questions"),
-        (result.asking, "judging"),
-    )
-    return "time: " + ", ".join(f"{duration(seconds)} {what}" for seconds, what in shares)
 
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:

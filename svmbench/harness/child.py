@@ -68,3 +68,32 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def cause_of_death(code: int, complaints: IO[bytes], for_memory: bool = True) -> tuple[str, str]:
+    """The state and the reason of work whose process died before the work was done.
+
+    Parameters
+    ----------
+    code : int
+        The process's exit code; negative for a signal.
+    complaints : file
+        Its standard error.
+    for_memory : bool
+        Whether the system may have killed it for its memory.
+    """
+    if code < 0:
+        name = signal.Signals(-code).name
+        if name == "SIGKILL" and for_memory:
+            return "out_of_memory", "killed by the system (SIGKILL), most likely for its memory"
+        if name in FROM_OUTSIDE:
+            return "interrupted", f"the worker was ended from outside ({name})"
+        return "failed", f"the worker crashed ({name})"
+    return "failed", last_line(complaints) or f"the worker left with exit code {code}"
+
+
+def last_line(complaints: IO[bytes]) -> str:
+    """The last line of a process's standard error; empty where there is none."""
+    complaints.seek(0)
+    lines = complaints.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
