@@ -38,6 +38,9 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         ends = [state for state in states(row.group).values() if _ran(state)]
         found = [state == "diverged" for state in ends]
         words = "not finite"
+    elif reason := says_nothing((row,), claim.asked):
+        yield Part(claim.solver, (row.cell,), reason=reason)
+        return
     else:
         values = samples(row.group, claim.asked)
         found = [
