@@ -250,6 +250,20 @@ def test_the_two_ways_to_fail(how, samples, state, verdict, said):
     assert said in result.cells[0].text
 
 
+@pytest.mark.parametrize(
+    ("kind", "keys", "verdict"),
+    [
+        ("reaches", {"solvers": ["a"]}, "does not hold"),
+        ("fails", {"how": "limit", "measure": {"seconds": 0.01}}, "holds"),
+        ("fails", {"how": "not-finite"}, "does not hold"),
+    ],
+)
+def test_repeats_that_are_skipped_count_as_the_one_that_met_the_limit(kind, keys, verdict):
+    limited = row("a", [INF] * 3, state=["time_limit", "skipped", "skipped"])
+    assert found(claim(kind, **keys), limited).verdict == verdict
+    assert found(claim(kind, **keys), row("a", [INF] * 3)).verdict == "open"
+
+
 # --- growth, paths and counts ------------------------------------------------------
 
 
