@@ -23,7 +23,7 @@ from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import plan
 from svmbench.bench.tables import ratios
 from svmbench.bench.targets import Target, load_targets
-from svmbench.bench.tasks import Task, read_task, run_task, solver_job
+from svmbench.bench.tasks import Task, read_task, run_job, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
@@ -633,6 +633,16 @@ def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
     assert run_task(task, tmp_path, math.inf) == "made"
     (tmp_path / "some.json").write_text(json.dumps({"schema_version": 0}))
     assert read_task(tmp_path, "some") == []
+
+
+def test_a_measurement_that_dies_says_why():
+    found_there = run_job({"kind": "nothing", "label": "a"}, 60.0)
+    assert found_there == {
+        "kind": "nothing",
+        "label": "a",
+        "state": "failed",
+        "reason": "KeyError: 'nothing'",
+    }
 
 
 def test_no_two_sets_of_a_profile_share_a_label():
