@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
-from svmbench.cli.run import duration, open_questions
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from svmbench.bench.run import Plan, Progress
+    from svmbench.harness.series import Job
 
 
 @click.command(name="bench")
@@ -84,7 +87,7 @@ def command(
         judged = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:
         if progress is not None:
-            click.echo(_summary(progress, time.monotonic() - begun))
+            click.echo(_summary(progress, planned.jobs, time.monotonic() - begun))
         counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         click.echo(f"bounds: {said or 'none measured'}")
@@ -125,10 +128,11 @@ def describe(planned: Plan) -> str:
     for name, part in profile.sweeps.items():
         of_part = [job for job in planned.jobs if job.name == name]
         runs, found = sum(job.runs for job in of_part), sum(job.found for job in of_part)
+        missing = sum(job.missing(job.sweep.at_least) for job in of_part)
         bound = sum(job.bound for job in of_part)
         lines.append(
             f"  sweep {name} ({part.kind}): {sum(job.cells for job in of_part)} cells, {runs} "
-            f"runs at most: {max(0, runs - found)} to make, {found} reused; "
+            f"runs at most: {missing} to make, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
     tasks = planned.tasks
@@ -146,7 +150,7 @@ def describe(planned: Plan) -> str:
     return "\n".join(lines)
 
 
-def _summary(progress: Progress, seconds: float) -> str:
+def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
     tasks = Counter(progress.tasks.values())
     lines = [
         f"{progress.sweeps.made} runs and {tasks['made']} measurements made, "
@@ -157,4 +161,5 @@ def _summary(progress: Progress, seconds: float) -> str:
             f"{progress.sweeps.left} runs and {tasks['left']} measurements not made for lack of "
             "time; the same command goes on with them"
         )
+    lines += [*time_spent(progress.sweeps, jobs), *open_questions(progress.sweeps.open)]
     return "\n".join(lines)

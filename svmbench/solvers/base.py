@@ -273,7 +273,8 @@ class Solver(ABC):
     def exhausted(self) -> bool:
         """Whether no further step can change anything, though the rule it was run for fails.
 
-        So ends a foreign program at a limit of its own that cannot be lifted.
+        So ends a foreign program at a limit of its own that cannot be lifted, and a method whose
+        next iterations would only repeat the last one. The run then ends.
         """
         return False
 
