@@ -187,13 +187,13 @@ def test_only_repeats_of_one_number_are_pairs():
 
 def test_the_bound_is_the_larger_of_memory_and_core():
     # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
-    bound = findings.bound(PHYSICS, EPOCHS)
+    bound = findings.machine_bound(PHYSICS, EPOCHS)
     assert (bound.stream, bound.core, bound.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
     assert bound.least == bound.core
-    assert findings.bound(PHYSICS, EPOCHS | {"d": 126}).level == "memory"
-    dense = findings.bound(PHYSICS, EPOCHS | {"storage": "dense float32"})
+    assert findings.machine_bound(PHYSICS, EPOCHS | {"d": 126}).level == "memory"
+    dense = findings.machine_bound(PHYSICS, EPOCHS | {"storage": "dense float32"})
     assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
-    assert findings.bound({}, EPOCHS) is None
+    assert findings.machine_bound({}, EPOCHS) is None
 
 
 def point(at, m, d, seconds, **more):
