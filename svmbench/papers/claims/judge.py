@@ -143,7 +143,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         verdict,
         summary + _summary(verdict, cells),
         cells,
-        _remedy(cells) if verdict == "open" else "",
+        _remedy(cells, ranks) if verdict == "open" else "",
         ranks,
     )
 
@@ -267,8 +267,10 @@ def _origin(cells: Sequence[CellResult]) -> str:
     return f" ({stand_ins} of {len(cells)} on stand-ins)"
 
 
-def _remedy(cells: Sequence[CellResult]) -> str:
-    """What it would take to decide the cells that are open."""
+def _remedy(cells: Sequence[CellResult], ranks: Across | None) -> str:
+    """What it would take to decide a claim that is open."""
+    if ranks is not None and ranks.data_sets >= MIN_DATA_SETS:
+        return "It would take more data sets: those there are do not agree enough."
     undecided = [cell for cell in cells if cell.verdict == "open"]
     parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
     known = [part.answer.more for part in parts if part.answer and part.answer.more is not None]

@@ -192,11 +192,13 @@ def to_page(
 
 
 def _repeats(everything: Sequence[Results]) -> str:
-    """How many repeats the cells of the runs have, the least and the most."""
+    """How many repeats the cells of the runs have, the least and the most; without skipped ones."""
     sizes = [
         int(members["repeat"].nunique())
         for results in everything
-        for _, members in results.runs.groupby(["dataset", "lambda", "label"], sort=False)
+        for _, members in results.runs[results.runs["state"] != "skipped"].groupby(
+            ["dataset", "lambda", "label"], sort=False
+        )
     ]
     if not sizes:
         return ""
