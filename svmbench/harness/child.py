@@ -70,7 +70,7 @@ def end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def cause_of_death(code: int, complaints: IO[bytes], for_memory: bool = True) -> tuple[str, str]:
+def cause_of_death(code: int, complaints: IO[bytes], for_memory: bool) -> tuple[str, str]:
     """The state and the reason of work whose process died before the work was done.
 
     Parameters

@@ -6,6 +6,7 @@ figure of it, an `Item`. Nothing else lists them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,17 +16,20 @@ from pydantic import (
     PlainValidator,
     StringConstraints,
     ValidationInfo,
+    model_validator,
 )
 
 from svmbench.bundled import bundled
 from svmbench.config.files import dump_sweep
 from svmbench.config.reading import read_model
+from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, nearest
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.places import Place, Strict, WrittenMeasure
+from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
@@ -53,6 +57,19 @@ class TableShape(Strict):
     )
 
 
+#: Horizontal axes of curves: column of traces.csv and what is written below.
+ABSCISSAE = {
+    "seconds": ("wall_seconds", "seconds of training"),
+    "epochs": ("epochs", "epochs"),
+    "presentations": ("presentations", "rows presented"),
+}
+
+
+def _require(name: str, known: Collection[str], key: str) -> None:
+    if name not in known:
+        refuse(f"{key} cannot be {name!r}; {nearest(name, known)}", key)
+
+
 class FigureShape(Strict):
     """One figure."""
 
@@ -69,13 +86,25 @@ class FigureShape(Strict):
     )
     y: str = Field(
         default="suboptimality",
-        description="curve: primal, suboptimality, accuracy, test_error, train_error, gap. "
-        "across: a measure.",
+        description=f"curve: {', '.join(ALONG)}. across: a measure.",
     )
     at: float | None = Field(default=None, description="Accuracy of a measure that needs one.")
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
+
+    @model_validator(mode="after")
+    def _axes_known(self) -> FigureShape:
+        if self.kind == "curve":
+            _require(self.x, ABSCISSAE, "x")
+            _require(self.y, ALONG, "y")
+        elif self.kind == "across":
+            _require(self.x, ("lambda", "C", "m", *MEASURES), "x")
+            _require(self.y, MEASURES, "y")
+            asked = [name for name in (self.x, self.y) if name in MEASURES]
+            if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
+                refuse("at which accuracy? add 'at'", "at")
+        return self
 
 
 class PublishedValue(Strict):

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
 from svmbench.harness.doubts import Doubt
@@ -129,9 +129,18 @@ class Order:
         return max(known) if len(known) == len(needed) > 0 else None
 
 
-@lru_cache(maxsize=4)
+#: The pages that were judged, each for as long as its results are there.
+_judged: WeakKeyDictionary[Results, Order] = WeakKeyDictionary()
+
+
 def order(results: Results) -> Order:
     """Judge the questions of a report: its seconds, and its epochs if it has a table of them."""
+    if results not in _judged:
+        _judged[results] = _order(results)
+    return _judged[results]
+
+
+def _order(results: Results) -> Order:
     asked_of = [*_main(results), *_epochs(results)]
     page = list(_comparisons(results, asked_of))
     questions = [_question(one, other, asked) for one, other, asked, _ in page]

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmbench.records.groups import group_runs, regularisation, short
+from svmbench.records.groups import regularisation, short
 from svmbench.records.read import Results, read_results
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.tables import Table, _enclosure, build_tables, digits_apart
@@ -59,7 +59,7 @@ def grid(text: str, dataset: str) -> dict[tuple[str, str], dict[str, str]]:
 
 
 def test_one_record_a_cell(tables, results):
-    groups = [group for members in group_runs(results).values() for group in members]
+    groups = [group for members in results.groups.values() for group in members]
     assert len(groups) == 2 * 2 * 9
     assert len(tables["time"].records) == len(tables["epochs"].records) == 3 * len(groups)
     assert len(tables["objective"].records) == len(groups)

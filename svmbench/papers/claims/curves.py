@@ -9,7 +9,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from svmbench.papers.measured import MeasuredRow
+from svmbench.records.along import values_along
 from svmbench.records.groups import Group
+from svmbench.records.measures import MEASURES
 
 FloatArray = NDArray[np.float64]
 
@@ -27,7 +29,8 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     row : MeasuredRow
     along : {'epochs', 'steps', 'seconds'}
         A step is one update rule applied to one batch of rows.
-    measure : {'primal', 'accuracy', 'suboptimality', 'test_error'}
+    measure : str
+        Name of a measure that can be drawn along a run.
     """
     points = row.points
     if points.empty:
@@ -38,7 +41,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     for repeat in sorted(set(points["repeat"])):
         members = points[points["repeat"] == repeat]
         x = _abscissae(row.group, members, along)
-        y = _ordinates(row.group, members, measure)
+        y = values_along(row.group, members, MEASURES[measure])
         known = (members["epochs"].to_numpy(np.float64) > 0) & (x > 0) & np.isfinite(y)
         order = np.argsort(x[known], kind="stable")
         if known.any():
@@ -63,18 +66,3 @@ def _abscissae(group: Group, points: pd.DataFrame, along: str) -> FloatArray:
         return values
     rows_a_step = group.middle("step_rows") if "step_rows" in group.runs else math.nan
     return values * group.middle("m") / rows_a_step
-
-
-def _ordinates(group: Group, points: pd.DataFrame, measure: str) -> FloatArray:
-    column = "primal" if measure == "suboptimality" else measure
-    if column not in points:
-        return np.full(len(points), np.nan)
-    values: FloatArray = pd.to_numeric(points[column], errors="coerce").to_numpy(np.float64)
-    dual = group.middle("reference_dual")
-    # Below the reference's own gap a distance from the optimum is not known, only bounded.
-    floor = max(group.middle("reference_gap"), 1e-16)
-    if measure == "accuracy":
-        return np.maximum(values, floor)
-    if measure == "suboptimality":
-        return np.maximum(values - dual, floor * (dual if dual > 0 else 1.0))
-    return values

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from svmbench.config.refusal import refuse
 from svmbench.papers.places import Place, Strict, WrittenMeasure
-from svmbench.records.measures import Asked
+from svmbench.records.measures import ALONG, Asked
 
 Kind = Literal[
     "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "untestable"
@@ -35,9 +35,6 @@ _ALWAYS = ("text", "source", "where", "kind")
 
 #: What `along` may be, by kind.
 _ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds")}
-
-#: Measures that a curve can show: those that a trace holds at each of its points.
-CURVES = ("primal", "accuracy", "suboptimality", "test_error")
 
 
 class Claim(Strict):
@@ -153,8 +150,8 @@ class Claim(Strict):
     def _check_path(self) -> None:
         assert self.measure is not None
         assert self.between is not None
-        if self.measure.name not in CURVES:
-            refuse(f"no curve shows {self.measure.name}; use {', '.join(CURVES)}", "measure")
+        if self.measure.name not in ALONG:
+            refuse(f"no curve shows {self.measure.name}; use {', '.join(ALONG)}", "measure")
         if not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
 
