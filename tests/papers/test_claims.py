@@ -538,6 +538,18 @@ def test_one_level_holds_for_all_that_are_judged_together():
     assert len(others) == 400
 
 
+def test_how_many_questions_a_page_has_does_not_depend_on_what_was_measured():
+    def threshold(*others):
+        pages = [([claim()], [row("a", noisy()), row("b", noisy(3.0))])]
+        pages += [([claim()], [row("a", a), row("b", b)]) for a, b in others]
+        (first,), *_ = judge_claims(pages)
+        return first.cells[0].parts[0].answer.threshold
+
+    null = noisy(sigma=0.3), noisy(sigma=0.3, seed=5)
+    assert threshold(null) == threshold(([INF] * 3, [INF] * 3))
+    assert threshold(null) > threshold()
+
+
 # --- empty claims ------------------------------------------------------------------
 
 

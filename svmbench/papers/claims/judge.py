@@ -180,10 +180,10 @@ def _cell(cell: ClaimCell, parts: Sequence[Part], answers: Iterator[Answer]) -> 
 
 
 def _part(part: Part, answers: Iterator[Answer]) -> PartResult:
-    if part.question is None:
+    answer = None if part.question is None else next(answers)
+    if answer is None or part.observed is not None or part.reason:
         verdict: Verdict = part.observed or "not testable"
         return PartResult(part, verdict, f"{part.what}: {part.note or part.reason}")
-    answer = next(answers)
     note = f", {part.note}" if part.note else ""
     if part.by_factor:
         text = f"{part.what} = {estimate(answer, exponent=part.exponent)}{note}"

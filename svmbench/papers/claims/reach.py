@@ -80,12 +80,14 @@ def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> 
     """Whether something is so in most runs."""
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
-        return Part(label, (row.cell,), observed="open", note=f"nothing is known of it ({ends})")
+        note = f"nothing is known of it ({ends})"
+        return Part(label, (row.cell,), reaching(found), observed="open", note=note)
     note = f"{sum(found)} of {len(found)} {words}"
     if _repeats_are_skipped(row) and len(set(found)) == 1:
         # No further repeat would be run, and each counts as the one that met the limit.
         observed: Verdict = "holds" if found[0] else "does not hold"
-        return Part(label, (row.cell,), observed=observed, note=note, by_factor=False)
+        question = reaching(found)
+        return Part(label, (row.cell,), question, observed, note=note, by_factor=False)
     return Part(label, (row.cell,), reaching(found), note=note, by_factor=False)
 
 
