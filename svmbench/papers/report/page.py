@@ -128,10 +128,19 @@ def _published(each: Published) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper with its items."""
+    """A paper with its items.
+
+    Parameters
+    ----------
+    paper : Paper
+    items : list of ItemView
+    verdicts : Figure, optional
+        The picture of its verdicts, where some rest on measured factors.
+    """
 
     paper: Paper
     items: list[ItemView]
+    verdicts: Figure | None = None
 
     @property
     def counts(self) -> str:
