@@ -1,8 +1,8 @@
-"""Which runs can be compared pair by pair: those of a block that were made in one sitting.
+"""Which runs can be compared pair by pair: those of a block that were run in one sitting.
 
-A block is one data set, one λ and one repeat, with all solvers: what `plan_runs` interleaves, so
-that the machine of the moment falls on all alike. Runs that are made one by one later on, beside
-others of an earlier day, have lost that.
+A block is one data set, one λ and one repeat, with all solvers. `plan_runs` interleaves them, so
+that the momentary state of the machine affects all alike. Runs that are added one by one later,
+next to those of an earlier day, have lost this property.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, read_trace
 
-#: A block that was interrupted is gone on with until its last run is this old.
+#: An interrupted block is resumed unless its last run is older than this.
 SITTING = timedelta(hours=1)
 
 Block = tuple[str, float, int]
@@ -28,19 +28,19 @@ def block_of(run: Run) -> Block:
 def torn(
     done: Sequence[tuple[Run, Trace]], wanted: Sequence[Run], store: Store, changed: bool
 ) -> set[Block]:
-    """The blocks that would end as old runs beside new ones, were only the missing ones made.
+    """The blocks that would mix old and new runs if only the missing ones were run.
 
     Parameters
     ----------
     done : sequence of (Run, Trace)
         Runs that are finished.
     wanted : sequence of Run
-        Runs that are to be made.
+        Runs to execute.
     store : Store
-        Where both lie, and what lay there before.
+        Where both are stored, and what was there before.
     changed : bool
-        Whether the sweep is not the one that the runs were made for, so that what is missing
-        may be new to it rather than interrupted.
+        Whether the sweep differs from the one that the runs belong to, so that what is missing
+        may be new rather than interrupted.
     """
     last: dict[Block, datetime] = {}
     for run, trace in done:
@@ -57,7 +57,7 @@ def torn(
 
 
 def forget(runs: Sequence[Run], store: Store) -> None:
-    """Remove the traces of runs, and those of runs that their place had before."""
+    """Remove the traces of runs, and those of earlier runs in their place."""
     before = _names(store)
     for run in runs:
         for stem in before.get(_name(run.id), ()):
@@ -65,12 +65,12 @@ def forget(runs: Sequence[Run], store: Store) -> None:
 
 
 def _was_made(run: Run, store: Store, before: dict[str, list[str]]) -> bool:
-    """Whether a run ended in this place, be it of another identity, faulty, damaged or gone."""
+    """Whether a run ended in this place, even with another identity, faulty, damaged or gone."""
     others = [stem for stem in before.get(_name(run.id), ()) if stem != run.id]
     if others or store.loss(run) is not None:
         return True
     trace = read_trace(store.path(run))
-    # Of a program that has been installed since, the block was made without it.
+    # A program that has been installed since was missing in the block.
     return trace is not None and bool(trace.end) and trace.state != "interrupted"
 
 
@@ -87,5 +87,5 @@ def _names(store: Store) -> dict[str, list[str]]:
 
 
 def _name(run: str) -> str:
-    """What of a run's id does not depend on its facts."""
+    """The part of a run's id that does not depend on its facts."""
     return run.rpartition("-")[0]
