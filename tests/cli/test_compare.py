@@ -595,7 +595,10 @@ def test_bad_usage_of_run_is_2(write, tmp_path):
         (["--run", "dcd", "sgd-x", *made], "neither an environment nor a label"),
         (["--run", str(tmp_path), str(tmp_path), *made], "no Python there; name an environment"),
         (["--run", "dcd", "sgd-s", *made, "--labels", "dcd", "sgd-s"], "drop --labels"),
-        (["--run", "dcd", "sgd-s", *made, "--budget", "soon"], "write seconds, or such as 90s"),
+        (
+            ["--run", "dcd", "sgd-s", *made, "--budget", "soon"],
+            "write seconds, or a duration such as 90s",
+        ),
         ([a, a, "--budget", "1m"], "--budget belongs to --run"),
         ([a, a, *made], "--config belongs to --run"),
     ):
