@@ -180,7 +180,7 @@ def _questions(folder: Path, result: Result) -> str:
 
 
 def ended_from_outside(count: int) -> str:
-    """The message about runs that were killed from outside."""
+    """The message about runs that were stopped from outside."""
     return f"{counted(count, 'run')} interrupted; run the same command again to rerun"
 
 

@@ -52,7 +52,7 @@ class Outcome:
 
     @property
     def faulty(self) -> bool:
-        """Whether a run failed, ran out of memory or was killed from outside."""
+        """Whether a run failed, ran out of memory or was stopped from outside."""
         return any(self.states[state] for state in (*FAULTS, "interrupted"))
 
 

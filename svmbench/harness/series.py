@@ -133,7 +133,7 @@ class Result:
 
     @property
     def faulty(self) -> bool:
-        """Whether a run failed, ran out of memory or was killed from outside."""
+        """Whether a run failed, ran out of memory or was stopped from outside."""
         return any(outcome.faulty for outcome in self.outcomes.values())
 
     @property
