@@ -293,7 +293,7 @@ def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
 
 
 def _memory(found: Found, target: Target) -> Iterator[BoundResult]:
-    """Memory does not scatter: one number tells whether the bound is reached."""
+    """Memory does not scatter: one number shows whether the bound is reached."""
     for points in found.growth.values():
         for point in points:
             if point["array_bytes"] >= BEYOND * last_cache():

@@ -319,7 +319,7 @@ class _Series:
         return self._end is not None and time.monotonic() >= self._end
 
     def _lacking(self, at: int, repeats: int) -> int:
-        """Runs of the first so many repeats that a sweep lacks, as far as is known."""
+        """Missing runs of the first ``repeats`` repeats of a sweep, as far as is known."""
         if at in self._sittings:
             return self._sittings[at].lacking(Options(repeats=repeats))
         return self._jobs[at].missing(repeats)

@@ -27,7 +27,7 @@ CAUSES = {
     "waited": "waited for the processor",
     "switched": "lost the processor often",
     "stolen": "had time stolen by the machine's host",
-    "others": "had other processes at work beside them",
+    "others": "ran alongside other processes",
 }
 
 

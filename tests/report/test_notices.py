@@ -126,7 +126,7 @@ def test_disturbed_runs_by_their_causes(calm, change):
     change(calm, "repeat == 1", others_cpu_seconds=2.9)
     assert only(calm).text.startswith(
         "3 of 6 runs were disturbed: 1 waited for the processor, 1 had time stolen by the "
-        "machine's host, 2 had other processes at work beside them."
+        "machine's host, 2 ran alongside other processes."
     )
 
 

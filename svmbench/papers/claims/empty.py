@@ -52,7 +52,7 @@ def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:
     most = math.inf if claim.at_most is None else claim.at_most
     if unbounded and (asked.at == tightest or (asked.name == "accuracy" and most >= tightest)):
         return (
-            f"goes on until the accuracy {tightest:g} is reached; give its 'stop' a limit, such as "
+            f"runs until the accuracy {tightest:g} is reached; give its 'stop' a limit, such as "
             "max_epochs"
         )
     if asked.name == "gap":

@@ -135,4 +135,4 @@ def _what_it_takes(samples: Samples, answer: Answer) -> str:
         return f"about {answer.more} more repeat{'' if answer.more == 1 else 's'}"
     if not samples.paired:
         return "measured at different times: more repeats do not help"
-    return "more repeats than can be made"
+    return "more repeats than can be run"
