@@ -284,8 +284,7 @@ class _Maker:
     # --- rows ---
 
     def _chunks(self, part: int, m: int) -> Iterator[tuple[slice, _Chunk]]:
-        """Chunks of rows; each is generated whole, then cut, so that its values do not depend on m.
-        """
+        """Chunks of rows, generated whole and then cut, so that values do not depend on m."""
         for number, rows in enumerate(self._chunk_slices(m)):
             chunk = self._chunk(part, number)
             n = rows.stop - rows.start

@@ -361,7 +361,7 @@ def test_of_a_set_that_cannot_be_had_the_stand_in_is_named():
         load("rcv1.binary")
     message = str(caught.value)
     assert message.startswith("rcv1.binary: rcv1_train.binary is missing (")
-    assert message.endswith("'svmbench run CONFIG --stand-in' takes synthetic rows of its shape")
+    assert message.endswith("'svmbench run CONFIG --stand-in' uses synthetic rows of its shape")
     assert "\n" not in message
 
 

@@ -73,8 +73,7 @@ def rebuilt(
     compute: Callable[[Block], tuple[Array, Array, FloatArray]],
     dtype: np.dtype[Any],
 ) -> Dataset:
-    """Sparse rows with new entries: ``compute`` gives the lengths, columns and values of a block.
-    """
+    """Sparse rows with new entries; ``compute`` gives a block's lengths, columns and values."""
     lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
     narrow = np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
     for block in blocks(data):
