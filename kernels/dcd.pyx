@@ -108,6 +108,10 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
     cdef double *alpha = &self._alpha[0]
     cdef double lam_m = self.lam * rows.m
     cdef Loss loss = self.loss
+    cdef bint shrinking = self.shrinking
+    # As members they would be read again after every store to alpha and w.
+    cdef double upper = self.upper, lower = self.lower
+    cdef double largest = self.largest, smallest = self.smallest
     cdef double y, old, new, gradient, projected
     cdef Py_ssize_t i
     while more_rows(self, target):
@@ -119,13 +123,13 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
         y = rows.labels[i]
         gradient = y * row_dot(rows, i, w) - 1.0 + loss.nu * old
         self.nonzeros += row_nonzeros(rows, i)
-        if self.shrinking and ((old <= 0.0 and gradient > self.upper)
-                               or (old >= loss.upper and gradient < self.lower)):
+        if shrinking and ((old <= 0.0 and gradient > upper)
+                          or (old >= loss.upper and gradient < lower)):
             shrink(self, i)
             continue
         projected = projected_gradient(loss, old, gradient)
-        self.largest = max(self.largest, projected)
-        self.smallest = min(self.smallest, projected)
+        largest = max(largest, projected)
+        smallest = min(smallest, projected)
         if fabs(projected) > 1e-12:
             new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
             alpha[i] = new
@@ -133,3 +137,4 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
                 row_axpy(rows, i, <weight_t> ((new - old) * y / lam_m), w)
                 self.nonzeros += row_nonzeros(rows, i)
                 self.updates += 1
+    self.largest, self.smallest = largest, smallest

@@ -17,8 +17,6 @@
 from libc.math cimport floor
 from libc.stdint cimport int64_t
 
-import numpy as np
-
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros
 from .rowwise cimport DualWise, Weights, look_ahead_in, more_rows, next_row
@@ -67,7 +65,8 @@ cdef class MarginPerceptron(DualWise):
         """
         self.most, self.threshold = most, threshold
         self.a[:] = 0.0
-        self.alpha[:] = np.where(self.norms2 == 0.0, most, 0.0)
+        self.alpha[:] = 0.0
+        self.alpha[self.norms2 == 0.0] = most
         self.begin_pass()
 
     def begin_pass(self):

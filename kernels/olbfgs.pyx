@@ -119,11 +119,11 @@ cdef void keep_pair(Olbfgs self, Py_ssize_t i, double push, const weight_t *step
     cdef const Rows *rows = &self.rows.c
     cdef weight_t *sigma = pair_at(self, self._sigmas, self.head, step)
     cdef weight_t *psi = pair_at(self, self._psis, self.head, step)
-    cdef double product, squared
+    cdef double product, squared, added = self.lam + self.t0
     cdef Py_ssize_t j
     for j in range(rows.d):
         sigma[j] = step[j]
-        psi[j] = <weight_t> ((self.lam + self.t0) * step[j])
+        psi[j] = <weight_t> (added * step[j])
     row_axpy(rows, i, <weight_t> push, psi)
     product = dense_dot(sigma, rows.d, psi)
     squared = dense_dot(psi, rows.d, psi)

@@ -98,9 +98,11 @@ cdef bint present(InBall self, Py_ssize_t i) noexcept nogil:
 cdef void descend(InBall self, Py_ssize_t i, bint error, double eta, double *theta) noexcept nogil:
     """theta <- theta - eta g, of row i."""
     cdef const Rows *rows = &self.rows.c
+    cdef const double *w = &self._w[0]
+    cdef double shrink = eta * self.lam
     cdef Py_ssize_t j
     for j in range(rows.d):
-        theta[j] -= eta * self.lam * self._w[j]
+        theta[j] -= shrink * w[j]
     if error:
         row_axpy(rows, i, eta * rows.labels[i], theta)
 
@@ -144,7 +146,7 @@ cdef class SegPm(InBall):
         cdef double *logs = &self._logs[0]
         cdef double *w = &self._w[0]
         cdef Py_ssize_t i, j, d = self.rows.c.d
-        cdef double largest, product, larger, smaller, mass
+        cdef double largest, product, larger, smaller, mass, factor
         cdef bint error
         with nogil:
             while more_rows(self, target):
@@ -163,8 +165,9 @@ cdef class SegPm(InBall):
                     mass += larger + smaller
                     w[j] = (larger - smaller if logs[j] > 0.0
                             else smaller - larger if logs[j] < 0.0 else 0.0)
+                factor = self.radius / mass
                 for j in range(d):
-                    w[j] *= self.radius / mass
+                    w[j] *= factor
 
 
 cdef class Adagrad(InBall):

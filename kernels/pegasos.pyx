@@ -52,34 +52,36 @@ cdef class Pegasos(ScaledWeights):
 
 cdef void take_steps(Pegasos self, weight_t *v, weight_t *u, int64_t target) noexcept nogil:
     cdef const Rows *rows = &self.rows.c
-    cdef double lam = self.lam
+    # As members they would be read again after every store to v, which may be of their type.
+    cdef double lam = self.lam, scale = self.scale, tau = self.tau, norm2 = self.norm2
     cdef double s, eta, shrink, step
     cdef Py_ssize_t i
     while more_rows(self, target):
         i = next_row(self)
         self.presentations += 1
         self.steps += 1
-        s = rows.labels[i] * self.scale * row_dot(rows, i, v)
+        s = rows.labels[i] * scale * row_dot(rows, i, v)
         self.nonzeros += row_nonzeros(rows, i)
-        self.tau += self.scale
+        tau += scale
         shrink = 1.0 - 1.0 / self.steps
-        self.scale *= shrink
-        self.norm2 *= shrink * shrink
-        if too_small(v, self.scale):          # t = 1 comes here too: w = 0
-            self.norm2 = take_in(v, u, rows.d, self.scale, self.tau)
-            self.scale = 1.0
-            self.tau = 0.0
+        scale *= shrink
+        norm2 *= shrink * shrink
+        if too_small(v, scale):          # t = 1 comes here too: w = 0
+            norm2 = take_in(v, u, rows.d, scale, tau)
+            scale = 1.0
+            tau = 0.0
         if s < 1.0:
             eta = 1.0 / (lam * self.steps)
-            step = eta / self.scale * rows.labels[i]
+            step = eta / scale * rows.labels[i]
             row_axpy(rows, i, <weight_t> step, v)
             self.nonzeros += row_nonzeros(rows, i)
             self.updates += 1
             if u != NULL:
-                row_axpy(rows, i, <weight_t> (-self.tau * step), u)
+                row_axpy(rows, i, <weight_t> (-tau * step), u)
                 self.nonzeros += row_nonzeros(rows, i)
             if self.project:
-                self.norm2 += 2.0 * eta * shrink * s + eta * eta * row_norm2(rows, i)
-                if self.norm2 * lam > 1.0:
-                    self.scale /= sqrt(self.norm2 * lam)
-                    self.norm2 = 1.0 / lam
+                norm2 += 2.0 * eta * shrink * s + eta * eta * row_norm2(rows, i)
+                if norm2 * lam > 1.0:
+                    scale /= sqrt(norm2 * lam)
+                    norm2 = 1.0 / lam
+    self.scale, self.tau, self.norm2 = scale, tau, norm2

@@ -92,6 +92,7 @@ cdef class DualWise(RowWise):
 
     def __init__(self, CompactRows rows, double zero_row_alpha):
         self.norms2 = rows.norms2()
-        self.alpha = np.where(self.norms2 == 0.0, zero_row_alpha, 0.0)
+        self.alpha = np.zeros(rows.c.m)
+        self.alpha[self.norms2 == 0.0] = zero_row_alpha
         self._norms2, self._alpha = self.norms2, self.alpha
         super().__init__(rows, np.flatnonzero(self.norms2).astype(np.int32))

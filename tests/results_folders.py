@@ -280,8 +280,13 @@ published:
       - {dataset: adult, solver: dcd, measure: test_error, value: 0.1512}
       - {dataset: adult, solver: dcd, measure: gap, value: 0.25}
 claims:
-  - {text: DCD beats Pegasos., kind: faster, solver: dcd, over: pegasos, measure: {seconds: 1e-2}}
-  - {text: It is beautiful., kind: untestable, why: a matter of taste}
+  - text: DCD beats Pegasos.
+    source: Table 1
+    kind: faster
+    solver: dcd
+    over: pegasos
+    measure: {seconds: 1e-2}
+  - {text: It is beautiful., source: Section 1, kind: untestable, why: a matter of taste}
 notes: ["Reconstructed: λ."]
 """
 

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from svmbench.bench.champion import champion
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
 from svmbench.records.groups import Group
-from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.samples import samples
-from svmbench.records.statistics import Ratio, median, paired_ratio
-from svmbench.records.summaries import summary
+from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
 #: Bytes of a stored entry, column and value, by storage.
@@ -38,58 +35,6 @@ ENTRY_BYTES = {
 }
 
 
-Standing = Literal["champion ahead", "peer ahead", "no peer arrived", "nobody arrived"]
-
-
-@dataclass(frozen=True)
-class Versus:
-    """The champion beside the fastest of some programs, on one problem and to one accuracy.
-
-    Parameters
-    ----------
-    set, stand_in, held_out : str, bool, bool
-    lam, threshold : float
-    ours, theirs : float
-        Median seconds, +inf where it did not arrive.
-    program : str
-        The fastest in the median; empty where none arrived.
-    ratio : Ratio
-        Theirs over ours.
-    at_least : bool
-        Whether none arrived, and the ratio is that of what they had spent by then.
-    among : tuple of str
-        Labels of the programs that were run.
-    """
-
-    set: str
-    stand_in: bool
-    held_out: bool
-    lam: float
-    threshold: float
-    ours: float
-    theirs: float
-    program: str
-    ratio: Ratio
-    at_least: bool
-    among: tuple[str, ...] = ()
-
-    @property
-    def standing(self) -> Standing:
-        """Who is ahead, by the estimate of the ratio."""
-        if math.isinf(self.ours):
-            return "nobody arrived" if self.at_least else "peer ahead"
-        if self.at_least:
-            return "no peer arrived"
-        return "champion ahead" if self.ratio.estimate >= 1.0 else "peer ahead"
-
-    @property
-    def sure(self) -> bool:
-        """Whether the whole interval of the ratio says so."""
-        if self.standing == "peer ahead":
-            return math.isinf(self.ours) or self.ratio.high < 1.0
-        return self.ratio.low >= 1.0
-
-
 @dataclass(frozen=True)
 class Swept:
     """The results of one part's sweep of one set.
@@ -99,6 +44,8 @@ class Swept:
     part, kind : str
     spec : SetSpec
     results : Results
+    accuracies : tuple of float
+        Those that the part asks for: of the objective, or of the solver's own gap.
     cut_short : int
         Repeats left out because the budget had ended before all their runs were made.
     """
@@ -107,6 +54,7 @@ class Swept:
     kind: str
     spec: SetSpec
     results: Results
+    accuracies: tuple[float, ...]
     cut_short: int = 0
 
     def groups(self) -> list[Group]:
@@ -143,9 +91,14 @@ class Found:
         return {result["set"]: result for result in self._tasks("epochs")}
 
     @cached_property
-    def reading(self) -> list[dict[str, Any]]:
-        """Every repeat of every reader on every set, and the openings of caches."""
-        return list(self._tasks("reading"))
+    def readings(self) -> list[dict[str, Any]]:
+        """Every repeat of every reader on every set."""
+        return [each for each in self._tasks("reading") if each["kind"] == "reading"]
+
+    @property
+    def openings(self) -> list[dict[str, Any]]:
+        """The openings of the cached rows of every set."""
+        return [each for each in self._tasks("reading") if each["kind"] == "opening"]
 
     @cached_property
     def texts(self) -> list[dict[str, Any]]:
@@ -194,11 +147,19 @@ def read_found(plan: Plan) -> Found:
     specs = {each.label: each for each in plan.profile.sets}
     for job in plan.jobs:
         if (job.folder / "runs.csv").exists():
-            kind = plan.profile.sweeps[job.name].kind
-            results, cut_short = without_unfinished(read_results(job.folder), job.sweep)
+            part = plan.profile.sweeps[job.name]
+            written = (job.folder / "runs.csv").stat().st_mtime_ns
+            results, cut_short = without_unfinished(_read(job.folder, written), job.sweep)
             if len(results.runs):
-                sweeps.append(Swept(job.name, kind, specs[job.item], results, cut_short))
+                spec, accuracies = specs[job.item], part.accuracy
+                sweeps.append(Swept(job.name, part.kind, spec, results, accuracies, cut_short))
     return Found(plan, sweeps)
+
+
+@lru_cache(maxsize=256)
+def _read(folder: Path, written: int) -> Results:
+    """The results of a folder, read again only when its table has been written again."""
+    return read_results(folder)
 
 
 def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
@@ -233,105 +194,6 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
     return bool(over.any())
 
 
-# ---------------------------------------------------------------- seconds to an accuracy
-
-
-def peers(groups: Sequence[Group]) -> list[str]:
-    """Names of the programs from outside among the solvers of some rows."""
-    return [name for name in dict.fromkeys(g.solver for g in groups) if find_solver(name).foreign]
-
-
-def versus(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
-    """The champion beside programs, on every problem of the oracle's sweeps and to every accuracy.
-
-    Parameters
-    ----------
-    found : Found
-    than : sequence of str, optional
-        Names of solvers, of whose rows the fastest counts in every repeat; all that are from
-        outside unless given.
-    """
-    compared = []
-    for swept in found.of_kind("oracle"):
-        everything = swept.groups()
-        for lam in dict.fromkeys(group.lam for group in everything):
-            rows = [group for group in everything if group.lam == lam]
-            ours = [group for group in rows if group.label == champion()]
-            theirs = [g for g in rows if g.solver in (peers(rows) if than is None else than)]
-            if ours and theirs:
-                compared += [
-                    one
-                    for threshold in swept.results.thresholds
-                    if (one := side_by_side(swept.spec, ours[0], theirs, threshold)) is not None
-                ]
-    return _one_a_problem(compared, _best_of_the_others if than is None else _most_pairs)
-
-
-def _one_a_problem(
-    compared: Sequence[Versus], choose: Callable[[Sequence[Versus]], Versus]
-) -> list[Versus]:
-    """Of sweeps that pose the same problem, one for each accuracy."""
-    cells: dict[tuple[str, float, float], list[Versus]] = {}
-    for one in compared:
-        cells.setdefault((one.set, one.lam, one.threshold), []).append(one)
-    return [choose(members) for members in cells.values()]
-
-
-def _most_pairs(members: Sequence[Versus]) -> Versus:
-    return max(members, key=lambda one: one.ratio.pairs)
-
-
-def _best_of_the_others(members: Sequence[Versus]) -> Versus:
-    """The sweep in which a program does best: each has runs of the champion of its own beside it.
-
-    Where none arrived in any, the one in which they had spent most.
-    """
-    arrived = [one for one in members if not one.at_least]
-    if arrived:
-        chosen = min(arrived, key=lambda one: one.ratio.estimate)
-    else:
-        chosen = max(members, key=lambda one: (math.isinf(one.ours), one.ratio.estimate))
-    among = dict.fromkeys(label for one in members for label in one.among)
-    return replace(chosen, among=tuple(among))
-
-
-def side_by_side(
-    spec: SetSpec, ours: Group, theirs: Sequence[Group], threshold: float
-) -> Versus | None:
-    """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
-    asked = Asked("seconds", threshold)
-    mine = samples(ours, asked)
-    others = {group.label: samples(group, asked) for group in theirs}
-    others = {label: times for label, times in others.items() if times}
-    # Where one of the programs is still to be run, it is not known which is the fastest.
-    repeats = [r for r in mine if all(r in times for times in others.values())]
-    if not repeats or not others:
-        return None
-    fastest = [min(times[r] for times in others.values()) for r in repeats]
-    own = [mine[repeat] for repeat in repeats]
-    middles = {label: median(list(times.values())) for label, times in others.items()}
-    program = min(middles, key=lambda label: middles[label])
-    arrived = math.isfinite(min(fastest))
-    ratio = paired_ratio(own, fastest)
-    if not arrived and math.isfinite(max(own)):
-        spent = min(summary(g, asked).at_least for g in theirs)
-        least = spent / median(own)
-        ratio = Ratio(least, least, math.inf, math.nan, len(repeats), "none", math.nan)
-    return Versus(
-        set=spec.label,
-        stand_in=ours.stand_in,
-        held_out=spec.held_out,
-        lam=ours.lam,
-        threshold=threshold,
-        ours=median(own),
-        theirs=middles[program],
-        program=program if math.isfinite(middles[program]) else "",
-        ratio=ratio,
-        at_least=not arrived,
-        among=tuple(others),
-    )
-
-
 # ---------------------------------------------------------------- epochs and their bounds
 
 
@@ -347,12 +209,6 @@ def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
                 if seconds > 0 and passes > 0
             }
     return {}
-
-
-def paired(ours: Mapping[int, float], theirs: Mapping[int, float]) -> Ratio | None:
-    """Theirs over ours, of the repeats that both have; None where they have none."""
-    common = sorted(set(ours) & set(theirs))
-    return paired_ratio([ours[r] for r in common], [theirs[r] for r in common]) if common else None
 
 
 @dataclass(frozen=True)
@@ -399,23 +255,37 @@ def bound(physics: dict[str, Any], epochs: dict[str, Any]) -> Bound | None:
 # ---------------------------------------------------------------- reading, texts and growth
 
 
-def speeds(found: Found, label: str, reader: str) -> dict[int, float]:
-    """MB/s of a reader on a set, by repeat."""
-    return {
-        result["repeat"]: result["text_bytes"] / result["seconds"] / 1e6
-        for result in found.reading
-        if result["kind"] == "reading" and result["set"] == label and result["label"] == reader
-    }
+def mb_per_second(result: dict[str, Any]) -> float:
+    """MB/s of one reading."""
+    return float(result["text_bytes"] / result["seconds"] / 1e6)
 
 
-def totals(found: Found, label: str, program: str) -> dict[int, float]:
-    """Seconds from a set's text to the accuracy by repeat, +inf where it was not reached."""
+def total_seconds(result: dict[str, Any]) -> float:
+    """Seconds from a text to the accuracy, +inf where it was not reached."""
+    trained = result["train_seconds"]
+    return math.inf if trained is None else _until(result, trained)
+
+
+def spent_seconds(result: dict[str, Any]) -> float:
+    """Seconds from a text to the end of the training, whether it reached the accuracy or not."""
+    return _until(result, result.get("spent_seconds", 0.0))
+
+
+def _until(result: dict[str, Any], trained: float) -> float:
+    return float(result["read_seconds"] + result["convert_seconds"] + trained)
+
+
+def by_repeat(
+    results: Sequence[dict[str, Any]],
+    value: Callable[[dict[str, Any]], float],
+    label: str,
+    name: str,
+) -> dict[int, float]:
+    """A value of the results of one reader or program on a set, by repeat."""
     return {
-        result["repeat"]: math.inf
-        if result["train_seconds"] is None
-        else result["read_seconds"] + result["convert_seconds"] + result["train_seconds"]
-        for result in found.texts
-        if result["set"] == label and result["label"] == program
+        result["repeat"]: value(result)
+        for result in results
+        if result["set"] == label and result["label"] == name
     }
 
 
@@ -431,8 +301,8 @@ class Step:
         What grows.
     grown : float
         Factor by which the entries grow.
-    slowed : float
-        Factor by which an epoch takes longer.
+    before, after : list of float
+        Seconds of an epoch of the smaller and of the larger rows.
     bytes : int
         Of the smaller rows.
     """
@@ -440,14 +310,14 @@ class Step:
     rows: str
     axis: str
     grown: float
-    slowed: float
+    before: list[float]
+    after: list[float]
     bytes: int
 
     @property
-    def deviation(self) -> float:
-        """How far it is from linear: a factor of at least 1."""
-        factor = self.slowed / self.grown
-        return max(factor, 1.0 / factor)
+    def slowed(self) -> float:
+        """Factor by which an epoch takes longer."""
+        return median(self.after) / median(self.before)
 
 
 def steps(points: Sequence[dict[str, Any]]) -> list[Step]:
@@ -463,7 +333,8 @@ def steps(points: Sequence[dict[str, Any]]) -> list[Step]:
                     small["label"],
                     axis,
                     large["nnz"] / small["nnz"],
-                    median(large["seconds_per_epoch"]) / median(small["seconds_per_epoch"]),
+                    small["seconds_per_epoch"],
+                    large["seconds_per_epoch"],
                     small["array_bytes"],
                 )
             )

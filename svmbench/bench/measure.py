@@ -17,8 +17,6 @@ import json
 import math
 import random
 import sys
-import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -31,8 +29,14 @@ from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.durable import write_text
 from svmbench.harness.child import end_with
-from svmbench.harness.trace import TraceWriter
-from svmbench.harness.worker import Clock, Measurement, of_this_process, peak_memory
+from svmbench.harness.worker import (
+    Clock,
+    Measurement,
+    loaded_solver,
+    of_this_process,
+    open_rows,
+    peak_memory,
+)
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
 
@@ -119,14 +123,13 @@ def _gathers(level: str, size: int, repeats: int) -> dict[str, Any]:
 
 def epochs(job: dict[str, Any]) -> dict[str, Any]:
     """Seconds and passes of each repeat of each solver, in interleaved order."""
-    data = _opened(job["path"])
+    data = open_rows(job["path"])
     problem = Problem(data, job["lambda"])
-    solvers = [(entry["label"], _solver(entry)) for entry in job["solvers"]]
-    paces = {}
-    for label, solver in solvers:
-        solver.load()
+    paces: dict[str, _OwnPace | _ForeignPace] = {}
+    for entry in job["solvers"]:
+        solver = loaded_solver(entry["solver_class"], entry["parameters"])
         pace = _ForeignPace if solver.foreign else _OwnPace
-        paces[label] = pace(solver, problem)
+        paces[entry["label"]] = pace(solver, problem)
     samples: dict[str, list[tuple[float, float]]] = {label: [] for label in paces}
     rng = random.Random(job["seed"])
     for repeat in range(job["repeats"]):
@@ -230,11 +233,11 @@ class _ForeignPace:
 
 
 def opening(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds to open cached rows, without reading them."""
-    data = _opened(job["path"], touch=False)
+    """Seconds to open rows from the cache, without reading them."""
+    path = Path(job["path"])
     return {
-        "seconds": timed(lambda: open_cached(Path(job["path"])), job["repeats"]),
-        "bytes": data.nbytes,
+        "seconds": timed(lambda: open_cached(path), job["repeats"]),
+        "bytes": open_rows(job["path"]).nbytes,
     }
 
 
@@ -242,8 +245,7 @@ def reading(job: dict[str, Any]) -> dict[str, Any]:
     """Seconds to read a text into rows, and the memory it took beside what was there before."""
     path = Path(job["path"])
     size = _warm(path)
-    read = READERS[job["reader"]]
-    read.load()
+    read = READERS[job["reader"]]()
     held = of_this_process("VmRSS") or 0
     clock = Clock()
     with clock.running():
@@ -257,23 +259,14 @@ def reading(job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Reader(ABC):
-    """A way of reading a text; called with its path and the job, it returns what it makes."""
-
-    def load(self) -> None:
-        """Import what it takes."""
-        return
-
-    @abstractmethod
-    def __call__(self, path: Path, job: dict[str, Any]) -> Any:
-        """Read the text."""
+#: Reads a text, whose path and job it is given: a data set, or a matrix and its labels.
+Reader = Callable[[Path, dict[str, Any]], Any]
 
 
-class OwnReader(Reader):
+def _own_reader() -> Reader:
     """svmbench's, to a data set in its stored form, with as many threads as the job says."""
 
-    def __call__(self, path: Path, job: dict[str, Any]) -> Dataset:
-        """Read the text."""
+    def read(path: Path, job: dict[str, Any]) -> Dataset:
         text = libsvm.parse_libsvm(path, n_features=job["n_features"], threads=job["threads"])
         return libsvm.to_dataset(
             text,
@@ -282,36 +275,26 @@ class OwnReader(Reader):
             positive=job["positive"] or libsvm.positive_labels(text),
         )
 
+    return read
 
-class SklearnReader(Reader):
+
+def _sklearn_reader() -> Reader:
     """scikit-learn's, to a matrix of doubles and labels."""
-
-    def load(self) -> None:
-        """Import it."""
-        self._read: Any = import_module("sklearn.datasets").load_svmlight_file
-
-    def __call__(self, path: Path, job: dict[str, Any]) -> Any:
-        """Read the text."""
-        return self._read(str(path), n_features=job["n_features"])
+    read = import_module("sklearn.datasets").load_svmlight_file
+    return lambda path, job: read(str(path), n_features=job["n_features"])
 
 
-class LiblinearReader(Reader):
+def _liblinear_reader() -> Reader:
     """That of LIBLINEAR's Python package, in Python, to a matrix of doubles and labels."""
-
-    def load(self) -> None:
-        """Import it."""
-        self._read: Any = import_module("liblinear.commonutil").svm_read_problem
-
-    def __call__(self, path: Path, job: dict[str, Any]) -> Any:
-        """Read the text."""
-        labels, rows = self._read(str(path), return_scipy=True)
-        return rows, labels
+    read = import_module("liblinear.commonutil").svm_read_problem
+    return lambda path, job: read(str(path), return_scipy=True)[::-1]
 
 
-READERS: dict[str, Reader] = {
-    "svmbench": OwnReader(),
-    "scikit-learn": SklearnReader(),
-    "liblinear": LiblinearReader(),
+#: By name, what imports a reader and returns it.
+READERS: dict[str, Callable[[], Reader]] = {
+    "svmbench": _own_reader,
+    "scikit-learn": _sklearn_reader,
+    "liblinear": _liblinear_reader,
 }
 
 
@@ -335,33 +318,51 @@ def _array_bytes(rows: Any) -> int:
 
 
 def text(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds to read, to convert and to train to an accuracy; None where it did not arrive."""
-    path, read = Path(job["path"]), READERS[job["reader"]]
+    """Seconds to read, to convert and to train to an accuracy; None where it was not reached."""
+    path, read = Path(job["path"]), READERS[job["reader"]]()
     _warm(path)
-    read.load()
-    solver = _solver(job["solver"])
-    solver.load()
+    solver = _solver_of(job)
     clock = Clock()
     with clock.running():
         rows = read(path, job)
-    data = rows if isinstance(rows, Dataset) else OwnReader()(path, job)
+    data = rows if isinstance(rows, Dataset) else _own_reader()(path, job)
     problem = Problem(data, job["lambda"], Loss("hinge"))
-    foreign = (
-        None if isinstance(rows, Dataset) else _foreign_rows(rows[0], rows[1], job["positive"])
-    )
-    found = {"read_seconds": clock.wall / 1e9, "convert_seconds": 0.0, "train_seconds": None}
-    for candidate in _rungs(solver, job["accuracy"]):
-        if foreign is not None:
-            _hand_over(candidate, problem, foreign, found)
-        state, seconds = _to_accuracy(candidate, problem, job)
-        found["train_seconds"] = seconds
+    conversion, seconds = 0.0, None
+    if solver.foreign:
+        read_rows = None if rows is data else _sparse(rows, job["positive"])
+        converting = Clock()
+        with converting.running():
+            if read_rows is None or not solver.adopt_rows(problem, *read_rows):
+                solver.convert(problem)
+        conversion = converting.wall / 1e9
+    for rung in _rungs(solver, job["accuracy"]):
+        measurement = Measurement(
+            rung,
+            problem,
+            None,
+            {"accuracy": [job["accuracy"]], "gap": None, "own": False, "max_epochs": None,
+             "max_updates": None, "time_limit": job["limit"]},
+            job["reference_dual"],
+            job["reference_primal"],
+            conversion,
+        )  # fmt: skip
+        points: list[dict[str, Any]] = []
+        state = measurement.run(job["seed"], points)
+        reached = (point["wall"] for point in points if point["accuracy"] <= job["accuracy"])
+        seconds = next(reached, None)
         if seconds is not None or state != "converged":
             break
-    return found
+    return {
+        "read_seconds": clock.wall / 1e9,
+        "convert_seconds": conversion,
+        "train_seconds": seconds,
+        "spent_seconds": points[-1]["wall"],
+    }
 
 
-def _foreign_rows(matrix: Any, labels: Any, positive: list[float] | None) -> tuple[Any, Any]:
-    """Rows and labels of ±1, as programs take them."""
+def _sparse(rows: tuple[Any, Any], positive: list[float] | None) -> tuple[Any, Any]:
+    """Rows as programs take them, and labels of ±1."""
+    matrix, labels = rows
     # Here, because most measurements need none of it, and it takes a third of their start.
     import scipy.sparse  # type: ignore[import-untyped]
 
@@ -370,53 +371,19 @@ def _foreign_rows(matrix: Any, labels: Any, positive: list[float] | None) -> tup
 
 
 def _rungs(solver: Solver, accuracy: float) -> Iterator[Solver]:
-    """The solver once for each horizon of its ladder; as it is where it has none."""
+    """The solver once for each horizon of its ladder, on the same rows; as it is without one."""
     if solver.horizon == "none" or not solver.ladder:
         yield solver
         return
     for value in solver.horizons((accuracy,), None):
         told = solver.parameters.model_copy(update={solver.horizon_parameter: value})
         rung = type(solver)(told)
-        rung.load()
+        rung.take_over(solver)
         yield rung
 
 
-def _hand_over(solver: Any, problem: Problem, rows: tuple[Any, Any], found: dict[str, Any]) -> None:
-    """Give a program the rows as they were read; the first time what that takes is noted."""
-    matrix, labels = rows
-    clock = Clock()
-    with clock.running():
-        # Readers make indices of 64 bits, and programs insist on 32.
-        matrix.indices = matrix.indices.astype(np.int32, copy=False)
-        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
-        # LIBLINEAR builds its own rows; all others take the matrix as it is.
-        made = solver._program().problem(labels, matrix) if solver.name == "liblinear" else rows
-    if not found["convert_seconds"]:
-        found["convert_seconds"] = clock.wall / 1e9
-    solver._rows, solver._problem = made, problem
-    solver.convert = lambda problem: None  # done, from what was read instead of our own rows
-
-
-def _to_accuracy(solver: Solver, problem: Problem, job: dict[str, Any]) -> tuple[str, float | None]:
-    """Train under the harness's own loop: end state, and seconds to the accuracy."""
-    stop = {
-        "accuracy": [job["accuracy"]],
-        "gap": None,
-        "own": False,
-        "max_epochs": None,
-        "max_updates": None,
-        "time_limit": job["limit"],
-    }
-    bounds = job["reference_dual"], job["reference_primal"]
-    measurement = Measurement(solver, problem, None, stop, *bounds)
-    with tempfile.TemporaryDirectory() as folder:
-        with TraceWriter(Path(folder) / "trace", {}) as trace:
-            state = measurement.run(job["seed"], trace)
-        lines = (Path(folder) / "trace").read_text().splitlines()
-    points = (json.loads(line) for line in lines)
-    hits = (p["wall"] for p in points if p["kind"] == "point" and p["accuracy"] is not None
-            and p["accuracy"] <= job["accuracy"])  # fmt: skip
-    return state, next(hits, None)
+def _solver_of(job: dict[str, Any]) -> Solver:
+    return loaded_solver(job["solver"]["solver_class"], job["solver"]["parameters"])
 
 
 # ---------------------------------------------------------------- growth
@@ -424,9 +391,9 @@ def _to_accuracy(solver: Solver, problem: Problem, job: dict[str, Any]) -> tuple
 
 def growth(job: dict[str, Any]) -> dict[str, Any]:
     """Seconds of each of some epochs, and the memory that rows and solver take together."""
-    solver = _solver(job["solver"])
+    solver = _solver_of(job)
     held = of_this_process("VmRSS") or 0
-    data = _opened(job["path"])
+    data = open_rows(job["path"])
     pace = _OwnPace(solver, Problem(data, job["lambda"]))
     del solver
     samples = [pace.sample(repeat) for repeat in range(job["repeats"])]
@@ -439,24 +406,6 @@ def growth(job: dict[str, Any]) -> dict[str, Any]:
         "array_bytes": data.nbytes,
         "peak_bytes": peak_memory() - held,
     }
-
-
-# ---------------------------------------------------------------- shared
-
-
-def _opened(path: str, touch: bool = True) -> Dataset:
-    data = open_cached(Path(path))
-    if data is None:
-        raise FileNotFoundError(f"{path}: the cached rows went away; run again to restore them")
-    if touch:
-        data.touch()
-    return data
-
-
-def _solver(entry: dict[str, Any]) -> Solver:
-    module, _, name = entry["class"].partition(":")
-    solver_class: type[Solver] = getattr(import_module(module), name)
-    return solver_class(solver_class.schema(**entry["parameters"]))
 
 
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

@@ -1,15 +1,17 @@
-"""The pictures of a benchmark: ratios to LIBLINEAR, epochs with their bounds, profiles."""
+"""The pictures of a benchmark: ratios to LIBLINEAR, and epochs with their bounds."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Versus
+from svmbench.bench.found import Found
+from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.sheet import Sheet, save_figure, uniform_style
@@ -23,19 +25,47 @@ if TYPE_CHECKING:
 #: Inches: a line of a plot, and its width with the names beside it.
 _LINE, _WIDTH = 0.24, 7.9
 
-#: Marks of the accuracies, from the loosest on.
+#: Marks of the series, from the first on.
 _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 
+@dataclass(frozen=True)
+class _Dot:
+    """A value on a line of a plot, with its interval; open where it is only a lower bound."""
+
+    line: float
+    value: float
+    low: float
+    high: float
+    open: bool = False
+
+
 def write_plots(
-    found: Found, than: Sequence[str], looks: Mapping[str, Look], folder: Path
+    found: Found,
+    than: Sequence[str],
+    threshold: float,
+    looks: Mapping[str, Look],
+    folder: Path,
 ) -> Iterator[tuple[Path, str]]:
-    """Draw ``ratios.*`` and ``epochs.*``; each file with the caption of its picture."""
-    compared = [one for one in findings.versus(found, than) if _shown(one)]
+    """Draw ``ratios.*`` and ``epochs.*``; each file with the caption of its picture.
+
+    Parameters
+    ----------
+    found : Found
+    than : sequence of str
+        The programs of the ratios.
+    threshold : float
+        Evidence that the intervals of the ratios belong to.
+    looks : mapping of str to Look
+        By solver.
+    folder : Path
+    """
+    every = map(most_pairs, by_problem(comparisons(found, than)))
+    compared = [one for one in every if 0.0 < one.pairs.estimate < math.inf]
     with uniform_style():
         if compared:
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
-            for path in save_figure(_ratios(compared), folder / "ratios", {}):
+            for path in save_figure(_ratios(compared, threshold), folder / "ratios", {}):
                 yield path, caption
         if found.epochs:
             caption = "Nanoseconds a stored nonzero of an epoch, with the bounds of this machine"
@@ -43,75 +73,43 @@ def write_plots(
                 yield path, caption
 
 
-def _shown(one: Versus) -> bool:
-    return math.isfinite(one.ratio.estimate) and one.ratio.estimate > 0
-
-
-def _sheet(lines: int, title: str, below: str, remarks: str = "") -> tuple[Sheet, Axes]:
-    """A sheet of one panel with a line for each thing measured."""
-    sheet = Sheet(1, title, remarks=remarks, panel=(_WIDTH, max(2, lines) * _LINE))
-    (axes,) = sheet.axes
-    axes.set_ylim(lines - 0.4, -0.6)
-    axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(below)
-    return sheet, axes
-
-
-def _ratios(compared: Sequence[Versus]) -> Figure:
-    problems = list(
-        dict.fromkeys((one.set, one.stand_in, one.held_out, one.lam) for one in compared)
-    )
-    thresholds = sorted({one.threshold for one in compared}, reverse=True)
+def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
+    problems = list(dict.fromkeys(map(_problem, compared)))
+    accuracies = sorted({one.threshold for one in compared}, reverse=True)
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),
-        "open mark: at least so much; LIBLINEAR did not arrive": any(o.at_least for o in compared),
+        "open mark: at least so much; LIBLINEAR did not reach the accuracy in every repeat": any(
+            one.pairs.censored for one in compared
+        ),
     }
     sheet, axes = _sheet(
-        len(problems),
+        [
+            f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam)}"
+            for name, stand_in, held_out, lam in problems
+        ],
         f"LIBLINEAR beside {champion()}",
         "seconds of the fastest run of LIBLINEAR over those of the champion",
         "\n".join(note for note, holds in notes.items() if holds),
     )
-    axes.set_xscale("log")
     axes.axvline(1.0, color="#888888", linewidth=0.8)
-    for number, threshold in enumerate(thresholds):
-        members = [one for one in compared if one.threshold == threshold]
-        lines = [problems.index(_problem(one)) for one in members]
+    for number, accuracy in enumerate(accuracies):
         # Marks of one line stand a little apart, so that none hides another.
-        apart = (number - (len(thresholds) - 1) / 2) * 0.7 / max(1, len(thresholds))
-        colour = str(0.75 - 0.75 * number / max(1, len(thresholds) - 1))
-        for one, line in zip(members, lines, strict=True):
-            reach = one.ratio.low, one.ratio.high
-            if one.ratio.pairs > 1 and all(math.isfinite(end) and end > 0 for end in reach):
-                axes.plot(reach, (line + apart,) * 2, color=colour, linewidth=0.7, zorder=2)
-        for at_least in (False, True):
-            places = [
-                (one.ratio.estimate, line + apart)
-                for one, line in zip(members, lines, strict=True)
-                if one.at_least == at_least
-            ]
-            axes.plot(
-                *zip(*places, strict=True) if places else ([], []),
-                linestyle="none",
-                marker=_MARKS[number % len(_MARKS)],
-                markersize=4,
-                color=colour,
-                markerfacecolor="white" if at_least else colour,
-                label=None if at_least else f"ε = {short(threshold)}",
-                zorder=3,
+        apart = (number - (len(accuracies) - 1) / 2) * 0.7 / len(accuracies)
+        dots = [
+            _Dot(
+                problems.index(_problem(one)) + apart,
+                one.pairs.estimate,
+                *one.pairs.interval(threshold),
+                one.pairs.censored,
             )
-    names = [
-        f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam)}"
-        for name, stand_in, held_out, lam in problems
-    ]
-    axes.set_yticks(range(len(problems)), names)
-    low = min(one.ratio.estimate for one in compared)
-    high = max(one.ratio.estimate for one in compared)
-    axes.set_xlim(min(0.5, low / 1.5), max(20.0, high * 1.5))
-    _plain_ticks(axes)
-    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
-    return sheet.finish()
+            for one in compared
+            if one.threshold == accuracy
+        ]
+        colour = str(0.75 - 0.75 * number / max(1, len(accuracies) - 1))
+        _draw(axes, dots, f"ε = {short(accuracy)}", number, {"color": colour})
+    estimates = [one.pairs.estimate for one in compared]
+    axes.set_xlim(min(0.5, min(estimates) / 1.5), max(20.0, max(estimates) * 1.5))
+    return _finished(sheet, axes)
 
 
 def _problem(one: Versus) -> tuple[str, bool, bool, float]:
@@ -119,51 +117,62 @@ def _problem(one: Versus) -> tuple[str, bool, bool, float]:
 
 
 def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
-    names = list(found.epochs)
-    sheet, axes = _sheet(len(names), "One epoch", "ns per stored nonzero")
-    axes.set_xscale("log")
+    names = [heading(name, epochs["stand_in"]) for name, epochs in found.epochs.items()]
+    sheet, axes = _sheet(names, "One epoch", "ns per stored nonzero")
     labels = dict.fromkeys(e["label"] for each in found.epochs.values() for e in each["epochs"])
     for number, label in enumerate(labels):
-        values: list[tuple[float, int]] = []
-        style: dict[str, Any] = {"color": looks[label].colour} if label in looks else {}
-        for line, name in enumerate(names):
-            samples = list(findings.nanoseconds(found.epochs[name], label).values())
+        dots = []
+        for line, epochs in enumerate(found.epochs.values()):
+            samples = list(findings.nanoseconds(epochs, label).values())
             if samples:
-                values.append((median(samples), line))
-                low, high, _ = median_interval(samples)
-                axes.plot((low, high), (line, line), linewidth=0.8, zorder=2, **style)
+                dots.append(_Dot(line, median(samples), *median_interval(samples)[:2]))
+        _draw(axes, dots, label, number, {"color": looks[label].colour} if label in looks else {})
+    bounds = [findings.bound(found.physics, epochs) for epochs in found.epochs.values()]
+    drawn = [(bound.least, line) for line, bound in enumerate(bounds) if bound is not None]
+    if drawn:
+        style: dict[str, Any] = {"marker": "|", "markersize": 13, "color": "#000000", "zorder": 4}
+        axes.plot(*zip(*drawn, strict=True), linestyle="none", label="bound", **style)
+    return _finished(sheet, axes)
+
+
+def _sheet(names: Sequence[str], title: str, below: str, remarks: str = "") -> tuple[Sheet, Axes]:
+    """A sheet of one panel with a line for each name, and a logarithmic axis below."""
+    sheet = Sheet(1, title, remarks=remarks, panel=(_WIDTH, max(2, len(names)) * _LINE))
+    (axes,) = sheet.axes
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.set_yticks(range(len(names)), names)
+    axes.grid(axis="y", color="#e6e6e6", linewidth=0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel(below)
+    axes.set_xscale("log")
+    return sheet, axes
+
+
+def _draw(
+    axes: Axes, dots: Sequence[_Dot], label: str, number: int, style: Mapping[str, Any]
+) -> None:
+    """Draw the dots of one series, and those of their intervals that are bounded."""
+    for dot in dots:
+        if 0.0 < dot.low < dot.high < math.inf:
+            axes.plot((dot.low, dot.high), (dot.line,) * 2, linewidth=0.8, zorder=2, **style)
+    for is_open in (False, True):
+        places = [(dot.value, dot.line) for dot in dots if dot.open == is_open]
         axes.plot(
-            *zip(*values, strict=True) if values else ([], []),
+            *zip(*places, strict=True) if places else ([], []),
             linestyle="none",
             marker=_MARKS[number % len(_MARKS)],
-            markersize=4.5,
-            label=label,
+            markersize=4.2,
+            label=None if is_open else label,
             zorder=3,
-            **style,
+            **{**style, **({"markerfacecolor": "white"} if is_open else {})},
         )
-    bounds = [findings.bound(found.physics, found.epochs[name]) for name in names]
-    drawn = [(b.least, line) for line, b in enumerate(bounds) if b is not None]
-    if drawn:
-        axes.plot(
-            *zip(*drawn, strict=True),
-            linestyle="none",
-            marker="|",
-            markersize=13,
-            color="#000000",
-            label="bound",
-            zorder=4,
-        )
-    axes.set_yticks(
-        range(len(names)), [heading(name, found.epochs[name]["stand_in"]) for name in names]
-    )
-    _plain_ticks(axes)
-    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
-    return sheet.finish()
 
 
-def _plain_ticks(axes: Axes) -> None:
+def _finished(sheet: Sheet, axes: Axes) -> Figure:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
     axes.xaxis.set_minor_formatter(NullFormatter())
+    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
+    return sheet.finish()

@@ -29,6 +29,7 @@ from svmbench.config.sweep import (
     Duration,
     Flag,
     Positive,
+    RepeatsOrNumber,
     Slug,
     Sweep,
     Text,
@@ -36,6 +37,7 @@ from svmbench.config.sweep import (
     Whole,
 )
 from svmbench.errors import ConfigError, nearest
+from svmbench.solvers.registry import find_solver
 
 
 class _Model(BaseModel):
@@ -103,7 +105,7 @@ class SweepPart(_Model):
     solvers: tuple[SolverEntry, ...] = Field(
         default=(), description="As configurations write them; not for an ablation."
     )
-    repeats: Annotated[Whole, Field(ge=1)] = 3
+    repeats: RepeatsOrNumber = 3
     max_epochs: Positive | None = None
     time_limit: Duration = 20.0
     grace: Duration = 10.0
@@ -142,6 +144,13 @@ class Program(_Model):
         default=1,
         description="Of our reader; left out where that cannot be told.",
     )
+
+    @model_validator(mode="after")
+    def _reads_for_itself(self) -> Program:
+        name = named(self.solver)["name"]
+        if self.reader != "svmbench" and not find_solver(name).foreign:
+            refuse(f"{name} trains on svmbench's own rows; give it reader svmbench", "reader")
+        return self
 
 
 class TextPart(_Model):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -23,11 +23,13 @@ from svmbench.bench.tasks import Task, run_task, solver_job
 from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
 from svmbench.errors import DataError
+from svmbench.harness.doubts import Doubt
 from svmbench.harness.run import Options, Reporter
 from svmbench.harness.series import Job, Result, run_series
 from svmbench.harness.sources import Source, source_of
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
+from svmbench.solvers.registry import find_solver
 
 #: Shares of the budget: for what is measured beside the sweeps, and for writing; and the seconds
 #: that writing takes at most.
@@ -127,8 +129,8 @@ def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False
             *_physics(profile),
             *_epochs(profile, data),
             *_reading(profile, data),
-            *_texts(profile, data),
             *_growth(profile),
+            *_texts(profile, data),
         ],
         list(_jobs(profile, root, sources)),
     )
@@ -197,7 +199,7 @@ def _epochs(profile: Profile, data: _Data) -> list[Task]:
             "label": label,
             "path": str(data.rows(label).train_path),
             "lambda": part.lambda_,
-            "solvers": [each for each in solvers if _installed(each)],
+            "solvers": [each for each in solvers if find_solver(each["name"]).missing() is None],
             "repeats": part.repeats,
             "seed": 0,
             "limit": part.limit,
@@ -207,12 +209,6 @@ def _epochs(profile: Profile, data: _Data) -> list[Task]:
         Task(f"epochs-{_file(each.label)}", part.limit, lambda at=each.label: [job(at)])  # type: ignore[misc]
         for each in data.here(profile.chosen(part.sets))
     ]
-
-
-def _installed(solver: dict[str, Any]) -> bool:
-    from svmbench.solvers.registry import find_solver
-
-    return find_solver(solver["name"]).missing() is None
 
 
 def _reading(profile: Profile, data: _Data) -> list[Task]:
@@ -354,7 +350,12 @@ def _file(label: str) -> str:
 # ---------------------------------------------------------------- making it
 
 
-def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) -> Progress:
+def carry_out(
+    planned: Plan,
+    reporter: Reporter,
+    wanted: Options | None = None,
+    doubts: Callable[[], Sequence[Doubt]] | None = None,
+) -> Progress:
     """Make what is missing, within the budget.
 
     Parameters
@@ -363,6 +364,8 @@ def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) 
     reporter : Reporter
     wanted : Options, optional
         How the runs are made; ``fresh`` holds for what is measured beside the sweeps as well.
+    doubts : callable, optional
+        Returns the open bounds, which get the time that is left once every cell has its repeats.
     """
     # Ratios are of pairs, which have to be made side by side.
     wanted = replace(wanted or Options(), whole_blocks=True)
@@ -373,7 +376,7 @@ def carry_out(planned: Plan, reporter: Reporter, wanted: Options | None = None) 
     try:
         _make(planned.tasks, planned.parts, reporter, progress, early, end, wanted.fresh)
         left = None if budget is None else max(1.0, end - time.monotonic())
-        progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left)
+        progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left, doubts=doubts)
     except KeyboardInterrupt:
         progress.sweeps.interrupted = True
     return progress

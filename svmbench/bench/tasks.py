@@ -25,6 +25,7 @@ from typing import Any, Literal
 from svmbench.durable import write_text
 from svmbench.harness import child
 from svmbench.harness.environment import fingerprint
+from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
 
@@ -111,7 +112,7 @@ def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": solver.name,
         "label": entry.get("label", solver.name),
-        "class": f"{solver.__module__}:{solver.__qualname__}",
+        "solver_class": f"{solver.__module__}:{solver.__qualname__}",
         "parameters": parameters.model_dump(mode="json"),
     }
 
@@ -137,9 +138,9 @@ def _made(jobs: Sequence[dict[str, Any]], end: float) -> list[dict[str, Any]] | 
 
 def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Make one measurement; what was found, with a state and, where it failed, the reason."""
-    missing = [m for m in map(_missing, _solvers_of(job)) if m]
-    if missing:
-        return _result(job, "not_installed", missing[0])
+    for solver in _solvers_of(job):
+        if missing := solver.missing():
+            return _result(job, "not_installed", missing)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
         found = Path(folder) / "found.json"
         worker = child.start("svmbench.bench.measure", job.get("threads", 1), complaints)
@@ -153,10 +154,8 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
                 worker.kill()
             worker.wait()
         if worker.returncode != 0 or not found.exists():
-            complaints.seek(0)
-            lines = complaints.read().decode(errors="replace").strip().splitlines()
-            said = lines[-1] if lines else f"exit code {worker.returncode}"
-            return _result(job, "failed", textwrap.shorten(said, _LONGEST_REASON))
+            state, reason = child.cause_of_death(worker.returncode, complaints)
+            return _result(job, state, textwrap.shorten(reason, _LONGEST_REASON))
         measured: dict[str, Any] = json.loads(found.read_text())
     return _result(job, "ok", "") | measured
 
@@ -173,10 +172,6 @@ def _result(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
 def _solvers_of(job: dict[str, Any]) -> list[type[Solver]]:
     entries = [*job.get("solvers", ()), *([job["solver"]] if "solver" in job else [])]
     return [find_solver(entry["name"]) for entry in entries]
-
-
-def _missing(solver: type[Solver]) -> str | None:
-    return solver.missing()
 
 
 def _facts(jobs: Sequence[dict[str, Any]]) -> str:
@@ -206,4 +201,4 @@ def _recorded(path: Path) -> str | None:
     if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
         return None
     states = {result["state"] for result in found["results"]}
-    return None if states & {"failed", "not_installed"} else str(found["facts"])
+    return None if states & {*FAULTS, *RERUN} else str(found["facts"])

@@ -13,13 +13,16 @@ from typing import Any
 
 import pandas as pd
 
+from svmbench.bench.bounds import BoundResult, Judged, judge_bounds
 from svmbench.bench.champion import champion, notice
-from svmbench.bench.found import Found, read_found, versus
+from svmbench.bench.found import Found, read_found
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.run import Plan
-from svmbench.bench.tables import LIBLINEAR, aimed_text, build_tables, measured_text, standings
-from svmbench.bench.targets import Finding, Target, judge
+from svmbench.bench.tables import LIBLINEAR, build_tables
+from svmbench.bench.tables.bounds import aimed_text, measured_text
+from svmbench.bench.tables.ratios import fastest, standings
+from svmbench.bench.targets import Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.report.html import Figure, environment_facts, inline_figure, linked_figure, render
@@ -29,16 +32,18 @@ from svmbench.report.style import Look, looks_of
 from svmbench.solvers.registry import solvers
 
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
-SIGNS = {"reached": "✓", "not reached": "✗", "undecided": "?", "not measured": "–"}
+SIGNS = {"reached": "✓", "not reached": "✗", "open": "?", "not measured": "–"}
 
 #: And what the style sheet calls them.
 CLASSES = {
     "reached": "holds",
     "not reached": "does-not-hold",
-    "undecided": "undecided",
+    "open": "undecided",
     "not measured": "not-testable-here",
 }
 
+#: From the least favourable on.
+VERDICTS = ("not reached", "open", "reached", "not measured")
 
 #: Places at which one bound is missed that are listed above the tables at most.
 LISTED = 12
@@ -51,69 +56,62 @@ class Aim:
     Parameters
     ----------
     target : Target
-    findings : list of Finding
+    results : list of BoundResult
     """
 
     target: Target
-    findings: list[Finding]
+    results: list[BoundResult]
 
     @property
-    def judged(self) -> list[Finding]:
-        """Where it was measured well enough for a verdict."""
-        return [one for one in self.findings if one.verdict in ("reached", "not reached")]
-
-    @property
-    def missed(self) -> list[Finding]:
-        """Where it is missed, the farthest first."""
-        missed = [one for one in self.judged if one.verdict == "not reached"]
-        return sorted(missed, key=lambda one: -one.short_by if one.measured > 0 else -math.inf)
+    def missed(self) -> list[BoundResult]:
+        """Where the estimate misses it: those beyond doubt first, then the farthest."""
+        missed = [one for one in self.results if one.missed]
+        missed.sort(key=lambda one: -one.short_by if one.measured > 0 else -math.inf)
+        return sorted(missed, key=lambda one: one.verdict == "open")
 
     @property
     def verdict(self) -> str:
         """The least favourable one."""
-        there = {one.verdict for one in self.findings}
+        there = {one.verdict for one in self.results}
         # Sets that are not in a profile say nothing of those that are.
         return next(name for name in VERDICTS if name in there)
 
     @property
     def counts(self) -> str:
-        """At how many places it is reached, in words."""
-        if self.target.kind == "ahead" and self.judged:
-            return f"all but {len(self.missed)}" if self.missed else "everywhere"
-        if not self.judged:
-            return "–"
-        said = f"{len(self.judged) - len(self.missed)} of {len(self.judged)}"
-        others = Counter(one.verdict for one in self.findings if one not in self.judged)
-        return "; ".join([said, *(f"{count} {verdict}" for verdict, count in others.items())])
+        """How often it has each verdict, in words."""
+        counted = Counter(one.verdict for one in self.results)
+        known = sum(counted.values()) - counted["not measured"]
+        said = [f"{counted['reached']} of {known}"] if known else []
+        said += [f"{counted[name]} {name}" for name in ("open", "not measured") if counted[name]]
+        return "; ".join(said)
 
     @property
-    def nearest(self) -> Finding | None:
+    def nearest(self) -> BoundResult | None:
         """The place with the least to spare, where it is missed at none."""
-        if self.missed or not self.judged:
+        known = [one for one in self.results if one.verdict != "not measured"]
+        if self.missed or not known:
             return None
-        least = min if self.target.at_least is not None else max
-        return least(self.judged, key=lambda one: one.measured)
+        low, high = self.target.region
+        return min(
+            known, key=lambda one: min(one.measured / low if low else math.inf, high / one.measured)
+        )
 
     @property
     def tried(self) -> dict[str, list[str]]:
         """What is known of why it is missed, with the places that it is about."""
-        found: dict[str, list[str]] = {}
+        said: dict[str, list[str]] = {}
         for one in self.missed:
-            found.setdefault(one.tried, []).append(one.place)
-        return found
+            said.setdefault(one.tried, []).append(one.place)
+        return said
 
 
-#: From the least favourable on.
-VERDICTS = ("not reached", "undecided", "reached", "not measured")
-
-
-def aims(judged: Sequence[Finding]) -> list[Aim]:
-    """The findings by bound, those that are missed first."""
-    found = [Aim(target, list(those)) for target, those in groupby(judged, lambda one: one.target)]
+def aims(results: Sequence[BoundResult]) -> list[Aim]:
+    """The results by bound, those that are missed first."""
+    found = [Aim(target, list(those)) for target, those in groupby(results, lambda one: one.target)]
     return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
 
 
-def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> list[Finding]:
+def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> Judged:
     """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of what was found.
 
     Parameters
@@ -127,11 +125,11 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
 
     Returns
     -------
-    list of Finding
-        How far what was found is from what is aimed at.
+    Judged
+        The bounds that are aimed at, each at every place where it was measured.
     """
     found = read_found(plan)
-    judged = judge(found, targets)
+    judged = judge_bounds(found, targets)
     results = [swept.results for swept in found.of_kind("oracle")]
     problems = problems_of(results)
     contributions = shares(problems)
@@ -143,7 +141,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     pictures = write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
     )
-    pictures += write_plots(found, LIBLINEAR, looks, plan.root / "plots")
+    pictures += write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots")
     facts = environment()
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
@@ -157,12 +155,12 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
             champion=champion(),
             notices=_notices(found),
             sets=_sets(found),
-            aims=aims(judged),
+            aims=aims(judged.results),
             listed=LISTED,
             measured=measured_text,
             aimed=aimed_text,
-            standings=standings(versus(found)),
-            counts=Counter(one.verdict for one in judged),
+            standings=standings(fastest(found), judged.threshold),
+            counts=Counter(one.verdict for one in judged.results),
             signs=SIGNS,
             classes=CLASSES,
             tables=tables,
@@ -217,10 +215,11 @@ def _notices(found: Found) -> list[str]:
         load = float(together["load_average"].max())
         if load > 1.5:
             said.append(f"Other work went on: the load average rose to {load:.2g}.")
+    at_least = {(job.name, job.item): job.sweep.at_least for job in found.plan.jobs}
     fewer = [
         f"{swept.part} on {swept.spec.label}"
         for swept in found.sweeps
-        if len(set(swept.results.runs["repeat"])) < found.plan.profile.sweeps[swept.part].repeats
+        if len(set(swept.results.runs["repeat"])) < at_least[swept.part, swept.spec.label]
     ]
     if fewer:
         said.append(f"Fewer repeats than asked for: {', '.join(fewer)}.")

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
-from svmbench.cli.run import duration
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from svmbench.bench.run import Plan, Progress
+    from svmbench.harness.series import Job
 
 
 @click.command(name="bench")
@@ -69,6 +72,7 @@ def command(
         click.echo(describe(planned))
     if dry_run:
         return 0
+    from svmbench.bench.doubts import open_doubts
     from svmbench.bench.write import write_bench
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.run import Options
@@ -78,15 +82,18 @@ def command(
         progress = None
         if not report_only:
             asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
-            progress = carry_out(planned, reporter, asked)
+            progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned, targets))
         reporter.stage("tables, plots and the page")
-        findings = write_bench(planned, targets, linked=pictures == "linked")
+        judged = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:
         if progress is not None:
-            click.echo(_summary(progress, time.monotonic() - begun))
-        counts = Counter(finding.verdict for finding in findings)
+            click.echo(_summary(progress, planned.jobs, time.monotonic() - begun))
+        counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
-        click.echo(f"targets: {said or 'none measured'}")
+        click.echo(f"bounds: {said or 'none measured'}")
+        if progress is not None:
+            for line in open_questions(progress.sweeps.open):
+                click.echo(line)
         click.echo(f"page: {root / 'index.html'}")
     if progress is None:
         return 0
@@ -121,10 +128,11 @@ def describe(planned: Plan) -> str:
     for name, part in profile.sweeps.items():
         of_part = [job for job in planned.jobs if job.name == name]
         runs, found = sum(job.runs for job in of_part), sum(job.found for job in of_part)
+        missing = sum(job.missing(job.sweep.at_least) for job in of_part)
         bound = sum(job.bound for job in of_part)
         lines.append(
             f"  sweep {name} ({part.kind}): {sum(job.cells for job in of_part)} cells, {runs} "
-            f"runs at most: {max(0, runs - found)} to make, {found} reused; "
+            f"runs at most: {missing} to make, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
     tasks = planned.tasks
@@ -142,7 +150,7 @@ def describe(planned: Plan) -> str:
     return "\n".join(lines)
 
 
-def _summary(progress: Progress, seconds: float) -> str:
+def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
     tasks = Counter(progress.tasks.values())
     lines = [
         f"{progress.sweeps.made} runs and {tasks['made']} measurements made, "
@@ -153,4 +161,5 @@ def _summary(progress: Progress, seconds: float) -> str:
             f"{progress.sweeps.left} runs and {tasks['left']} measurements not made for lack of "
             "time; the same command goes on with them"
         )
+    lines += [*time_spent(progress.sweeps, jobs), *open_questions(progress.sweeps.open)]
     return "\n".join(lines)

@@ -11,7 +11,8 @@ import click
 
 from svmbench.cli import options
 from svmbench.cli.columns import align
-from svmbench.cli.run import duration, ended_from_outside, made_again
+from svmbench.cli.run import ended_from_outside, made_again
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_BUDGET = "30m"
 
-VERDICTS = ("holds", "does not hold", "undecided", "not testable here")
+VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 
 
 @click.command(name="papers")
@@ -135,6 +136,7 @@ def _make(
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
     from svmbench.harness.series import run_series
+    from svmbench.papers.doubts import Doubts
     from svmbench.papers.plan import reserve
     from svmbench.papers.report.write import write_papers
     from svmbench.papers.written import outdated, remember
@@ -142,7 +144,8 @@ def _make(
     begun = time.monotonic()
     with ProgressReporter(quiet) as reporter:
         runs = None if budget is None else budget - reserve(known, chosen, budget)
-        result = run_series(planned, reporter, asked, budget=runs)
+        doubts = Doubts(root, known, planned)
+        result = run_series(planned, reporter, asked, budget=runs, doubts=doubts)
         if not result.interrupted:
             reporter.stage("tables, figures and claims")
             stale = outdated(root, known, chosen) if planned else chosen
@@ -207,10 +210,13 @@ def _amount(planned: Sequence[Job]) -> str:
     found, bound = sum(job.found for job in planned), sum(job.bound for job in planned)
     if not runs:
         return "no runs"
-    return (
-        f"{cells} cells, {runs} runs: {max(0, runs - found)} to make, {found} reused; "
+    missing = sum(job.missing(job.sweep.at_least) for job in planned)
+    text = (
+        f"{cells} cells, {runs} runs: {missing} to make, {found} reused; "
         f"at most {bound / 60:.1f} min (every limit hit)"
     )
+    most = sum(job.most_runs for job in planned)
+    return f"{text}; up to {most} runs where questions stay open" if most > runs else text
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
@@ -230,6 +236,7 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         lines.append(
             f"{result.left} runs not made for lack of time; the same command goes on with them"
         )
+    lines += [*time_spent(result, planned), *open_questions(result.open)]
     if states["interrupted"]:
         lines.append(ended_from_outside(states["interrupted"]))
     if any(states[state] for state in FAULTS):
@@ -243,22 +250,22 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
 
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
-    """How many claims have which verdict, by paper and in all; corrected as on the page."""
-    from svmbench.papers.claims import judge, judge_all
+    """How many claims have which verdict, by paper and in all; judged together, as on the page."""
+    from svmbench.papers.claims.judge import judge_claims
     from svmbench.papers.measured import read_item, rows
 
-    found = [
-        (key, name, finding)
-        for key, paper in known.items()
-        for name, item in paper.items.items()
-        for finding in judge(item, rows(read_item(root, paper, name)))
-    ]
+    items = [(key, name) for key, paper in known.items() for name in paper.items]
+    results = judge_claims(
+        [
+            (known[key].items[name].claims, rows(read_item(root, known[key], name)))
+            for key, name in items
+        ]
+    )
     judged = [
-        (key, finding.verdict)
-        for (key, name, _), finding in zip(
-            found, judge_all([finding for _, _, finding in found]), strict=True
-        )
-        if (key, name) in chosen
+        (item[0], result.verdict)
+        for item, found in zip(items, results, strict=True)
+        if item in chosen
+        for result in found
     ]
     if not judged:
         return "no claims"

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
+from svmbench.cli.series import duration, open_questions, time_spent
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from svmbench.config import Sweep
-    from svmbench.harness.doubts import Open
     from svmbench.harness.run import Outcome
     from svmbench.harness.series import Result
 
@@ -105,7 +103,8 @@ def command(
     if not quiet and result.outcomes:
         click.echo(_summary(result.outcomes[0], time.monotonic() - begun))
         if until_decided:
-            click.echo(_questions(folder, result))
+            lines = [*time_spent(result, [job]), _questions(folder, result)]
+            click.echo("\n".join(lines))
     if result.interrupted:
         raise KeyboardInterrupt
     return 1 if result.faulty else 0
@@ -171,31 +170,12 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 def _questions(folder: Path, result: Result) -> str:
     from svmbench.report.questions import leader_questions
 
-    asked = len(leader_questions(folder))
-    if not asked:
-        return "no questions: an accuracy that two solvers are timed to is needed for one"
-    decided = asked - len(result.open)
-    text = f"questions (is the leader faster than each other solver?): {decided} of {asked} decided"
+    questions = leader_questions(folder)
+    if not questions:
+        return "no questions: no two solvers have been measured on the same problem"
+    decided = sum(not each.is_open for each in questions)
+    text = f"the leader against each other solver: {decided} of {len(questions)} questions decided"
     return "\n".join([text, *open_questions(result.open)])
-
-
-def open_questions(questions: Sequence[Open]) -> list[str]:
-    """What is said of questions that are open: what they would take, or why time does not help."""
-    lines = []
-    for count, why in (
-        (_wanting(questions, "time"), "open for want of time"),
-        (_wanting(questions, "repeats"), "open with as many repeats as a cell may have (at_most)"),
-        (_wanting(questions, "information"), "open, and further repeats are not likely to help"),
-    ):
-        if count:
-            seconds = sum(each.seconds or 0.0 for each in count)
-            more = f": about {duration(seconds)} more" if seconds else ""
-            lines.append(f"{len(count)} {why}{more}, such as {count[0].doubt.text}")
-    return lines
-
-
-def _wanting(questions: Sequence[Open], what: str) -> list[Open]:
-    return [each for each in questions if each.lacks == what]
 
 
 def ended_from_outside(count: int) -> str:
@@ -207,12 +187,3 @@ def made_again(damaged: int, missing: int) -> str:
     """What is said of runs that were there before and were made again."""
     lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
     return f"run files {', '.join(lost)}: made again"
-
-
-def duration(seconds: float) -> str:
-    """A length of time in the unit that suits it."""
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h"

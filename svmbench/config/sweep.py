@@ -451,6 +451,12 @@ def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
     return _NUMBER.validate_python(value)
 
 
+#: Repeats of each cell: a number, or a rule.
+RepeatsOrNumber = Annotated[
+    int | Repeats,
+    WrapValidator(_as_repeats, json_schema_input_type=Annotated[Whole, Field(ge=1)] | Repeats),
+]
+
 Table = Literal["time", "epochs", "objective", "passes"]
 Plot = Literal["log-primal", "log-suboptimality"]
 
@@ -493,10 +499,7 @@ class Sweep(_Model):
         description="Solvers, each a name or {name: NAME, label: LABEL, parameters...}."
     )
     stop: Stop = Field(description="When a run ends: at the first of these.")
-    repeats: Annotated[
-        int | Repeats,
-        WrapValidator(_as_repeats, json_schema_input_type=Annotated[Whole, Field(ge=1)] | Repeats),
-    ] = Field(
+    repeats: RepeatsOrNumber = Field(
         default=1,
         description="Runs of each cell, with seeds of their own: a number, or a rule.",
     )

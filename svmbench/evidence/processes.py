@@ -80,8 +80,7 @@ def sign_process(successes: ArrayLike, tosses: ArrayLike) -> FloatArray:
     """Logarithm of the evidence against a coin that shows heads with probability at most 1/2.
 
     E = 2^n ∫ 2 p^s (1 - p)^(n - s) dp over p from 1/2 to 1: the mean likelihood ratio of a coin
-    whose p is uniform there against the fair coin. By s = n - s and p = 1 - q, the integral is a
-    tail of the beta distribution.
+    whose p is uniform there against the fair coin. The integral is a tail of a beta distribution.
 
     Parameters
     ----------

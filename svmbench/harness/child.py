@@ -68,3 +68,32 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool = True) -> tuple[str, str]:
+    """End state and reason of a run whose process died before it finished.
+
+    Parameters
+    ----------
+    code : int
+        The process's exit code; negative for a signal.
+    stderr : file
+        Its standard error.
+    for_memory : bool
+        Whether the system may have killed it for lack of memory.
+    """
+    if code < 0:
+        name = signal.Signals(-code).name
+        if name == "SIGKILL" and for_memory:
+            return "out_of_memory", "killed by the system (SIGKILL), probably for lack of memory"
+        if name in FROM_OUTSIDE:
+            return "interrupted", f"the worker was ended from outside ({name})"
+        return "failed", f"the worker crashed ({name})"
+    return "failed", last_line(stderr) or f"the worker exited with code {code}"
+
+
+def last_line(stderr: IO[bytes]) -> str:
+    """The last line of a process's standard error; empty if there is none."""
+    stderr.seek(0)
+    lines = stderr.read().decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""

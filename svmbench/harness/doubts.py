@@ -38,9 +38,9 @@ class Doubt:
     text: str = ""
 
     @property
-    def key(self) -> tuple[int, tuple[Cell, ...]]:
+    def key(self) -> tuple[int, frozenset[Cell]]:
         """What stays the same when the question is asked again."""
-        return self.job, self.cells
+        return self.job, frozenset(self.cells)
 
 
 @dataclass(frozen=True)

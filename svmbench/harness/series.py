@@ -62,6 +62,11 @@ class Spent:
     at_least: float = 0.0
     doubts: float = 0.0
 
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return self.preparing + self.first + self.at_least + self.doubts
+
     def __add__(self, other: Spent) -> Spent:
         return Spent(
             self.preparing + other.preparing,
@@ -133,7 +138,7 @@ class Result:
 
     @property
     def total(self) -> Spent:
-        """Seconds over all sweeps."""
+        """What was spent on all sweeps."""
         return sum(self.spent.values(), Spent())
 
     @property
@@ -203,7 +208,7 @@ class _Series:
         self._options = options
         self._end = end
         self._sittings: dict[int, Sitting] = {}
-        self._in_vain: set[tuple[int, tuple[Cell, ...]]] = set()
+        self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
         self._stack = ExitStack()
 
     def __enter__(self) -> _Series:

@@ -6,7 +6,6 @@ import json
 import math
 import os
 import select
-import signal
 import subprocess
 import tempfile
 import threading
@@ -148,9 +147,9 @@ def _execute(
         return close_trace(path, header, "time_limit", reason)
     if process.returncode == child.CANNOT_WRITE:
         path.unlink(missing_ok=True)
-        raise UnwritableError(_last_line(worker.stderr))
+        raise UnwritableError(child.last_line(worker.stderr))
     for_memory = kills is None or memory_kills() != kills
-    death = _cause_of_death(process.returncode, worker.stderr, for_memory)
+    death = child.cause_of_death(process.returncode, worker.stderr, for_memory)
     return close_trace(path, header, *death)
 
 
@@ -219,20 +218,3 @@ def _wait(
             return "silent"
         if time.monotonic() > end:
             return "late"
-
-
-def _cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:
-    if code < 0:
-        name = signal.Signals(-code).name
-        if name == "SIGKILL" and for_memory:
-            return "out_of_memory", "killed by the system (SIGKILL), probably for lack of memory"
-        if name in child.FROM_OUTSIDE:
-            return "interrupted", f"the worker was ended from outside ({name})"
-        return "failed", f"the worker crashed ({name})"
-    return "failed", _last_line(stderr) or f"the worker exited with code {code}"
-
-
-def _last_line(stderr: IO[bytes]) -> str:
-    stderr.seek(0)
-    lines = stderr.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""

@@ -141,8 +141,8 @@ class Measurement:
                 getattr(solver.parameters, solver.horizon_parameter)
             )
 
-    def run(self, seed: int, trace: TraceWriter) -> str:
-        """Execute the run, write its trace, and return its end state."""
+    def run(self, seed: int, trace: TraceWriter | list[dict[str, Any]]) -> str:
+        """Execute the run, append its points to the trace, and return its end state."""
         stream = pass_seconds(self.problem.data)
         begun = system.now()
         try:
@@ -150,7 +150,7 @@ class Measurement:
         finally:
             self._activity = system.since(begun)
 
-    def _train(self, seed: int, trace: TraceWriter, stream: float) -> str:
+    def _train(self, seed: int, trace: TraceWriter | list[dict[str, Any]], stream: float) -> str:
         if self.conversion is None:
             converting = Clock()
             with converting.running():
@@ -376,27 +376,47 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 
 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
-    module, _, name = job["solver_class"].partition(":")
-    solver_class: type[Solver] = getattr(import_module(module), name)
-    solver = solver_class(solver_class.schema(**job["parameters"]))
-    solver.load()
+    solver = loaded_solver(job["solver_class"], job["parameters"])
     bounds = job["reference_dual"], job["reference_primal"]
     if last is not None and all(job[fact] == last.job[fact] for fact in POSED):
         known = last.conversion if solver.take_over(last.solver) else None
         return Measurement(solver, last.problem, last.test, job["stop"], *bounds, known)
-    data = _open(job["train"])
-    test = _open(job["test"]) if job["test"] else None
-    for rows in filter(None, (data, test)):
-        rows.touch()
+    data = open_rows(job["train"])
+    test = open_rows(job["test"]) if job["test"] else None
     radius = math.inf if job["l1_radius"] is None else job["l1_radius"]
     problem = Problem(data, job["lambda"], Loss(**job["loss"]), job["bias"], radius)
     return Measurement(solver, problem, test, job["stop"], *bounds)
 
 
-def _open(path: str) -> Dataset:
+def loaded_solver(solver_class: str, parameters: dict[str, Any]) -> Solver:
+    """A solver with these parameters, its program loaded.
+
+    Parameters
+    ----------
+    solver_class : str
+        ``module:name``.
+    parameters : dict
+        As the solver's schema writes them in JSON.
+    """
+    module, _, name = solver_class.partition(":")
+    found: type[Solver] = getattr(import_module(module), name)
+    solver = found(found.schema(**parameters))
+    solver.load()
+    return solver
+
+
+def open_rows(path: str) -> Dataset:
+    """Cached rows, read once so that the system holds them in memory.
+
+    Raises
+    ------
+    FileNotFoundError
+        When they are no longer there.
+    """
     data = open_cached(Path(path))
     if data is None:
         raise FileNotFoundError(f"{path}: the cached rows were removed; run again to restore them")
+    data.touch()
     return data
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
-from svmbench.papers.model import Item, Paper, Place, SweepSource
+import pandas as pd
+
+from svmbench.papers.model import Item, Paper, SweepSource
+from svmbench.papers.places import Place, same
 from svmbench.records.groups import Group
 from svmbench.records.read import Results, read_results
+
+#: Sweep of an item, data set, λ and label: what the repeats of a row have in common.
+SweepCell = tuple[str, str, float, str]
 
 
 @dataclass(frozen=True)
@@ -21,13 +27,33 @@ class MeasuredRow:
     sweep : str
         Its key in the item.
     group : Group
+    traces : DataFrame
+        The points of all runs of the sweep; without rows where there are none.
+    origin : tuple, optional
+        Its cell, where that is not what its group says.
     """
 
     sweep: str
     group: Group
+    traces: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    origin: SweepCell | None = None
+
+    @property
+    def cell(self) -> SweepCell:
+        """The cell of the sweep whose further repeats would lengthen this row."""
+        group = self.group
+        return self.origin or (self.sweep, group.dataset, group.lam, group.label)
+
+    @cached_property
+    def points(self) -> pd.DataFrame:
+        """The points of the traces of its runs, in their order."""
+        if self.traces.empty:
+            return self.traces
+        own = self.traces[self.traces["id"].isin(set(self.group.runs["id"]))]
+        return own.sort_values("point", kind="stable")
 
     def axis(self, name: str) -> str | float:
-        """Its value on one of `svmbench.papers.model.AXES`; a solver's is its label."""
+        """Its value on one of `svmbench.papers.places.AXES`; a solver's is its label."""
         group = self.group
         if name == "sweep":
             return self.sweep
@@ -45,17 +71,10 @@ class MeasuredRow:
         )
 
 
-def same(left: str | float, right: str | float) -> bool:
-    """Whether two values of an axis are meant to be the same: numbers to nine digits."""
-    if isinstance(left, str) or isinstance(right, str):
-        return str(left) == str(right)
-    return math.isclose(left, right, rel_tol=1e-9)
-
-
 def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
     """All rows of an item's sweeps, in the order of the sweeps and of their tables."""
     return [
-        MeasuredRow(sweep, group)
+        MeasuredRow(sweep, group, result.traces)
         for sweep, result in results.items()
         for groups in result.groups.values()
         for group in groups

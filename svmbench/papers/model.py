@@ -6,14 +6,12 @@ figure of it, an `Item`. Nothing else lists them.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
     Field,
     PlainValidator,
     StringConstraints,
@@ -27,63 +25,21 @@ from svmbench.config.reading import read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
-from svmbench.errors import ConfigError
-from svmbench.records.measures import Asked
+from svmbench.errors import ConfigError, nearest
+from svmbench.papers.claims.empty import check_claims
+from svmbench.papers.claims.model import Claim
+from svmbench.papers.places import Place, Strict, WrittenMeasure
+from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
-#: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
-AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
+
+#: Repeats of a cell in every sweep of a paper that does not say otherwise: few of each, so that
+#: most of the budget goes to what the claims leave open.
+REPEATS = {"at_least": 3, "until": "decided", "at_most": 60}
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def _as_asked(value: Any) -> Asked:
-    """A measure as it is written: its name, or ``{seconds: 1e-2}``."""
-    at = None
-    if isinstance(value, dict) and len(value) == 1:
-        ((value, at),) = value.items()
-    if isinstance(value, Asked):
-        return value
-    if not isinstance(value, str):
-        refuse("Input should be a measure, or a measure with its accuracy: {seconds: 1e-2}")
-    if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
-        refuse("Input should be a number", value, value=at)
-    try:
-        return Asked(value, None if at is None else float(at))
-    except ValueError as error:
-        refuse(str(error))
-
-
-WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
-
-
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list | tuple | None) else [value]
-
-
-Several = Annotated[tuple[str | float, ...], BeforeValidator(_as_list)]
-
-
-class Place(_Model):
-    """Some rows: those whose columns have one of the values given."""
-
-    sweep: Several | None = None
-    dataset: Several | None = None
-    lambda_: Several | None = Field(default=None, alias="lambda")
-    C: Several | None = None
-    solver: Several | None = Field(default=None, description="Labels.")
-
-    @property
-    def given(self) -> dict[str, tuple[str | float, ...]]:
-        """The columns that are restricted, by name."""
-        values = self.model_dump(by_alias=True)
-        return {name: tuple(value) for name, value in values.items() if value is not None}
-
-
-class TableShape(_Model):
+class TableShape(Strict):
     """The paper's layout of a table."""
 
     title: str = Field(default="", description="Below the item's own; what is special to it.")
@@ -101,7 +57,20 @@ class TableShape(_Model):
     )
 
 
-class FigureShape(_Model):
+#: Horizontal axes of curves: column of traces.csv and what is written below.
+ABSCISSAE = {
+    "seconds": ("wall_seconds", "seconds of training"),
+    "epochs": ("epochs", "epochs"),
+    "presentations": ("presentations", "rows presented"),
+}
+
+
+def _require(name: str, known: Collection[str], key: str) -> None:
+    if name not in known:
+        refuse(f"{key} cannot be {name!r}; {nearest(name, known)}", key)
+
+
+class FigureShape(Strict):
     """One figure."""
 
     title: str = ""
@@ -117,16 +86,28 @@ class FigureShape(_Model):
     )
     y: str = Field(
         default="suboptimality",
-        description="curve: primal, suboptimality, accuracy, test_error, train_error, gap. "
-        "across: a measure.",
+        description=f"curve: {', '.join(ALONG)}. across: a measure.",
     )
     at: float | None = Field(default=None, description="Accuracy of a measure that needs one.")
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
 
+    @model_validator(mode="after")
+    def _axes_known(self) -> FigureShape:
+        if self.kind == "curve":
+            _require(self.x, ABSCISSAE, "x")
+            _require(self.y, ALONG, "y")
+        elif self.kind == "across":
+            _require(self.x, ("lambda", "C", "m", *MEASURES), "x")
+            _require(self.y, MEASURES, "y")
+            asked = [name for name in (self.x, self.y) if name in MEASURES]
+            if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
+                refuse("at which accuracy? add 'at'", "at")
+        return self
 
-class PublishedValue(_Model):
+
+class PublishedValue(Strict):
     """One published number, by the row it belongs to."""
 
     sweep: str | None = None
@@ -138,7 +119,7 @@ class PublishedValue(_Model):
     value: float | str = Field(description="A number; or text such as '> 18,000'.")
 
 
-class Published(_Model):
+class Published(Strict):
     """What the source prints."""
 
     source: str = Field(description="Publication and place in it.")
@@ -151,60 +132,7 @@ class Published(_Model):
     not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
 
 
-class Claim(_Model):
-    """A sentence of the paper, and how it is held against the runs."""
-
-    text: str = Field(description="What the paper says, in our words.")
-    where: Place = Place()
-    kind: Literal["faster", "order", "reaches", "fails", "ratio", "untestable"] = Field(
-        description="faster: solver over another, by a factor. order: solvers by a measure. "
-        "reaches, fails: an accuracy or a value. ratio: of two measures, with the published one."
-    )
-    solver: str | None = Field(default=None, description="Label; the one that is faster.")
-    over: str | None = Field(default=None, description="Label; the slower, the denominator.")
-    over_dataset: str | None = Field(
-        default=None,
-        description="faster, ratio: label of the data set of 'over', where it is another; 'where' "
-        "then names that of 'solver'.",
-    )
-    solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
-    measure: WrittenMeasure | None = None
-    by: float = Field(default=1.0, gt=0.0, description="faster: by at least this factor.")
-    at_most: float | None = Field(default=None, description="reaches: the measure's bound.")
-    at_least: float | None = Field(default=None, description="reaches: the measure's bound.")
-    published: float | None = Field(default=None, description="ratio: the published one.")
-    within: float = Field(
-        default=2.0, gt=1.0, description="ratio: factor from the published one that still holds."
-    )
-    tie: float = Field(
-        default=1.0,
-        ge=1.0,
-        description="order: neighbours out of order by up to this factor are a tie.",
-    )
-    why: str | None = Field(default=None, description="untestable: why.")
-
-    @model_validator(mode="after")
-    def _complete(self) -> Claim:
-        needed = {
-            "faster": ("solver", "over", "measure"),
-            "order": ("solvers", "measure"),
-            "reaches": ("solvers", "measure"),
-            "fails": ("solver", "measure"),
-            "ratio": ("solver", "over", "measure", "published"),
-            "untestable": ("why",),
-        }[self.kind]
-        for key in needed:
-            if not getattr(self, key):
-                refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
-        if self.over_dataset is not None and self.kind not in ("faster", "ratio"):
-            refuse(f"a claim of kind {self.kind} has no 'over_dataset'; drop it", "over_dataset")
-        bounded = (self.at_most, self.at_least) != (None, None)
-        if self.kind == "reaches" and self.measure and self.measure.at is None and not bounded:
-            refuse("reaches which value? add 'at_most' or 'at_least'", "measure")
-        return self
-
-
-class SweepSource(_Model):
+class SweepSource(Strict):
     """The runs of another item of the same paper."""
 
     same_as: str = Field(pattern=r"^[a-z0-9-]+/[a-z0-9-]+$", description="ITEM/SWEEP.")
@@ -215,11 +143,11 @@ def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
         return SweepSource.model_validate(value)
     if isinstance(value, dict):
         # Its name is that of its folder of results, which only who runs it knows.
-        value = {"version": 1, "name": "sweep", **value}
+        value = {"version": 1, "name": "sweep", "repeats": REPEATS, **value}
     return Sweep.model_validate(value, context=info.context)
 
 
-class Item(_Model):
+class Item(Strict):
     """One table, figure or passage of a paper."""
 
     version: Literal[1]
@@ -255,7 +183,7 @@ class Item(_Model):
         return Sweep.model_validate(plain)
 
 
-class Paper(_Model):
+class Paper(Strict):
     """A publication, and the items of it that are reproduced."""
 
     version: Literal[1]
@@ -303,6 +231,8 @@ def read_paper(folder: Path) -> Paper:
     ordered = dict(sorted(items.items(), key=lambda entry: entry[1].order))
     for name, item in ordered.items():
         _check_sources(folder / f"{name}.yaml", item, ordered)
+    for name, item in ordered.items():
+        check_claims(folder / f"{name}.yaml", item.claims, _all_sweeps(item, ordered))
     paper = read_model(folder / "paper.yaml", Paper)
     return paper.model_copy(update={"key": folder.name, "items": ordered})
 
@@ -319,6 +249,18 @@ def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
     for key in item.full:
         if not isinstance(item.sweeps.get(key), Sweep):
             raise ConfigError(f"{path}: 'full' names {key!r}, which is no sweep of it; drop it")
+
+
+def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
+    """The sweeps of an item by key, each as it is described, there or in another item."""
+    found = {}
+    for key, sweep in item.sweeps.items():
+        if isinstance(sweep, SweepSource):
+            other, _, name = sweep.same_as.partition("/")
+            sweep = items[other].sweeps[name]
+        assert isinstance(sweep, Sweep)
+        found[key] = sweep
+    return found
 
 
 def _plain(sweep: Sweep) -> dict[str, Any]:

@@ -50,6 +50,8 @@ class Measure:
         Whether it is the objective in some unit, and the certified optimum is drawn beside it.
     along : bool
         Whether it can be drawn along a run.
+    distance : {'', 'relative', 'absolute'}
+        Whether it is a distance from the optimum, which is known down to the certified gap alone.
     needs : str
         Column of its unit: where that is empty, the measure is not known.
     spent : str
@@ -69,6 +71,7 @@ class Measure:
     per_machine: bool = False
     objective: bool = False
     along: bool = False
+    distance: Literal["", "relative", "absolute"] = ""
     needs: str = ""
     spent: str = ""
     limit: str = ""
@@ -198,13 +201,16 @@ MEASURES = {
         ),
         Measure(
             "accuracy", "(P(w) − D_ref) / D_ref", "at end", lambda runs: runs["accuracy"],
-            along=True,
+            along=True, distance="relative",
         ),
         Measure(
             "suboptimality", "P(w) − D_ref", "at end",
-            lambda runs: runs["primal"] - runs["reference_dual"], along=True,
+            lambda runs: runs["primal"] - runs["reference_dual"], along=True, distance="absolute",
         ),
-        Measure("gap", "own gap P/D − 1", "at end", lambda runs: runs["gap"], along=True),
+        Measure(
+            "gap", "own gap P/D − 1", "at end", lambda runs: runs["gap"],
+            along=True, distance="relative",
+        ),
         Measure(
             "test_error", "test error", "at end", lambda runs: runs["test_error"],
             share=True, along=True,
@@ -225,6 +231,9 @@ MEASURES = {
         ),
     )
 }  # fmt: skip
+
+#: Names of the measures that can be drawn along a run.
+ALONG = tuple(name for name, measure in MEASURES.items() if measure.along)
 
 
 @dataclass(frozen=True)

@@ -90,5 +90,5 @@ RERUN = tuple(state.name for state in STATES.values() if state.rerun)
 #: Ends that the time limit has brought about.
 LIMITED = ("time_limit", "skipped")
 
-#: Ends of repeats that have no numbers of their own at the end.
-WITHOUT_NUMBERS = tuple(state.name for state in STATES.values() if state.at_end != "value")
+#: Ends that a report warns of: the run went wrong, or somebody ended it.
+ENDED_BADLY = (*(s.name for s in STATES.values() if s.at_end == "worst"), "interrupted")

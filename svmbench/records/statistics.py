@@ -311,35 +311,6 @@ def detectable(scatter: float, pairs: int, power: float = 0.8) -> float:
     return math.exp(float(quantiles.sum()) * scatter / math.sqrt(pairs))
 
 
-def pairs_to_find(scatter: float, factor: float, most: int = 1000) -> int | None:
-    """How many pairs it takes to find a factor above 1; None if more than ``most``."""
-    least = bisect_left(range(most + 1), True, key=lambda n: _finds(scatter, factor, n))
-    return least if least <= most else None
-
-
-def _finds(scatter: float, factor: float, pairs: int) -> bool:
-    return pairs >= MIN_PAIRS and detectable(scatter, pairs) <= factor
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust the p-values of several tests so that one level holds for all together (Holm, 1979).
-
-    The probability of rejecting any true hypothesis stays below the level at which the
-    adjusted values are cut, however the tests depend on each other.
-
-    Returns
-    -------
-    list of float
-        In the order given; none is below the value it was made from.
-    """
-    adjusted = [1.0] * len(p_values)
-    largest = 0.0
-    for place, at in enumerate(sorted(range(len(p_values)), key=lambda at: p_values[at])):
-        largest = max(largest, min(1.0, p_values[at] * (len(p_values) - place)))
-        adjusted[at] = largest
-    return adjusted
-
-
 def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """Cost of each solver on each problem over the least of any solver (Dolan and Moré, 2002).
 

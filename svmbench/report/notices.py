@@ -12,10 +12,8 @@ import pandas as pd
 from svmbench.records.disturbance import CAUSES
 from svmbench.records.groups import ROW, regularisation, short
 from svmbench.records.read import Results
+from svmbench.records.states import ENDED_BADLY
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
-
-#: States of runs that say nothing against the solver or the machine.
-_WELL = ("converged", "max_steps", "time_limit", "skipped", "not_installed")
 
 #: Load at the start of a run that is the sweep's own: its threads, and the run before it.
 _OWN_LOAD = 1.0
@@ -117,7 +115,7 @@ def _unfinished(results: Results) -> Iterator[Notice]:
 
 
 def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
-    ill = runs[~runs["state"].isin(_WELL)]
+    ill = runs[runs["state"].isin(ENDED_BADLY)]
     if not ill.empty:
         ends = ", ".join(
             f"{n} {state.replace('_', ' ')}" for state, n in Counter(ill["state"]).most_common()

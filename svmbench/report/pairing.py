@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
+from weakref import WeakKeyDictionary
 
 from svmbench.errors import DataError
 from svmbench.records.groups import Group
@@ -111,18 +111,24 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
     return found
 
 
-@lru_cache(maxsize=1024)
-def _starts(group: Group) -> tuple[tuple[datetime, int], ...]:
+_Starts = tuple[tuple[datetime, int], ...]
+
+#: A group is compared with many others; its starts are kept for as long as it is.
+_known_starts: WeakKeyDictionary[Group, _Starts] = WeakKeyDictionary()
+
+
+def _starts(group: Group) -> _Starts:
     """When each run was started, to the second, and its repeat; ascending."""
-    if "started" not in group.runs:
-        return ()
-    return tuple(
-        sorted(
-            (_moment(str(text)), int(repeat))
-            for text, repeat in zip(group.runs["started"], group.runs["repeat"], strict=True)
-            if text
+    if group not in _known_starts:
+        texts = group.runs["started"] if "started" in group.runs else [""] * len(group.runs)
+        _known_starts[group] = tuple(
+            sorted(
+                (_moment(str(text)), int(repeat))
+                for text, repeat in zip(texts, group.runs["repeat"], strict=True)
+                if text
+            )
         )
-    )
+    return _known_starts[group]
 
 
 def _moment(text: str) -> datetime:

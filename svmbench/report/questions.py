@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
-from svmbench.evidence import Answer, Question, judge, log_ratios, unpaired
+from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
 from svmbench.harness.doubts import Doubt
 from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group, heading, short
@@ -26,7 +26,7 @@ from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
 
 @dataclass(frozen=True)
 class LeaderQuestion:
-    """Whether the leader of a problem takes less than another label, or the reverse.
+    """Whether the label that leads takes less than another.
 
     Parameters
     ----------
@@ -34,21 +34,18 @@ class LeaderQuestion:
         Their cells: data set, λ and label.
     text : str
         The question in words.
-    answer : Answer
-        Of the second of the two labels over the first, in the order of the tables.
+    is_open : bool
+        Whether no order was shown yet.
+    more : int or None
+        Of an open question: further pairs expected until an order is shown; None where more pairs
+        cannot show one.
     """
 
     leader: Cell
     other: Cell
     text: str
-    answer: Answer
-
-
-@dataclass(frozen=True)
-class _Pair:
-    place: tuple[str, bool, float, Asked]
-    one: str
-    other: str
+    is_open: bool
+    more: int | None
 
 
 def leader_questions(folder: Path) -> list[LeaderQuestion]:
@@ -64,23 +61,21 @@ def leader_questions(folder: Path) -> list[LeaderQuestion]:
     if not (folder / "runs.csv").exists():
         return []
     results = read_results(folder)
-    answers = order(results)
-    found = []
-    for asked in _main(results):
-        for groups in _places(results):
-            leader = _leader(groups, asked)
-            for other in groups:
-                if leader is None or other is leader or not samples(other, asked):
-                    continue
-                found.append(
-                    LeaderQuestion(
-                        _cell(leader),
-                        _cell(other),
-                        _described(leader, other, asked),
-                        answers.of(leader, other, asked),
-                    )
-                )
-    return found
+    found = order(results)
+    return [
+        LeaderQuestion(
+            _cell(one),
+            _cell(other),
+            _described(one, other, asked),
+            is_open=_key(one, other, asked) in found.more,
+            more=found.more.get(_key(one, other, asked)),
+        )
+        for asked in _main(results)
+        for groups in _places(results)
+        if (one := leader(groups, asked)) is not None
+        for other in groups
+        if other is not one and samples(other, asked)
+    ]
 
 
 def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
@@ -93,9 +88,9 @@ def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
         Place of the folder's sweep in the series.
     """
     return [
-        Doubt(job, (each.leader, each.other), each.answer.more, each.text)
+        Doubt(job, (each.leader, each.other), each.more, each.text)
         for each in leader_questions(folder)
-        if each.answer.verdict == "open"
+        if each.is_open
     ]
 
 
@@ -103,47 +98,82 @@ def _cell(group: Group) -> Cell:
     return group.dataset, group.lam, group.label
 
 
+#: Data set, whether it is a stand-in, λ, measure, the label that is asked about and the other.
+_Key = tuple[str, bool, float, Asked, str, str]
+
+
 @dataclass(frozen=True)
 class Order:
-    """The answers of a report's page.
+    """What the page of a report shows about the order of its labels.
 
     Parameters
     ----------
-    answers : dict
-        By place (data set, whether it is a stand-in, λ, measure) and the two labels.
+    faster : frozenset
+        The pairs of labels of which the first was shown to take less.
+    more : dict
+        For pairs of which one leads and no order was shown: how many more repeats are expected to
+        show one; None where they cannot.
     """
 
-    answers: dict[_Pair, Answer]
+    faster: frozenset[_Key]
+    more: dict[_Key, int | None]
 
-    def clear(self, one: Group, other: Group, asked: Asked) -> bool:
+    def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
-        place = (one.dataset, one.stand_in, one.lam, asked)
-        if (pair := _Pair(place, one.label, other.label)) in self.answers:
-            return self.answers[pair].verdict == "holds"
-        return self.answers[_Pair(place, other.label, one.label)].verdict == "does not hold"
+        return _key(one, other, asked) in self.faster
 
-    def of(self, one: Group, other: Group, asked: Asked) -> Answer:
-        """The answer on two groups of a place, whichever of them comes first."""
-        place = (one.dataset, one.stand_in, one.lam, asked)
-        pair = _Pair(place, one.label, other.label)
-        return self.answers.get(pair) or self.answers[_Pair(place, other.label, one.label)]
-
-    def more(self, one: Group, other: Group, asked: Asked) -> int | None:
-        """How many more repeats are expected to show an order; None where they cannot."""
-        return self.of(one, other, asked).more
+    def repeats(self, leader: Group, others: Sequence[Group], asked: Asked) -> int | None:
+        """How many more repeats are expected to show an order between a leader and all others."""
+        needed = [self.more.get(_key(leader, other, asked)) for other in others]
+        known = [count for count in needed if count is not None]
+        return max(known) if len(known) == len(needed) > 0 else None
 
 
-@lru_cache(maxsize=4)
+#: The pages that were judged, each for as long as its results are there.
+_judged: WeakKeyDictionary[Results, Order] = WeakKeyDictionary()
+
+
 def order(results: Results) -> Order:
     """Judge the questions of a report: its seconds, and its epochs if it has a table of them."""
-    pairs, questions = [], []
-    for asked in [*_main(results), *_epochs(results)]:
+    if results not in _judged:
+        _judged[results] = _order(results)
+    return _judged[results]
+
+
+def _order(results: Results) -> Order:
+    asked_of = [*_main(results), *_epochs(results)]
+    page = list(_comparisons(results, asked_of))
+    questions = [_question(one, other, asked) for one, other, asked, _ in page]
+    faster: set[_Key] = set()
+    undecided = []
+    answered = zip(page, verdicts(questions), strict=True)
+    for at, ((one, other, asked, leads), verdict) in enumerate(answered):
+        if verdict == "holds":
+            faster.add(_key(one, other, asked))
+        elif verdict == "does not hold":
+            faster.add(_key(other, one, asked))
+        elif leads:
+            undecided.append(at)
+    more: dict[_Key, int | None] = {}
+    for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
+        one, other, asked, _ = page[at]
+        more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
+    return Order(frozenset(faster), more)
+
+
+def _key(one: Group, other: Group, asked: Asked) -> _Key:
+    return (one.dataset, one.stand_in, one.lam, asked, one.label, other.label)
+
+
+def _comparisons(
+    results: Results, measures: Sequence[Asked]
+) -> Iterator[tuple[Group, Group, Asked, bool]]:
+    """Every two labels of a place, and whether one of the two leads there."""
+    for asked in measures:
         for groups in _places(results):
-            place = (groups[0].dataset, groups[0].stand_in, groups[0].lam, asked)
+            first = leader(groups, asked)
             for one, other in combinations(groups, 2):
-                pairs.append(_Pair(place, one.label, other.label))
-                questions.append(_question(one, other, asked))
-    return Order(dict(zip(pairs, judge(questions), strict=True)))
+                yield one, other, asked, first is not None and first in (one, other)
 
 
 def _main(results: Results) -> list[Asked]:
@@ -164,7 +194,7 @@ def _places(results: Results) -> Iterator[list[Group]]:
             yield [group for group in groups if group.lam == lam]
 
 
-def _leader(groups: Sequence[Group], asked: Asked) -> Group | None:
+def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
     """The group with the least median; None where no median is finite."""
     medians = {
         at: median(list(found.values()))

@@ -16,7 +16,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.records.columns import SCHEMA_VERSION
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import ROW, Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
@@ -24,6 +24,7 @@ from svmbench.records.states import STATES
 from svmbench.records.statistics import format_value, median, median_interval, reached
 from svmbench.records.summaries import Summary, limit_words, summary
 from svmbench.report.notices import notices
+from svmbench.report.questions import order
 
 #: The tables that count something until each accuracy is reached, with the measure they count.
 COUNTED = {"time": "seconds", "epochs": "epochs", "passes": "passes"}
@@ -180,7 +181,7 @@ def summarise(results: Results, kind: str) -> Summarised:
             [summary(group, Asked(COUNTED[kind], threshold)) for threshold in results.thresholds]
             for group in groups
         ]
-        found[key] = list(zip(groups, _mark_best(groups, rows), strict=True))
+        found[key] = list(zip(groups, _mark_best(results, groups, rows, kind), strict=True))
     return found
 
 
@@ -206,20 +207,24 @@ def _threshold_table(results: Results, kind: str) -> Table:
     )
 
 
-def _mark_best(groups: Sequence[Group], rows: list[list[Summary]]) -> list[list[Summary]]:
-    """Mark, for each λ and threshold, the least median and those it does not clearly beat."""
+def _mark_best(
+    results: Results, groups: Sequence[Group], rows: list[list[Summary]], kind: str
+) -> list[list[Summary]]:
+    """Mark, for each λ and threshold, the least median and those not shown to take longer."""
     marked = [list(row) for row in rows]
+    shown = order(results)
+    counted = "seconds" if kind == "passes" else COUNTED[kind]  # passes are seconds in a unit
     for lam in {group.lam for group in groups}:
         members = [at for at, group in enumerate(groups) if group.lam == lam]
-        for column in range(len(rows[0])):
+        for column, threshold in enumerate(results.thresholds):
+            asked = Asked(counted, threshold)
             finite = [at for at in members if math.isfinite(rows[at][column].median)]
             if not finite:
                 continue
-            leader = min((rows[at][column] for at in finite), key=lambda summary: summary.median)
-            for at in finite:
-                summary = rows[at][column]
-                overlaps = summary.low <= leader.high or summary.median == leader.median
-                marked[at][column] = replace(summary, best=overlaps)
+            least = min(finite, key=lambda at, column=column: rows[at][column].median)  # type: ignore[misc]
+            slower = {at for at in members if shown.shown(groups[least], groups[at], asked)}
+            for at in finite if slower else ():
+                marked[at][column] = replace(rows[at][column], best=at not in slower)
     return marked
 
 
@@ -340,8 +345,8 @@ def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> 
         )
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
-        "Bold: the least median of its λ and ε, and every other whose interval overlaps that "
-        "one's (with single runs: the least alone)."
+        "Bold: the least median of its λ and ε, and every other that was not shown to take "
+        "longer; none where no label was."
     )
     if any(summary.limit for _, summary in everything):
         yield (
@@ -687,4 +692,9 @@ def _threads(results: Results) -> str:
 
 
 def _repeats(results: Results) -> str:
-    return f"{results.repeats} repeat{'' if results.repeats == 1 else 's'} of each run"
+    """How many repeats there are: cells with open questions may have more than the others."""
+    counts = results.runs.groupby(list(ROW))["repeat"].nunique()
+    least, most = int(counts.min()), int(counts.max())
+    if least < most:
+        return f"{least} to {most} repeats of each run"
+    return f"{most} repeat{'' if most == 1 else 's'} of each run"

@@ -1,7 +1,7 @@
 """The answer of a results folder: which solver takes least to each accuracy, and how clearly.
 
-"Clear of" is said of medians whose intervals do not overlap, and nothing is called faster
-than another on less.
+A label is "clear of" another if the pairs of their runs show that it takes less
+(`svmbench.report.questions`), and nothing is called faster on less evidence.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import Summary
+from svmbench.report.questions import Order, order
 from svmbench.report.tables import interval_text, summarise
 
-#: The place of the one finding where no accuracy was asked for.
+#: The place of the one lead where no accuracy was asked for.
 _STOP = "at the stop"
 
 
 @dataclass(frozen=True)
-class Finding:
+class Lead:
     """Who is first at one threshold of one λ.
 
     Parameters
@@ -31,13 +32,13 @@ class Finding:
     place : str
         The threshold.
     leader : str
-        Label with the least median; empty when none arrives.
+        Label with the least median; empty where no median is finite.
     value : str
         That median with its interval and unit.
     remark : str
         How clear that is.
     clear : bool
-        Whether the leader's interval lies apart from all others'.
+        Whether the leader was shown to take less than every other.
     """
 
     place: str
@@ -48,64 +49,67 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Problem:
-    """The findings for one data set and λ.
+class Leads:
+    """Who leads on one data set at one λ.
 
     Parameters
     ----------
     lam : str
-    findings : tuple of Finding
+    leads : tuple of Lead
     missing : tuple of str
-        Who does not arrive, where, and why.
+        Who does not reach an accuracy in the median, where, and why.
     """
 
     lam: str
-    findings: tuple[Finding, ...]
+    leads: tuple[Lead, ...]
     missing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """What is found on one data set.
+class Standings:
+    """Who leads on one data set.
 
     Parameters
     ----------
     heading : str
     headline : str
         In a sentence.
-    problems : tuple of Problem
+    problems : tuple of Leads
         One a λ.
     """
 
     heading: str
     headline: str
-    problems: tuple[Problem, ...]
+    problems: tuple[Leads, ...]
 
 
 @dataclass(frozen=True)
 class _Contender:
-    label: str
+    group: Group
     median: float
     low: float
     high: float
     samples: int
 
 
-def verdicts(results: Results) -> list[Verdict]:
-    """One verdict a data set: on times, or on the objective when no accuracy was asked for."""
+def verdicts(results: Results) -> list[Standings]:
+    """The standings of each data set: by time, or by the objective at the end of the runs."""
+    shown = order(results)
     if not results.thresholds:
         return [
-            _verdict(heading(*key), [_at_the_stop(members) for members in _by_lambda(groups)])
+            _standings(
+                heading(*key), [_at_the_stop(shown, members) for members in _by_lambda(groups)]
+            )
             for key, groups in results.groups.items()
         ]
     found = []
     for key, members in summarise(results, "time").items():
         summaries = {id(group): row for group, row in members}
         problems = [
-            _problem([(group, summaries[id(group)]) for group in groups])
+            _to_accuracies(shown, [(group, summaries[id(group)]) for group in groups])
             for groups in _by_lambda([group for group, _ in members])
         ]
-        found.append(_verdict(heading(*key), problems))
+        found.append(_standings(heading(*key), problems))
     return found
 
 
@@ -114,17 +118,17 @@ def _by_lambda(groups: Sequence[Group]) -> Iterator[list[Group]]:
         yield [group for group in groups if group.lam == lam]
 
 
-def _verdict(title: str, problems: Sequence[Problem]) -> Verdict:
-    return Verdict(title, _headline(problems), tuple(problems))
+def _standings(title: str, problems: Sequence[Leads]) -> Standings:
+    return Standings(title, _headline(problems), tuple(problems))
 
 
-def _headline(problems: Sequence[Problem]) -> str:
+def _headline(problems: Sequence[Leads]) -> str:
     """Who leads at the last place, which is the tightest accuracy, over the λ."""
-    last = [(problem.lam, problem.findings[-1]) for problem in problems]
+    last = [(problem.lam, problem.leads[-1]) for problem in problems]
     parts = []
-    for leader in dict.fromkeys(finding.leader for _, finding in last):
-        lambdas = [lam for lam, finding in last if finding.leader == leader]
-        clear = [lam for lam, finding in last if finding.leader == leader and finding.clear]
+    for leader in dict.fromkeys(lead.leader for _, lead in last):
+        lambdas = [lam for lam, lead in last if lead.leader == leader]
+        clear = [lam for lam, lead in last if lead.leader == leader and lead.clear]
         at = f"at λ = {', '.join(lambdas)}"
         if not leader:
             parts.append(f"no solver {at}")
@@ -142,17 +146,17 @@ def _headline(problems: Sequence[Problem]) -> str:
 # ---------------------------------------------------------------- times
 
 
-def _problem(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Problem:
-    findings = []
-    for at in range(len(members[0][1])):
-        column = [(group.label, row[at]) for group, row in members]
+def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary]]]) -> Leads:
+    leads = []
+    for at, first in enumerate(members[0][1]):
+        asked = Asked("seconds", first.threshold)
         contenders = [
-            _Contender(label, s.median, s.low, s.high, len(s.samples)) for label, s in column
+            _Contender(group, row[at].median, row[at].low, row[at].high, len(row[at].samples))
+            for group, row in members
         ]
-        findings.append(
-            _finding(f"ε = {short(column[0][1].threshold)}", contenders, " s", "takes {} as long")
-        )
-    return Problem(members[0][0].written_lambda, tuple(findings), tuple(_missing(members)))
+        place = f"ε = {short(first.threshold)}"
+        leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))
+    return Leads(members[0][0].written_lambda, tuple(leads), tuple(_missing(members)))
 
 
 def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str]:
@@ -173,33 +177,46 @@ def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str
         yield f"{', '.join(labels)}: {where} ({reason})".replace("≥ ", "≥\N{NO-BREAK SPACE}")
 
 
-def _finding(place: str, contenders: Sequence[_Contender], unit: str, verb: str) -> Finding:
-    ranked = sorted((c for c in contenders if math.isfinite(c.median)), key=lambda c: c.median)
-    if not ranked:
-        return Finding(place, "", "", "No solver arrives in the median.")
+def _lead(
+    shown: Order,
+    asked: Asked,
+    place: str,
+    contenders: Sequence[_Contender],
+    unit: str,
+    verb: str,
+) -> Lead:
+    ranked = sorted(contenders, key=lambda c: c.median if math.isfinite(c.median) else math.inf)
+    if not ranked or not math.isfinite(ranked[0].median):
+        return Lead(place, "", "", "No solver reaches it in the median.")
     leader, *others = ranked
-    clear, remark = _clarity(leader, others, len(contenders), verb)
+    clear, remark = _clarity(shown, asked, leader, others, verb)
     value = interval_text(leader.median, leader.low, leader.high) + unit
-    return Finding(place, leader.label, value, remark, clear)
+    return Lead(place, leader.group.label, value, remark, clear)
 
 
 def _clarity(
-    leader: _Contender, others: Sequence[_Contender], entered: int, verb: str
+    shown: Order, asked: Asked, leader: _Contender, others: Sequence[_Contender], verb: str
 ) -> tuple[bool, str]:
     """Whether the least median is clear of all others, and how to say it."""
-    if entered == 1:
-        return False, "The only solver."
     if not others:
-        return True, "No other arrives in the median."
-    following = f"the next, {others[0].label}, {_ratio(others[0].median, leader.median, verb)}"
-    if min(leader.samples, others[0].samples) == 1:
+        return False, "The only solver."
+    following = f"the next, {others[0].group.label}, {_behind(leader, others[0], verb)}"
+    if leader.samples == 1:
         return False, f"Single runs show no order; {following}."
-    rivals = [c.label for c in others if c.low <= leader.high or c.median == leader.median]
+    rivals = [c.group for c in others if not shown.shown(leader.group, c.group, asked)]
     if not rivals:
         return True, f"Clear of all others; {following}."
     every = len(rivals) == len(others) > 1
-    named = ("all others" + " that arrive" * (len(others) < entered - 1)) if every else ""
-    return False, f"Interval overlaps with {named or ', '.join(rivals)}: no order shown."
+    named = "any other" if every else ", ".join(group.label for group in rivals)
+    more = shown.repeats(leader.group, rivals, asked)
+    cost = f" About {more} more repeats may show it." if more else ""
+    return False, f"Not shown to be ahead of {named}; {following}.{cost}"
+
+
+def _behind(leader: _Contender, other: _Contender, verb: str) -> str:
+    if not math.isfinite(other.median):
+        return "does not reach it in the median"
+    return _ratio(other.median, leader.median, verb)
 
 
 def _ratio(value: float, least: float, verb: str) -> str:
@@ -210,17 +227,18 @@ def _ratio(value: float, least: float, verb: str) -> str:
 # ---------------------------------------------------------------- objective
 
 
-def _at_the_stop(groups: Sequence[Group]) -> Problem:
+def _at_the_stop(shown: Order, groups: Sequence[Group]) -> Leads:
     contenders, missing = [], []
+    asked = Asked("accuracy")
     for group in groups:
-        values = list(samples(group, Asked("accuracy")).values())
-        if not values or math.isinf(median(values)):
+        values = list(samples(group, asked).values())
+        middle = median(values) if values else math.inf
+        if math.isinf(middle):
             missing.append(f"{group.label}: {_ends(group)}")
-            continue
-        low, high, _ = median_interval(values)
-        contenders.append(_Contender(group.label, median(values), low, high, len(values)))
-    finding = _finding(_STOP, contenders, "", "is {} as far from the optimum")
-    return Problem(groups[0].written_lambda, (finding,), tuple(missing))
+        low, high, _ = median_interval(values) if values else (math.nan,) * 3
+        contenders.append(_Contender(group, middle, low, high, len(values)))
+    lead = _lead(shown, asked, _STOP, contenders, "", "is {} as far from the optimum")
+    return Leads(groups[0].written_lambda, (lead,), tuple(missing))
 
 
 def _ends(group: Group) -> str:

@@ -199,6 +199,25 @@ class Solver(ABC):
         """
         return False
 
+    def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
+        """Use rows that another program has read, if that can be (timed as a conversion).
+
+        Parameters
+        ----------
+        problem : Problem
+            Of the same rows.
+        rows : ndarray or scipy.sparse.csr_matrix
+            Shape (m, d), float64.
+        labels : ndarray
+            Shape (m,), float64, +1 and -1.
+
+        Returns
+        -------
+        bool
+            Whether there is nothing left to convert.
+        """
+        return False
+
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> None:
         """Set the solver at its initial point (timed).
@@ -254,7 +273,8 @@ class Solver(ABC):
     def exhausted(self) -> bool:
         """Whether no further step can change anything, though the rule it was run for fails.
 
-        So ends a foreign program at a limit of its own that cannot be lifted.
+        So ends a foreign program at a limit of its own that cannot be lifted, and a method whose
+        next iterations would only repeat the last one. The run then ends.
         """
         return False
 

@@ -13,20 +13,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from svmbench.bench import bounds, doubts, rows, versus
 from svmbench.bench import found as findings
-from svmbench.bench import rows, tables, targets
+from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found
 from svmbench.bench.measure import _ForeignPace
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import plan
-from svmbench.bench.targets import Target, judge, load_targets
+from svmbench.bench.tables import ratios
+from svmbench.bench.targets import Target, load_targets
 from svmbench.bench.tasks import Task, read_task, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
+from svmbench.evidence import LEVEL
 from svmbench.kernels.counters import Counters
 from svmbench.records.groups import Group
 from svmbench.records.read import Results
@@ -72,7 +75,10 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
     return Group("adult", False, 1e-5, solver, label, runs)
 
 
-SPEC = SimpleNamespace(label="adult", held_out=False)
+SWEPT = SimpleNamespace(part="core", spec=SimpleNamespace(label="adult", held_out=False))
+
+#: Evidence that decides a question by itself.
+ALONE = 2 / LEVEL
 
 
 def test_of_several_programs_the_fastest_of_each_repeat_counts():
@@ -81,22 +87,46 @@ def test_of_several_programs_the_fastest_of_each_repeat_counts():
         group("liblinear", [2.0, 8.0, math.nan], solver="liblinear"),
         group("linear-svc", [4.0, 4.0, 4.0], solver="linear-svc"),
     ]
-    one = findings.side_by_side(SPEC, ours, theirs, 0.01)
-    assert one.ratio.estimate == pytest.approx((2.0 * 4.0 * 4.0) ** (1 / 3))
-    assert (one.ours, one.theirs, one.program, one.at_least) == (1.0, 4.0, "linear-svc", False)
+    one = versus.side_by_side(SWEPT, ours, theirs, 0.01)
+    assert (one.pairs.ours, one.pairs.theirs) == ((1.0, 1.0, 1.0), (2.0, 4.0, 4.0))
+    assert one.pairs.estimate == pytest.approx(4.0)
+    assert (one.ours, one.theirs, one.program, one.pairs.censored) == (
+        1.0,
+        4.0,
+        "linear-svc",
+        False,
+    )
 
 
-def test_who_never_arrives_counts_with_what_was_spent():
+def test_who_never_reaches_it_counts_with_what_was_spent():
     theirs = group("liblinear", [math.nan] * 2, solver="liblinear", state="max_steps", spent=3.0)
-    one = findings.side_by_side(SPEC, group("dcd", [0.5, 0.5]), [theirs], 0.01)
-    assert one.at_least
+    one = versus.side_by_side(SWEPT, group("dcd", [0.5, 0.5]), [theirs], 0.01)
+    assert one.pairs.censored
     assert (one.theirs, one.program) == (math.inf, "")
-    assert (one.ratio.estimate, one.ratio.high) == (6.0, math.inf)
+    assert one.pairs.estimate == pytest.approx(6.0)
+    assert one.pairs.interval(ALONE)[1] == math.inf
+
+
+def test_a_program_that_failed_would_not_have_reached_it_in_any_time():
+    theirs = [
+        group("liblinear", [math.nan] * 2, solver="liblinear", state="failed", spent=0.1),
+        group("rehline", [math.nan] * 2, solver="rehline", state="max_steps", spent=3.0),
+    ]
+    one = versus.side_by_side(SWEPT, group("dcd", [0.5, 0.5]), theirs, 0.01)
+    assert one.pairs.estimate == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize("theirs", [(math.inf, 4.0), (math.inf, math.inf)])
+def test_pairs_in_which_nobody_reaches_it_say_nothing(theirs):
+    pairs = versus.PairedRatio((math.inf, 2.0), theirs, (9.0, 8.0))
+    assert len(pairs.logs) == 1
+    assert pairs.estimate == pytest.approx(min(theirs[1], 8.0) / 2.0)
+    assert pairs.censored == math.isinf(theirs[1])
 
 
 def test_programs_that_are_not_installed_are_not_compared():
     theirs = group("snapml", [math.nan] * 2, solver="snapml", state="not_installed")
-    assert findings.side_by_side(SPEC, group("dcd", [0.5, 0.5]), [theirs], 0.01) is None
+    assert versus.side_by_side(SWEPT, group("dcd", [0.5, 0.5]), [theirs], 0.01) is None
 
 
 def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
@@ -150,9 +180,9 @@ def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
 
 
 def test_only_repeats_of_one_number_are_pairs():
-    ratio = findings.paired({0: 1.0, 1: 2.0, 2: 4.0}, {1: 4.0, 2: 8.0, 3: 100.0})
-    assert (ratio.estimate, ratio.pairs) == (pytest.approx(2.0), 2)
-    assert findings.paired({0: 1.0}, {1: 1.0}) is None
+    pairs = bounds._paired({0: 1.0, 1: 2.0, 2: 4.0}, {1: 4.0, 2: 8.0, 3: 100.0})
+    assert (pairs.ours, pairs.theirs) == ((2.0, 4.0), (4.0, 8.0))
+    assert bounds._paired({0: 1.0}, {1: 1.0}).ours == ()
 
 
 def test_the_bound_is_the_larger_of_memory_and_core():
@@ -181,41 +211,70 @@ def point(at, m, d, seconds, **more):
 
 
 @given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
-def test_growth_is_judged_by_its_deviation_from_linear(seconds, factor):
+def test_growth_is_from_one_size_to_the_next(seconds, factor):
     points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0 * factor), point(2, 100, 8, seconds)]
     along_m, along_d = findings.steps(points)
     assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
-    assert along_m.deviation == pytest.approx(max(factor, 1 / factor))
+    assert along_m.slowed == pytest.approx(2.0 * factor)
     assert findings.memory_share(points[0]) == 1.25
 
 
 def found(**parts):
     """What a benchmark found, of these parts alone."""
-    empty = {"physics": {}, "epochs": {}, "reading": [], "texts": [], "growth": {}}
+    empty = {"physics": {}, "epochs": {}, "readings": [], "texts": [], "growth": {}}
     result = Found(SimpleNamespace(), [])
     result.__dict__.update(empty | parts)
     return result
 
 
 def judged(target, result):
-    return [(one.place, one.verdict, one.short_by) for one in judge(result, [target])]
+    results = judge_bounds(result, [target]).results
+    return [(one.place, one.verdict, one.short_by) for one in results]
+
+
+def repeated(epochs, times):
+    """The epochs with so many times the repeats."""
+    entries = [
+        entry | {"seconds": entry["seconds"] * times, "passes": entry["passes"] * times}
+        for entry in epochs["epochs"]
+    ]
+    return epochs | {"epochs": entries}
 
 
 def test_a_bound_is_reached_or_missed_by_a_factor():
-    result = found(epochs={"adult": EPOCHS})
-    target = Target(text="t", kind="epoch", solver="dcd", sets=["adult", "mnist"], at_most=1.0)
+    result = found(epochs={"adult": repeated(EPOCHS, 20)})
+    target = Target(text="t", kind="epoch", solver="dcd", sets=["adult", "mnist"], at_most=0.8)
     assert judged(target, result) == [
-        ("adult, dcd", "not reached", pytest.approx(2.0)),
+        ("adult, dcd", "not reached", pytest.approx(2.5)),
         ("mnist", "not measured", 1.0),
     ]
-    reached = target.model_copy(update={"at_most": 2.0, "sets": ()})
+    reached = target.model_copy(update={"at_most": 2.1, "sets": ()})
     assert judged(reached, result) == [("adult, dcd", "reached", 1.0)]
+
+
+def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
+    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    (one,) = judge_bounds(found(epochs={"adult": EPOCHS}), [target]).results
+    assert (one.verdict, one.measured, one.short_by) == (
+        "open",
+        pytest.approx(2.0),
+        pytest.approx(2.5),
+    )
+    assert one.more > 0
+    assert one.takes == f"some {one.more} more repeats would decide it"
+    (more,) = judge_bounds(found(epochs={"adult": repeated(EPOCHS, 20)}), [target]).results
+    assert (more.verdict, more.takes) == ("not reached", "")
+    assert target.at_most < more.low <= more.measured <= more.high
+
+
+def test_only_epochs_of_one_repeat_are_compared():
     ratio = Target(text="t", kind="epoch-ratio", solver="dcd", than="liblinear", at_least=4)
-    assert judged(ratio, result)[0][1:] == ("not reached", pytest.approx(2.0))
+    ((_, verdict, short_by),) = judged(ratio, found(epochs={"adult": EPOCHS}))
+    assert (verdict, short_by) == ("open", pytest.approx(2.0))
 
 
 def test_readers_and_texts_are_compared_repeat_by_repeat():
-    reading = [
+    readings = [
         {
             "kind": "reading",
             "set": "adult",
@@ -228,51 +287,74 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
         # The first repeat of one, and the last of the other, were not made.
         for repeat, label, s in [
             (0, "svmbench", 1.0),
-            (1, "svmbench", 2.0),
-            (1, "scikit-learn", 16.0),
-            (2, "scikit-learn", 99.0),
+            *[(k, "svmbench", 2.0) for k in range(1, 20)],
+            *[(k, "scikit-learn", 16.0) for k in range(1, 20)],
+            (20, "scikit-learn", 99.0),
         ]
     ]
     texts = [
-        {"set": "adult", "stand_in": False, "label": label, "repeat": 0, "read_seconds": s,
-         "convert_seconds": 1.0, "train_seconds": train}
+        {"set": "adult", "stand_in": False, "label": label, "repeat": repeat, "read_seconds": s,
+         "convert_seconds": 1.0, "train_seconds": train, "spent_seconds": 10.0}
         for label, s, train in [("svmbench", 0.5, 0.5), ("liblinear", 3.0, 4.0), ("slow", 1, None)]
+        for repeat in range(20)
     ]  # fmt: skip
-    result = found(reading=reading, texts=texts)
+    result = found(readings=readings, texts=texts)
     faster = Target(text="t", kind="reading", than="scikit-learn", at_least=10)
     assert judged(faster, result) == [("adult", "not reached", pytest.approx(10 / 8))]
     sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
     assert judged(sooner, result) == [("adult", "reached", 1.0)]
-    assert findings.totals(result, "adult", "slow") == {0: math.inf}
+    assert findings.by_repeat(texts, findings.total_seconds, "adult", "slow")[0] == math.inf
+    # The slow one was given up after 12 s, which is 6 times ours.
+    for at_least, verdict in ((5.0, "reached"), (7.0, "open")):
+        bound = sooner.model_copy(update={"than": ("slow",), "at_least": at_least})
+        ((_, found_there, _),) = judged(bound, result)
+        assert found_there == verdict
 
 
 def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
-    monkeypatch.setattr(targets, "last_cache", lambda: 1000)
-    points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0), point(2, 400, 4, 5.0)]
+    monkeypatch.setattr(bounds, "last_cache", lambda: 1000)
+    points = [
+        point(at, m, 4, s, seconds_per_epoch=[s] * 20)
+        for at, (m, s) in enumerate([(100, 1.0), (200, 2.0), (400, 5.0), (800, 10.0)])
+    ]
     result = found(growth={"dense": points})
-    linear = judge(result, [Target(text="t", kind="growth", at_most=1.15)])
-    assert [(one.measured, one.verdict) for one in linear] == [(1.25, "not reached")]
-    memory = judge(result, [Target(text="t", kind="memory", at_most=1.3)])
-    assert [one.place for one in memory] == ["dense, 200 x 4", "dense, 400 x 4"]
+    linear = judge_bounds(result, [Target(text="t", kind="growth", at_most=1.15)]).results
+    assert [(one.measured, one.verdict) for one in linear] == [
+        (pytest.approx(1.25), "not reached"),
+        (pytest.approx(1.0), "reached"),
+    ]
+    memory = judge_bounds(result, [Target(text="t", kind="memory", at_most=1.3)]).results
+    assert [(one.place, one.verdict) for one in memory] == [
+        ("dense, 200 x 4", "reached"),
+        ("dense, 400 x 4", "reached"),
+        ("dense, 800 x 4", "reached"),
+    ]
+
+
+def test_growth_has_no_lower_bound_but_a_factor():
+    with pytest.raises(ValueError, match="growth is within a factor of at_most"):
+        Target(text="t", kind="growth", at_least=1.15)
 
 
 def swept(groups, monkeypatch):
     """A sweep's results of which these are the rows."""
-    part = SimpleNamespace(spec=SPEC, kind="oracle", groups=lambda: groups)
+    part = SimpleNamespace(**vars(SWEPT), kind="oracle", groups=lambda: groups)
     part.results = SimpleNamespace(thresholds=(0.01,))
     result = Found(SimpleNamespace(), [part])
-    monkeypatch.setattr(findings, "champion", lambda: "dcd")
+    monkeypatch.setattr(versus, "champion", lambda: "dcd")
     return result
 
 
 def test_a_peer_that_is_ahead_is_named(monkeypatch):
     rows_of = [
-        group("dcd", [2.0, 2.0]),
-        group("snapml", [1.0, 1.0], solver="snapml"),
-        group("sgd-s", [0.1, 0.1], solver="sgd-s"),
+        group("dcd", [2.0] * 20),
+        group("snapml", [1.0] * 20, solver="snapml"),
+        group("sgd-s", [0.1] * 20, solver="sgd-s"),
     ]
-    (one,) = judge(swept(rows_of, monkeypatch), [Target(text="t", kind="ahead", at_least=1)])
-    assert (one.verdict, one.measured, one.note) == ("not reached", 0.5, "fastest: snapml")
+    target = Target(text="t", kind="ahead", at_least=1)
+    (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    assert (one.verdict, one.note) == ("not reached", "fastest: snapml")
+    assert one.measured == pytest.approx(0.5)
     assert one.place == "adult, λ = 1e-5, ε = 0.01"
 
 
@@ -283,23 +365,28 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     never = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=0.1)
     for groups in (other, [group("dcd", [1.0]), never]):
         result.sweeps.extend(swept(groups, monkeypatch).sweeps)
-    (one,) = findings.versus(result)
-    assert (one.ratio.estimate, one.program, one.standing) == (0.5, "rehline", "peer ahead")
+    (one,) = ratios.fastest(result)
+    assert (one.pairs.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
     # A ratio to named programs is that of the most pairs.
-    (one,) = findings.versus(result, ["linear-svc", "liblinear"])
-    assert (one.ratio.estimate, one.ratio.pairs) == (4.0, 3)
+    target = Target(text="t", kind="ratio", than=["linear-svc", "liblinear"], at_least=1)
+    (one,) = judge_bounds(result, [target]).results
+    assert (one.measured, len(one.pairs.logs)) == (pytest.approx(4.0), 3)
+    # That no peer is ahead is asked of every sweep: none may be chosen by its times.
+    ahead = judge_bounds(result, [Target(text="t", kind="ahead", at_least=1)]).results
+    assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "standing", "mark"),
     [
-        ([1.0, 1.0], [0.5, 0.5], "peer ahead", "✗ "),
-        ([1.0, 1.0], [0.1, 4.0], "peer ahead", "(✗) "),
-        ([1.0, 1.0], [2.0, 2.0], "champion ahead", ""),
-        ([1.0, 1.0], [math.nan] * 2, "no peer arrived", "≥ "),
-        ([math.nan] * 2, [math.nan] * 2, "nobody arrived", "nobody"),
-        ([math.nan] * 2, [1.0, 1.0], "peer ahead", "✗ did not"),
+        ([1.0] * 20, [0.5] * 20, "peer ahead", "✗ "),
+        ([1.0] * 3, [0.1, 4.0, 0.2], "open", "(✗) "),
+        ([1.0] * 3, [2.0] * 3, "open", "2"),
+        ([1.0] * 20, [2.0] * 20, "champion ahead", "2"),
+        ([1.0] * 2, [math.nan] * 2, "no peer reached it", "≥ "),
+        ([math.nan] * 2, [math.nan] * 2, "nobody reached it", "nobody"),
+        ([math.nan] * 20, [1.0] * 20, "peer ahead", "✗ not reached"),
     ],
 )
 def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkeypatch):
@@ -308,13 +395,17 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
         group("dcd", ours, state="max_steps" if math.isnan(ours[0]) else "converged"),
         group("rehline", theirs, solver="rehline", state=state, spent=3.0),
     ]
-    (one,) = findings.versus(swept(rows_of, monkeypatch))
-    assert one.standing == standing
-    cell = tables._standing_cell([one], one.lam, one.threshold)
+    (one,) = ratios.fastest(swept(rows_of, monkeypatch))
+    assert one.standing(ALONE) == standing
+    cell = ratios.standing_cell(one, ALONE)
     assert cell.text.startswith(mark)
-    assert ("✗" in cell.text) == (standing == "peer ahead")
-    ahead = "a peer is ahead in 1, in " if standing == "peer ahead" else "a peer is ahead in 0"
-    assert ahead in tables.standings([one])
+    assert ("✗" in cell.text) == (one.pairs.estimate < 1.0)
+    said = ratios.standings([one], ALONE)
+    assert f"a peer is ahead in {int(standing == 'peer ahead')};" in said
+    assert f"the champion is ahead in {int(standing == 'champion ahead')}" in said
+    if standing == "open":
+        slower = int(one.pairs.estimate < 1.0)
+        assert f"it is open in 1, in {slower} of which a peer is the faster so far" in said
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
@@ -329,12 +420,12 @@ def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
         }
     )  # fmt: skip
     result = found(epochs={"adult": EPOCHS})
-    (missed,) = judge(result, [target])
+    (missed,) = judge_bounds(result, [target]).results
     assert missed.tried == "Rows wait."
     (aim,) = aims([missed])
-    assert (aim.counts, aim.verdict) == ("0 of 1", "not reached")
+    assert (aim.counts, aim.verdict) == ("0 of 1; 1 open", "open")
     assert aim.tried == {"Rows wait.": ["adult, dcd"]}
-    (reached,) = judge(result, [target.model_copy(update={"at_most": 9.0})])
+    (reached,) = judge_bounds(result, [target.model_copy(update={"at_most": 9.0})]).results
     assert reached.tried == ""
     assert aims([reached])[0].nearest is reached
 
@@ -349,13 +440,75 @@ def test_a_misspelt_reason_is_one_line(tmp_path):
         load_targets(path)
 
 
-def test_where_no_program_arrives_a_bound_may_stay_undecided(monkeypatch):
-    nobody = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=3.0)
-    result = swept([group("dcd", [1.0]), nobody], monkeypatch)
+def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monkeypatch):
+    nobody = group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=3.0)
+    result = swept([group("dcd", [1.0] * 20), nobody], monkeypatch)
     target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
-    assert [one.verdict for one in judge(result, [target])] == ["reached"]
-    more = target.model_copy(update={"at_least": 4.0})
-    assert [one.verdict for one in judge(result, [more])] == ["undecided"]
+    (reached,) = judge_bounds(result, [target]).results
+    assert (reached.verdict, reached.high) == ("reached", math.inf)
+    (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
+    assert (more.verdict, more.more) == ("open", None)
+    assert more.takes == "a time limit of 4 s would decide it"
+
+
+def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
+    rows_of = [
+        group(label, [math.nan] * 20, solver=label, state="max_steps")
+        for label in ("dcd", "liblinear")
+    ]
+    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    assert (one.verdict, one.note) == ("not measured", "nobody reached the accuracy")
+
+
+def doubts_of(results):
+    """What further repeats are asked for, of two sweeps of which the second is theirs."""
+    job = [SimpleNamespace(name=name, item="adult") for name in ("tight", "core")]
+    return list(doubts._doubts(SimpleNamespace(jobs=job), results))
+
+
+def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch):
+    rows_of = [
+        group("dcd", [1.0, 1.1, 0.9]),
+        group("liblinear", [3.0, 3.3, 2.9], solver="liblinear"),
+        group("linear-svc", [6.0, 6.0, 6.0], solver="linear-svc"),
+        group("sgd-s", [6.0, 6.0, 6.0], solver="sgd-s"),
+    ]
+    target = Target(text="Faster", kind="ratio", than=["liblinear", "linear-svc"], at_least=2)
+    results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    (doubt,) = doubts_of(results)
+    assert doubt.job == 1
+    assert doubt.cells == tuple(
+        ("adult", 1e-5, each) for each in ("dcd", "liblinear", "linear-svc")
+    )
+    assert doubt.more == results[0].more > 0
+    assert doubt.text == "Faster (≥ 2): adult, λ = 1e-5, ε = 0.01"
+
+
+def test_repeats_that_cannot_decide_a_bound_are_not_asked_for(monkeypatch):
+    never = group("liblinear", [math.nan] * 3, solver="liblinear", state="time_limit", spent=3.0)
+    result = swept([group("dcd", [1.0] * 3), never], monkeypatch)
+    (doubt,) = doubts_of(
+        judge_bounds(result, [Target(text="t", kind="ratio", than="liblinear", at_least=4)]).results
+    )
+    assert doubt.more is None
+    epochs = found(epochs={"adult": EPOCHS})
+    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    assert doubts_of(judge_bounds(epochs, [target]).results) == []
+
+
+def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monkeypatch):
+    rng = np.random.default_rng(1)
+    ours, theirs = np.exp(0.7 * rng.standard_normal((2, 14)))
+    rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
+    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    assert results[0].verdict == "reached"
+    assert results[0].high > doubts.WIDEST * results[0].low
+    (doubt,) = doubts_of(results)
+    assert doubt.more > 0
+    narrow = [group("dcd", [1.0] * 14), group("liblinear", [1000.0] * 14, solver="liblinear")]
+    assert doubts_of(judge_bounds(swept(narrow, monkeypatch), [target]).results) == []
 
 
 def test_the_targets_that_come_with_svmbench_are_read():
@@ -363,7 +516,7 @@ def test_the_targets_that_come_with_svmbench_are_read():
     assert {target.kind for target in known} == {
         "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory",
     }  # fmt: skip
-    assert all(target.aim[0] in "≥≤" for target in known)
+    assert all(target.aim.startswith(("≥", "≤", "within")) for target in known)
 
 
 # ---------------------------------------------------------------- what jobs are made of

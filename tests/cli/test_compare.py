@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -461,3 +462,143 @@ def test_what_scatters_less_is_recommended(write):
         write(f"t{k}", [run | {"threads": 2} for run in side]) for k, side in enumerate(sides)
     ]
     assert "cpu_seconds shows" not in compare(*threaded).stdout
+
+
+# ---------------------------------------------------------------- different times
+
+
+def pages(write, days, factor=1.0, **changes):
+    """The JSON page of two folders, the second made on another day."""
+    a = write("a", rows("dcd", times(n=25)))
+    b = write("b", rows("dcd", times(factor, n=25, seed=1), day=days, **changes))
+    done = compare(a, b)
+    return json.loads(compare(a, b, "--json").stdout), done.stdout
+
+
+def test_folders_of_different_days_have_no_pairs(write):
+    page, printed = pages(write, days=1, factor=1.12)
+    (cell,) = page["cells"]
+    assert (cell["paired"], cell["verdict"], page["regressions"]) == (False, "open", 0)
+    assert cell["why"] == "made at different times: more repeats do not help"
+    assert "A and B were made at different times" in printed
+    assert "scatters by 5.7 % (assumed)" in printed
+    assert "svmbench compare --run" in printed
+    (line,) = (line for line in printed.splitlines() if line.startswith("adult"))
+    assert "]†" in line
+
+
+def test_a_large_difference_shows_in_spite_of_the_days(write):
+    assert pages(write, days=1, factor=1.5)[0]["regressions"] == 1
+
+
+def test_the_same_difference_is_found_in_pairs(write):
+    page, printed = pages(write, days=0, factor=1.12)
+    assert page["regressions"] == 1
+    assert "different times" not in printed
+
+
+def test_a_slower_pass_over_the_data_widens_the_shift(write):
+    a = write("a", rows("dcd", times(n=25), pass_seconds=0.01))
+    b = write("b", rows("dcd", times(1.5, n=25, seed=1), day=1, pass_seconds=0.012))
+    assert verdicts(a, b)[0] == 0
+    assert "scatters by 18 % (assumed)" in compare(a, b).stdout
+
+
+def test_epochs_do_not_depend_on_the_day(write):
+    a, b = write("a", rows("dcd", times())), write("b", rows("dcd", times(seed=1), day=1))
+    (cell,) = json.loads(compare(a, b, "--metric", "epochs", "--json").stdout)["cells"]
+    assert (cell["paired"], cell["verdict"]) == (True, "alike")
+
+
+def test_unchanged_labels_tell_the_shift(write):
+    """Eight labels of the same code are 1.3 times slower on the second day; one was changed."""
+    same = [f"same-{k}" for k in range(8)]
+    scattered = dict(zip(same, np.random.default_rng(5).lognormal(0, 0.005, 8), strict=True))
+    a = [run for k, label in enumerate(same) for run in rows(label, times(n=25, seed=k))]
+    b = [
+        run
+        for k, label in enumerate(same)
+        for run in rows(label, times(1.3 * scattered[label], n=25, seed=40 + k), day=1)
+    ]
+    old = rows("dcd", times(n=25, seed=90))
+    for factor, verdict in ((1.3, "open"), (1.3 * 1.2, "slower"), (1.3 / 1.2, "faster")):
+        new = [
+            run | {"id": f"new-{run['id']}"}
+            for run in rows("dcd", times(factor, n=25, seed=91), day=1)
+        ]
+        name = f"{factor:.2f}"
+        one, other = write(f"a{name}", a + old), write(f"b{name}", b + new)
+        cells = json.loads(compare(one, other, "--json").stdout)["cells"]
+        found = {cell["label"]: cell for cell in cells}
+        assert found["dcd"]["verdict"] == verdict
+        assert found["dcd"]["ratio"] == pytest.approx(factor / 1.3, rel=0.02)
+    assert "same on both sides (8) differ by a factor of 1.3," in compare(one, other).stdout
+
+
+def test_repeats_made_later_are_left_out_where_most_are_pairs(write):
+    a = write("a", rows("dcd", times(n=20)))
+    late = rows("dcd", times(3.0, n=20, seed=1), day=1)
+    b = write("b", rows("dcd", times(n=20, seed=1))[:14] + late[14:])
+    (cell,) = json.loads(compare(a, b, "--json").stdout)["cells"]
+    assert (cell["paired"], len(cell["a"])) == (True, 14)
+    assert cell["ratio"] == pytest.approx(1.0, rel=0.05)
+
+
+# ---------------------------------------------------------------- --run
+
+CONFIG = """\
+version: 1
+name: both
+datasets: [tiny-sparse]
+lambda: [1e-2]
+solvers: [dcd, sgd-s]
+stop: {accuracy: [1e-1], max_epochs: 50, time_limit: 5s}
+repeats: 7
+"""
+
+
+def test_two_labels_are_run_alternately(tmp_path):
+    config = tmp_path / "both.yaml"
+    config.write_text(CONFIG)
+    root = tmp_path / "made"
+    asked = ("--run", "dcd", "sgd-s", "--config", str(config), "--results", str(root))
+    done = compare(*asked, "--most", "2", "--json")
+    assert done.exit_code in (0, 4), done.output
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert (cell["label"], cell["paired"], len(cell["a"])) == ("dcd -> sgd-s", True, 2)
+    assert "1 repeats: 0 of 1 cells decided" in done.stderr
+    again = compare(str(root / "both"), "--labels", "dcd", "sgd-s", "--json")
+    assert json.loads(again.stdout)["cells"][0]["a"] == cell["a"]
+
+
+def test_two_environments_are_run_alternately(tmp_path):
+    config = tmp_path / "both.yaml"
+    config.write_text(CONFIG)
+    root = tmp_path / "made"
+    asked = ("--run", sys.executable, sys.executable, "--labels", "dcd", "dcd")
+    done = compare(*asked, "--config", str(config), "--results", str(root), "--most", "1", "--json")
+    assert done.exit_code == 0, done.output
+    (cell,) = json.loads(done.stdout)["cells"]
+    assert (cell["label"], cell["verdict"]) == ("dcd", "open")
+    made = [pd.read_csv(root / name / "runs.csv") for name in "ab"]
+    assert [list(runs["label"]) for runs in made] == [["dcd"], ["dcd"]]
+
+
+def test_bad_usage_of_run_is_2(write, tmp_path):
+    config = tmp_path / "both.yaml"
+    config.write_text(CONFIG)
+    a = write("a", rows("dcd", times()))
+    made = ("--config", str(config))
+    for args, message in (
+        (["--run", "dcd"], "--run takes two environments, or two labels of --config"),
+        (["--run", "dcd", "sgd-s"], "--run needs a configuration; give --config FILE"),
+        (["--run", "dcd", "sgd-x", *made], "neither an environment nor a label"),
+        (["--run", str(tmp_path), str(tmp_path), *made], "no Python there; name an environment"),
+        (["--run", "dcd", "sgd-s", *made, "--labels", "dcd", "sgd-s"], "drop --labels"),
+        (["--run", "dcd", "sgd-s", *made, "--budget", "soon"], "write seconds, or such as 90s"),
+        ([a, a, "--budget", "1m"], "--budget belongs to --run"),
+        ([a, a, *made], "--config belongs to --run"),
+    ):
+        done = compare(*args)
+        assert (done.exit_code, done.stdout, done.stderr.count("\n")) == (2, "", 1), args
+        assert message in done.stderr

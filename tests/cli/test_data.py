@@ -210,7 +210,7 @@ def test_info_describes_a_file_of_several_classes(tmp_path):
         (["info", "./absent.libsvm"], "absent.libsvm: no such file"),
         (["info", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
         (["fetch", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
-        (["fetch", "adult"], "adult: a9a is missing (the network is not to be used); put "),
+        (["fetch", "adult"], "adult: a9a is missing (the network is switched off); put "),
         (["fetch", "adult", "--offline"], "adult: a9a is missing (the network is not"),
         (["fetch", "./absent.libsvm"], "absent.libsvm: no such file"),
     ],

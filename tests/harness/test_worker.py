@@ -11,10 +11,15 @@ from problems import dataset
 from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
 from svmbench.harness.worker import Clock, Measurement
 from svmbench.kernels.counters import Counters
-from svmbench.problem import Problem
+from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum
+from svmbench.solvers.cutting_plane.ocas import Ocas
+from svmbench.solvers.cutting_plane.svmperf import Svmperf
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.dual.smo import Smo
 from svmbench.solvers.online.gd import Gd
+from svmbench.solvers.second_order.ipm import Ipm
+from svmbench.solvers.second_order.newton import Newton
 from svmbench.solvers.stochastic.perceptron import PassParameters
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
@@ -264,3 +269,29 @@ def test_a_gap_among_iterations_is_found_at_checkpoints_and_paid_for(measure, mo
     assert state == "converged"
     assert 1_000 <= points[-1]["updates"] <= 1_100
     assert points[-1]["wall"] >= 0.001 * (len(points) - 1)
+
+
+@pytest.mark.parametrize(
+    ("solver", "loss", "bias"),
+    [
+        (Ocas, "hinge", "none"),
+        (Svmperf, "hinge", "none"),
+        (Newton, "squared-hinge", "none"),
+        (Ipm, "hinge", "none"),
+        (Smo, "hinge", "free"),
+    ],
+)
+def test_a_run_ends_once_no_iteration_changes_anything(problem, tmp_path, solver, loss, bias):
+    posed = Problem(problem.data, 0.05, Loss(loss), bias)
+    method = solver(Svmperf.schema(epsilon=1e-300)) if solver is Svmperf else solver()
+    stop = STOP | {"accuracy": [-1.0], "time_limit": 20.0}  # nobody can have that
+    measurement = Measurement(method, posed, None, stop, 1e-3, 1.0)
+    begun = time.monotonic()
+    with TraceWriter(tmp_path / "trace", {}) as writer:
+        state = measurement.run(1, writer)
+    assert state == "max_steps"
+    assert time.monotonic() - begun < 10.0
+    assert method.exhausted
+    w, dual = method.w.tobytes(), method.dual()
+    method.advance(5)
+    assert (method.w.tobytes(), method.dual()) == (w, dual)

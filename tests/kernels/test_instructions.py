@@ -125,5 +125,4 @@ def test_no_hot_kernel_takes_a_tenth_more_instructions_than_it_did(tmp_path):
     found = counts(tmp_path)
     assert found.keys() == MEASURED.keys()
     table = "\n".join(f"{label}: {found[label]:.2f}, was {MEASURED[label]:.2f}" for label in found)
-    print(table)
     assert all(found[label] <= 1.1 * MEASURED[label] for label in found), f"\n{table}"

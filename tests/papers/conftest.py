@@ -18,6 +18,7 @@ sweeps:
     lambda: 1e-2
     solvers: [dcd]
     stop: {accuracy: 1e-2, max_epochs: 200, time_limit: 20s}
+    repeats: 1
 full:
   dense: {repeats: 3, stop: {max_epochs: 300}}
 tables:
@@ -26,11 +27,13 @@ tables:
     measures: [{seconds: 1e-2}]
 claims:
   - text: Both arrive.
+    source: Table 1
     kind: reaches
     where: {sweep: dense}
     solvers: [dcd, sgd-s]
     measure: {seconds: 1e-2}
   - text: It is about people.
+    source: Table 1
     kind: untestable
     why: no people here
 """

@@ -27,7 +27,7 @@ def sweeps_of(paper, item):
 
 @pytest.mark.parametrize(("paper", "item", "claim"), CLAIMS)
 def test_claims_are_about_runs_that_are_made(paper, item, claim):
-    labels = set(claim.solvers or filter(None, (claim.solver, claim.over)))
+    labels = set(claim.labels)
     place = claim.where.given
     alone = claim.kind == "reaches"  # each solver may have a sweep of its own
     covering = []
@@ -40,8 +40,12 @@ def test_claims_are_about_runs_that_are_made(paper, item, claim):
         if here and (there == labels or (alone and there)):
             covering.append((sweep, there))
     assert labels == set().union(*(there for _, there in covering)), "no sweep with all of these"
-    if claim.measure.at is not None:
+    if claim.measure is not None and claim.measure.at is not None:
         assert all(claim.measure.at in sweep.stop.accuracy for sweep, _ in covering)
+    if claim.kind == "path" and claim.along == "epochs":
+        assert all(claim.between[1] <= sweep.stop.max_epochs for sweep, _ in covering)
+    if claim.kind == "grows" and claim.along == "lambda":
+        assert all(len(sweep.lambdas) >= 3 for sweep, _ in covering)
 
 
 @pytest.mark.parametrize("key", sorted(PAPERS))

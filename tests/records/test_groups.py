@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from svmbench.records.groups import Group, group_runs
+from svmbench.records.along import values_along
+from svmbench.records.groups import Group
+from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import median_curve, trajectories
 from svmbench.report.markup import to_markdown
@@ -71,7 +74,7 @@ def _point(point: pd.Series, run: pd.Series, number: int) -> pd.Series:
 
 @pytest.fixture
 def group(results) -> Group:
-    (group,) = (g for g in group_runs(results)["adult", False] if g.label == "sgd-m")
+    (group,) = (g for g in results.groups["adult", False] if g.label == "sgd-m")
     return group
 
 
@@ -107,7 +110,8 @@ def test_tables_count_repeats_and_say_how(results):
 
 
 def test_curve_joins_the_ends_of_the_runs(results, group):
-    traces = trajectories(results.traces, group, "epochs", lambda points: points["accuracy"])
+    heights = partial(values_along, group, measure=MEASURES["accuracy"])
+    traces = trajectories(results.traces, group, "epochs", heights)
     assert [list(trace.x) for trace in traces] == [[1, 8, 64], [1, 8, 64], [1, 8]]
     assert [list(trace.y) for trace in traces] == [
         [0.2, 0.05, 0.0005],
@@ -120,7 +124,7 @@ def test_curve_joins_the_ends_of_the_runs(results, group):
 
 
 def test_caption_says_that_runs_are_joined(results):
-    groups = group_runs(results)["adult", False]
+    groups = results.groups["adult", False]
     figure = draw(results, "adult", False, groups, "log-primal")
     assert any("separate runs, one per horizon: sgd-m." in text.get_text() for text in figure.texts)
 
@@ -133,6 +137,6 @@ def test_a_limit_met_on_the_way_is_the_state_of_the_repeat(results, group):
 
 
 def test_solver_without_a_horizon_is_as_it_was(results):
-    (group,) = (g for g in group_runs(results)["adult", False] if g.label == "dcd")
+    (group,) = (g for g in results.groups["adult", False] if g.label == "dcd")
     assert not group.separate_runs
     assert group.repeats is group.runs

@@ -339,7 +339,7 @@ def test_a_picture_that_was_tampered_with_brings_nothing_along(reported, tmp_pat
 def test_no_run_that_arrives(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=2, labels=("crawl", "svmperf"), lambdas=(1e-5,))
     page = Page(build(folder))
-    assert "No solver arrives in the median." in page.section("verdict")["text"]
+    assert "No solver reaches it in the median." in page.section("verdict")["text"]
     assert not page.all("strong")
 
 

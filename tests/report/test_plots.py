@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.text import Annotation
 
-from svmbench.records.groups import group_runs
 from svmbench.records.read import Results, read_results
 from svmbench.report.curves import Trajectory, lifted, median_curve
 from svmbench.report.plots import draw, write_plots
@@ -191,7 +190,7 @@ def annotations(axes):
 
 @pytest.mark.parametrize("kind", ["log-primal", "log-suboptimality"])
 def test_labels_do_not_cover_each_other(results, kind):
-    (dataset, stand_in), groups = next(iter(group_runs(results).items()))
+    (dataset, stand_in), groups = next(iter(results.groups.items()))
     figure = draw(results, dataset, stand_in, groups, kind)
     figure.canvas.draw()
     assert len(figure.axes) == 4
@@ -205,7 +204,7 @@ def test_labels_do_not_cover_each_other(results, kind):
 
 
 def test_panels_are_epochs_above_and_seconds_below(small):
-    (dataset, stand_in), groups = next(iter(group_runs(small).items()))
+    (dataset, stand_in), groups = next(iter(small.groups.items()))
     above, below = draw(small, dataset, stand_in, groups, "log-suboptimality").axes
     assert above.get_title(loc="left") == "λ = 1e-5"
     assert (above.get_xlabel(), below.get_xlabel()) == ("epochs", "seconds of training")
@@ -217,7 +216,7 @@ def test_panels_are_epochs_above_and_seconds_below(small):
 
 
 def test_optimum_is_drawn_in_the_plot_of_the_objective(small):
-    (dataset, stand_in), groups = next(iter(group_runs(small).items()))
+    (dataset, stand_in), groups = next(iter(small.groups.items()))
     axes = draw(small, dataset, stand_in, groups, "log-primal").axes[0]
     optimum = groups[0].middle("reference_dual")
     assert any(line.get_ydata()[0] == optimum for line in axes.lines)
@@ -229,7 +228,7 @@ def test_many_lambdas_are_continued_below(make_results, tmp_path):
         tmp_path / "r", repeats=1, labels=("dcd",), lambdas=(1e-3, 1e-4, 1e-5, 1e-6)
     )
     results = read_results(folder)
-    (dataset, stand_in), groups = next(iter(group_runs(results).items()))
+    (dataset, stand_in), groups = next(iter(results.groups.items()))
     figure = draw(results, dataset, stand_in, groups, "log-primal")
     assert len(figure.axes) == 8
     fourth = figure.axes[6].get_position()
@@ -240,7 +239,7 @@ def test_many_lambdas_are_continued_below(make_results, tmp_path):
 def test_panel_without_any_trace_says_so(make_results, tmp_path):
     folder = make_results(tmp_path / "r", repeats=1, labels=("svmperf",), lambdas=(1e-5,))
     results = read_results(folder)
-    (dataset, stand_in), groups = next(iter(group_runs(results).items()))
+    (dataset, stand_in), groups = next(iter(results.groups.items()))
     figure = draw(results, dataset, stand_in, groups, "log-primal")
     assert [text.get_text() for text in figure.axes[0].texts] == ["no run has a trace"]
 
@@ -301,7 +300,7 @@ def test_pdf_is_one(written):
 
 def test_every_part_of_a_curve_has_a_title_to_hover(small, written):
     (path,) = (p for p in written if p.name == "adult-log-suboptimality.svg")
-    groups = {group.label: group for group in group_runs(small)["adult", False]}
+    groups = {group.label: group for group in small.groups["adult", False]}
     titles: dict[str, list[str]] = {}
     for group in ET.parse(path).getroot().iter("{http://www.w3.org/2000/svg}g"):
         title = group.find("{http://www.w3.org/2000/svg}title")
@@ -340,7 +339,7 @@ def test_values_a_logarithmic_axis_cannot_show_are_left_out(make_results, tmp_pa
     points.loc[3, "accuracy"] = math.nan
     points.to_csv(folder / "traces.csv", index=False)
     results = read_results(folder)
-    (dataset, stand_in), groups = next(iter(group_runs(results).items()))
+    (dataset, stand_in), groups = next(iter(results.groups.items()))
     axes = draw(results, dataset, stand_in, groups, "log-suboptimality").axes[0]
     curve = max(axes.lines, key=lambda line: len(line.get_xdata()))
     assert np.min(curve.get_ydata()) == pytest.approx(4e-6)  # the reference's own gap

@@ -5,22 +5,23 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from svmbench.records.read import read_results
 from svmbench.report.tables import build_tables
-from svmbench.report.verdict import Verdict, verdicts
+from svmbench.report.verdict import Standings, verdicts
 
 
 @pytest.fixture
 def three(make_results, tmp_path, change):
     """Three solvers with the times that a test gives them."""
 
-    def make(repeats: int = 3, **times: tuple[float, ...]) -> Verdict:
+    def make(**times: tuple[float | None, ...]) -> Standings:
         folder = make_results(
             tmp_path / "three",
-            repeats=repeats,
+            repeats=len(next(iter(times.values()))),
             lambdas=(1e-4,),
             labels=tuple(times),
             datasets=(("adult", False),),
@@ -32,78 +33,106 @@ def three(make_results, tmp_path, change):
                     f"label == '{label}' and repeat == {repeat}",
                     **{f"seconds_to_{t}": value for t in (0.1, 0.01, 0.001)},
                 )
-        (verdict,) = verdicts(read_results(folder))
-        return verdict
+        (found,) = verdicts(read_results(folder))
+        return found
 
     return make
 
 
-def first(verdict: Verdict):
-    return verdict.problems[0].findings[0]
+#: Fifteen repeats that scatter by a few percent.
+STEADY = np.random.default_rng(1).lognormal(0, 0.03, 15)
 
 
-def test_intervals_apart_are_clear(three):
-    verdict = three(dcd=(1, 2, 3), ocas=(4, 5, 6), crawl=(10, 11, 12))
-    finding = first(verdict)
-    assert (finding.place, finding.leader, finding.clear) == ("ε = 0.1", "dcd", True)
-    assert finding.value == "2.0 [1.0, 3.0] s"
-    assert finding.remark == "Clear of all others; the next, ocas, takes 2.5 times as long."
-    assert verdict.headline == (
+def first(found: Standings):
+    return found.problems[0].leads[0]
+
+
+def test_what_the_pairs_show_is_clear(three):
+    found = three(dcd=2 * STEADY, ocas=5 * STEADY[::-1], crawl=11 * STEADY)
+    lead = first(found)
+    assert (lead.place, lead.leader, lead.clear) == ("ε = 0.1", "dcd", True)
+    assert lead.value.startswith("2.0")
+    assert lead.value.endswith("] s")
+    assert lead.remark == "Clear of all others; the next, ocas, takes 2.5 times as long."
+    assert found.headline == (
         "Least median time to ε = 0.001: dcd at λ = 1e-4, clear of all others."
     )
 
 
-def test_overlap_is_said_and_no_order_claimed(three):
-    verdict = three(dcd=(1, 2, 6), ocas=(5, 7, 8), crawl=(10, 11, 12))
-    finding = first(verdict)
-    assert not finding.clear
-    assert finding.remark == "Interval overlaps with ocas: no order shown."
-    assert verdict.headline.endswith("not clear of all others.")
+def test_pairs_show_an_order_where_intervals_overlap(three):
+    """What repeats have in common leaves the ratio: the intervals of the medians overlap."""
+    blocks = np.resize([1.0, 3.0, 0.4, 2.0, 7.0], 15)
+    lead = first(three(dcd=blocks * STEADY, ocas=1.5 * blocks * STEADY[::-1]))
+    assert lead.clear
 
 
-def test_overlap_with_all(three):
-    finding = first(three(dcd=(1, 2, 60), ocas=(5, 7, 8), crawl=(10, 11, 12)))
-    assert finding.remark == "Interval overlaps with all others: no order shown."
+def test_few_repeats_claim_no_order_and_say_how_many_it_takes(three):
+    found = three(dcd=(1, 2, 3), ocas=(4, 5, 6), crawl=(10, 11, 12))
+    lead = first(found)
+    assert (lead.leader, lead.clear) == ("dcd", False)
+    assert re.fullmatch(
+        r"Not shown to be ahead of any other; the next, ocas, takes 2.5 times as long\. "
+        r"About \d+ more repeats may show it\.",
+        lead.remark,
+    )
+    assert found.headline.endswith("not clear of all others.")
 
 
-def test_who_does_not_arrive_is_named_with_the_reason(three):
-    verdict = three(dcd=(1, 2, 3), crawl=(None, None, 9))
-    finding = first(verdict)
-    assert finding.clear
-    assert finding.remark == "No other arrives in the median."
-    (missing,) = verdict.problems[0].missing
-    assert missing.replace("\N{NO-BREAK SPACE}", " ") == "crawl: at none of the ε (≥ 60 s, 1 of 3)"
+def test_the_rivals_are_named(three):
+    lead = first(three(dcd=2 * STEADY, ocas=2.01 * STEADY[::-1], crawl=11 * STEADY))
+    assert not lead.clear
+    assert re.match(r"Not shown to be ahead of ocas; the next, ocas, takes 1 times", lead.remark)
 
 
-def test_nobody_arrives(three):
-    verdict = three(dcd=(None, None, None), ocas=(None, None, None))
-    assert first(verdict).leader == ""
-    assert "no solver at λ = 1e-4" in verdict.headline
-    assert len(verdict.problems[0].missing) >= 1
+def test_who_does_not_reach_it_is_named_with_the_reason(three):
+    found = three(dcd=2 * STEADY, crawl=(None,) * 14 + (9,))
+    lead = first(found)
+    assert lead.clear
+    assert lead.remark == ("Clear of all others; the next, crawl, does not reach it in the median.")
+    (missing,) = found.problems[0].missing
+    assert missing.replace("\N{NO-BREAK SPACE}", " ") == "crawl: at none of the ε (≥ 60 s, 1 of 15)"
+
+
+def test_nobody_reaches_it(three):
+    found = three(dcd=(None, None, None), ocas=(None, None, None))
+    assert first(found).leader == ""
+    assert "no solver at λ = 1e-4" in found.headline
+    assert len(found.problems[0].missing) >= 1
 
 
 def test_single_runs_show_no_order(three):
-    finding = first(three(repeats=1, dcd=(1,), ocas=(4,)))
-    assert not finding.clear
-    assert finding.remark == "Single runs show no order; the next, ocas, takes 4 times as long."
+    lead = first(three(dcd=(1,), ocas=(4,)))
+    assert not lead.clear
+    assert lead.remark == "Single runs show no order; the next, ocas, takes 4 times as long."
 
 
 def test_one_solver_has_nobody_to_be_clear_of(three):
-    finding = first(three(dcd=(1, 2, 3)))
-    assert not finding.clear
-    assert finding.remark == "The only solver."
+    lead = first(three(dcd=(1, 2, 3)))
+    assert not lead.clear
+    assert lead.remark == "The only solver."
 
 
-def test_leaders_are_the_best_of_the_table(folder):
+def test_clear_is_who_alone_is_bold(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=12)
+    runs = pd.read_csv(folder / "runs.csv")
+    place = (runs["dataset"] == "adult") & (runs["lambda"] == 1e-4)
+    least = runs[place].groupby("label")["seconds_to_0.1"].median().idxmin()
+    rival = "ocas" if least != "ocas" else "dcd"
+    times = runs.loc[place & (runs["label"] == least), "seconds_to_0.1"].to_numpy()
+    runs.loc[place & (runs["label"] == rival), "seconds_to_0.1"] = times[::-1]
+    runs.to_csv(folder / "runs.csv", index=False)
     results = read_results(folder)
     best = build_tables(results)[0].records.query("best and dataset == 'adult'")
-    (verdict, _) = verdicts(results)
-    for problem in verdict.problems:
-        for finding in problem.findings:
-            lam, accuracy = float(problem.lam), float(finding.place.split()[-1])
+    (found, _) = verdicts(results)
+    clear = []
+    for problem in found.problems:
+        for lead in problem.leads:
+            lam, accuracy = float(problem.lam), float(lead.place.split()[-1])
             rows = best[(best["lambda"] == lam) & (best["accuracy"] == accuracy)]
-            assert finding.leader == rows.loc[rows["median_seconds"].idxmin(), "label"]
-            assert finding.clear == (len(rows) == 1)
+            assert lead.leader == rows.loc[rows["median_seconds"].idxmin(), "label"]
+            assert lead.clear == (len(rows) == 1)
+            clear.append(lead.clear)
+    assert {*clear} == {True, False}
 
 
 def test_without_accuracies_it_is_the_objective(make_results, tmp_path: Path):
@@ -113,7 +142,7 @@ def test_without_accuracies_it_is_the_objective(make_results, tmp_path: Path):
     runs = pd.read_csv(folder / "runs.csv")
     columns = [c for c in runs.columns if re.search(r"_(to|at|above_seconds)_0", c)]
     runs.drop(columns=columns).to_csv(folder / "runs.csv", index=False)
-    (verdict, _) = verdicts(read_results(folder))
-    assert verdict.headline.startswith("Least median distance from the optimum at the stop: dcd")
-    assert set(verdict.problems[0].missing) == {"adagrad: diverged", "svmperf: failed"}
-    assert "times as far from the optimum" in first(verdict).remark
+    (found, _) = verdicts(read_results(folder))
+    assert found.headline.startswith("Least median distance from the optimum at the stop: dcd")
+    assert set(found.problems[0].missing) == {"adagrad: diverged", "svmperf: failed"}
+    assert "times as far from the optimum" in first(found).remark

@@ -237,16 +237,37 @@ def test_rows_are_converted_once_and_before_the_start(name, monkeypatch):
     problem, converted = ORDINARY["sparse"], []
     plain = solver._converted
     monkeypatch.setattr(
-        solver, "_converted", lambda self, data: converted.append(data) or plain(self, data)
+        solver, "_converted", lambda self, *rows: converted.append(rows) or plain(self, *rows)
     )
     run = solver()
     run.convert(problem)
     run.start(problem, 1)
     run.advance(1)
     run.start(problem, 2)
-    assert converted == [problem.data]
+    assert len(converted) == 1
     run.start(ORDINARY["overlapping"], 1)
-    assert converted == [problem.data, ORDINARY["overlapping"].data]
+    assert [rows.shape for rows, _ in converted] == [
+        (each.data.n_samples, each.data.n_features) for each in (problem, ORDINARY["overlapping"])
+    ]
+
+
+@every_peer
+def test_rows_that_another_program_has_read_are_trained_on(name):
+    problem = ORDINARY["sparse"]
+    rows, labels = matrix(problem.data), problem.data.labels.astype(float)
+    rows.indices, rows.indptr = rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
+    run = installed(name)()
+    assert run.adopt_rows(problem, rows, labels)
+    run.start(problem, 1)
+    run.advance(1)
+    expected = trained(name, problem).w
+    np.testing.assert_array_equal(run.w, expected)
+    # The rows are the ones given: with the labels of the other class, w is the opposite.
+    turned = installed(name)()
+    assert turned.adopt_rows(problem, rows, -labels)
+    turned.start(problem, 1)
+    turned.advance(1)
+    assert float(turned.w @ expected) < 0.0
 
 
 # --- the ladder ---------------------------------------------------------------------

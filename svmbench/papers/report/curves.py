@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import FigureShape
+from svmbench.papers.model import ABSCISSAE, FigureShape
 from svmbench.papers.report.drawing import (
-    ABSCISSAE,
     Drawer,
     Drawn,
     FloatArray,
@@ -23,6 +22,7 @@ from svmbench.papers.report.drawing import (
     say_missing,
 )
 from svmbench.papers.report.layout import ItemResults
+from svmbench.records.along import values_along
 from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, lifted, median_curve, trajectories
 from svmbench.report.plots import draw_curve, limit_abscissa, rounded
@@ -123,22 +123,9 @@ class Curves(Drawer):
         return None if open_ended is None else replace(open_ended, fate=curve.fate)
 
     def _heights(self, row: MeasuredRow, points: pd.DataFrame) -> FloatArray:
-        group, measure = row.group, self._measure
-        dual, m = group.middle("reference_dual"), group.middle("m")
-        columns: dict[str, Any] = {
-            name: pd.to_numeric(points[name], errors="coerce").to_numpy(np.float64)
-            for name in ("primal", "accuracy", "gap", "test_error", "train_error")
-        }
-        columns |= {"lambda": group.lam, "m": m, "reference_dual": dual}
-        heights = measure.scale * measure.formula(columns)
-        if measure.objective:
-            return np.asarray(heights, dtype=np.float64)
-        # Below the reference's own gap an accuracy is not known, only bounded.
-        floor = max(group.middle("reference_gap"), 1e-16)
-        if measure.name == "suboptimality":
-            floor *= dual if dual > 0 else 1.0
+        measure = self._measure
+        heights: FloatArray = measure.scale * values_along(row.group, points, measure)
         if measure.share:
             # No errors at all are shown as half a row's share, which a logarithm can show.
-            floor = 0.5 * measure.scale / m
-        floored: FloatArray = np.maximum(heights, floor)
-        return floored
+            return np.maximum(heights, 0.5 * measure.scale / row.group.middle("m"))
+        return heights

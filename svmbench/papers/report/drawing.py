@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import FigureShape
+from svmbench.papers.model import ABSCISSAE, FigureShape
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from svmbench.report.style import Look
 
 FloatArray = NDArray[np.float64]
-
-#: Horizontal axes of curves: column of traces.csv and what is written below.
-ABSCISSAE = {
-    "seconds": ("wall_seconds", "seconds of training"),
-    "epochs": ("epochs", "epochs"),
-    "presentations": ("presentations", "rows presented"),
-}
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmbench.papers.measured import MeasuredRow, same
+from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
+from svmbench.papers.places import same
 from svmbench.papers.report.across import Across
 from svmbench.papers.report.curves import Curves
 from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words

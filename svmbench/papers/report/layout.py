@@ -10,16 +10,9 @@ from pydantic import ValidationError
 
 from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError
-from svmbench.papers.measured import MeasuredRow, rows, same
-from svmbench.papers.model import (
-    AXES,
-    Item,
-    Paper,
-    Published,
-    PublishedValue,
-    SweepSource,
-    TableShape,
-)
+from svmbench.papers.measured import MeasuredRow, rows
+from svmbench.papers.model import Item, Paper, Published, PublishedValue, SweepSource, TableShape
+from svmbench.papers.places import AXES, same
 from svmbench.records.groups import short
 from svmbench.records.read import Results
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svmbench.papers.claims import Finding
+from svmbench.papers.claims.parts import ClaimResult
 from svmbench.papers.model import Item, Paper, Published
 from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations
 from svmbench.papers.report.numbers import published_text
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
 VERDICTS = {
     "holds": "✓",
+    "holds in k of n": "◐",
     "does not hold": "✗",
-    "undecided": "?",
-    "not testable here": "–",
+    "open": "?",
+    "not testable": "–",
 }
 
 
@@ -39,7 +40,7 @@ class ItemView:
     source : ItemResults
     tables : list of Table
     figures : list of Figure
-    findings : list of Finding
+    claims : list of ClaimResult
     shown : list of Quoted
         Published values that stand in a table.
     warnings : list of str
@@ -50,7 +51,7 @@ class ItemView:
     source: ItemResults
     tables: list[Table] = field(default_factory=list)
     figures: list[Figure] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    claims: list[ClaimResult] = field(default_factory=list)
     shown: list[Quoted] = field(default_factory=list)
 
     @property
@@ -135,12 +136,12 @@ class PaperView:
     @property
     def counts(self) -> str:
         """Its verdicts, counted."""
-        return counted(finding for view in self.items for finding in view.findings)
+        return counted(result for view in self.items for result in view.claims)
 
 
-def counted(findings: Any) -> str:
-    """``3 hold ...`` in the order of `VERDICTS`."""
-    counts = Counter(finding.verdict for finding in findings)
+def counted(results: Iterable[ClaimResult]) -> str:
+    """``3 holds, 1 open``, in the order of `VERDICTS`."""
+    counts = Counter[str](result.verdict for result in results)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
@@ -166,7 +167,7 @@ def to_page(
         Whether its figures are links to PNGs.
     """
     views = [view for paper in papers for view in paper.items]
-    findings = [finding for view in views for finding in view.findings]
+    claims = [result for view in views for result in view.claims]
     everything = _distinct(views)
     return render(
         "papers.html",
@@ -174,11 +175,13 @@ def to_page(
         papers=papers,
         views=views,
         signs=VERDICTS,
-        counts=Counter(finding.verdict for finding in findings),
-        findings=findings,
+        counts=Counter(result.verdict for result in claims),
+        claims=claims,
+        unanswered=[result for result in claims if result.verdict == "open"],
+        repeats=_repeats(everything),
         linked=linked,
         suffix=".png" if linked else ".svg",
-        header=list(dict.fromkeys(line for results in everything for line in header(results))),
+        header=list(dict.fromkeys(line for results in everything for line in header(results)[:-1])),
         stand_ins=list(dict.fromkeys(name for view in views for name in view.stand_ins)),
         not_run=[view for view in views if view.not_run],
         shares=shares,
@@ -186,6 +189,20 @@ def to_page(
         colours={name: look.colour for name, look in looks.items()},
         environments=_environments(everything),
     )
+
+
+def _repeats(everything: Sequence[Results]) -> str:
+    """How many repeats the cells of the runs have, the least and the most."""
+    sizes = [
+        int(members["repeat"].nunique())
+        for results in everything
+        for _, members in results.runs.groupby(["dataset", "lambda", "label"], sort=False)
+    ]
+    if not sizes:
+        return ""
+    least, most = min(sizes), max(sizes)
+    span = f"{least}" if least == most else f"{least} to {most}"
+    return f"{span} repeat{'' if most == 1 else 's'} of each of {len(sizes)} cells"
 
 
 def _distinct(views: Sequence[ItemView]) -> list[Results]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 import pandas as pd
 
 from svmbench.durable import write_text
-from svmbench.papers.claims import Finding, judge, judge_all
+from svmbench.papers.claims.judge import judge_claims
+from svmbench.papers.claims.parts import ClaimResult
 from svmbench.papers.measured import read_item
 from svmbench.papers.model import Paper
 from svmbench.papers.report.figures import caption, write_figures
@@ -72,10 +72,11 @@ def write_papers(
         return linked_figure(path, text, page) if linked else inline_figure(path, text, prefix)
 
     views: dict[str, list[ItemView]] = {key: [] for key in papers}
-    for source, findings in zip(sources, _findings(sources), strict=True):
+    judged = judge_claims([(source.item.claims, source.rows) for source in sources])
+    for source, results in zip(sources, judged, strict=True):
         folder = root / source.paper.key / source.name
         chosen = items is None or (source.paper.key, source.name) in items
-        view = _view(source, findings)
+        view = _view(source, results)
         if chosen:
             files = _write_tables(view.tables, folder)
             files += write_figures(source, looks, folder)
@@ -106,16 +107,8 @@ def _looks(everything: Sequence[Results]) -> dict[str, Look]:
     return looks_of(runs, solvers) | looks_of(own, solvers)
 
 
-def _findings(sources: Sequence[ItemResults]) -> Iterator[list[Finding]]:
-    """The findings of each item; one level holds for all of the page together."""
-    found = [judge(source.item, source.rows) for source in sources]
-    together = iter(judge_all([finding for findings in found for finding in findings]))
-    for findings in found:
-        yield list(islice(together, len(findings)))
-
-
-def _view(source: ItemResults, findings: list[Finding]) -> ItemView:
-    view = ItemView(source, findings=findings)
+def _view(source: ItemResults, claims: list[ClaimResult]) -> ItemView:
+    view = ItemView(source, claims=claims)
     for number in range(len(source.item.tables)):
         table, shown = build_paper_table(source, number)
         view.tables.append(table)

@@ -154,10 +154,11 @@ def _allowance(unpaired: Sequence[Judged]) -> str:
     """By how much two times may differ in themselves, and how that is known."""
     widest = max(unpaired, key=lambda entry: entry.shift.sd).shift
     scatter = f"a shift between the two times that scatters by {_percent(widest.sd)}"
-    if not widest.controls:
+    controls = max(entry.shift.controls for entry in unpaired)  # of a control, all but itself
+    if not controls:
         return f"Intervals allow for {scatter} (assumed)."
     return (
-        f"The {widest.controls} rows whose code is the same on both sides differ by a factor of "
+        f"Rows whose code is the same on both sides ({controls}) differ by a factor of "
         f"{widest.centre:.3g}, which is divided out; intervals allow for {scatter}."
     )
 

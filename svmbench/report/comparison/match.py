@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from svmbench.errors import ConfigError, DataError, nearest
-from svmbench.records.groups import Group, group_runs, short
+from svmbench.records.groups import Group, short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import pairs, samples
 from svmbench.report.comparison.model import Metric, Side
@@ -79,7 +79,7 @@ def groups_of(side: Side) -> dict[Key, Group]:
         )
     return {
         (group.dataset, group.stand_in, group.lam, group.label if side.label is None else ""): group
-        for groups in group_runs(side.results).values()
+        for groups in side.results.groups.values()
         for group in groups
         if side.label in (None, group.label)
     }

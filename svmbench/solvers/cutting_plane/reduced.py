@@ -191,6 +191,11 @@ class CuttingPlane(Solver):
         """Whether its rule has held."""
         return self._stopped
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether rounding allows no further progress."""
+        return self._exhausted
+
     @abstractmethod
     def _tolerance_of_solution(self) -> float:
         """How near to its maximum the reduced problem is to be brought."""

@@ -147,6 +147,11 @@ class Smo(Solver):
         """Whether the violation has been within the tolerance."""
         return self._stopped
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether no two rows violate, so that nothing moves any more."""
+        return self._violation == 0.0
+
     def _look(self) -> None:
         """Find f, who can move where, and the violation, from alpha and the scores."""
         alpha, positive = self._alpha, self._labels > 0.0

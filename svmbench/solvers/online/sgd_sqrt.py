@@ -39,9 +39,9 @@ class SgdSqrt(Presented):
 
     def _make_kernel(self) -> Any:
         problem, precision = self._problem, self.parameters.precision
-        rows, lam = (problem.data.rows, self._order), problem.lam
+        common = (problem.data.rows, self._order, problem.lam)
         if problem.constraint == "l1":
             steps = (problem.l1_radius, self._eta0, True)
-            return ProjectedSubgradient(*rows, lam, *steps, precision=precision)
+            return ProjectedSubgradient(*common, *steps, precision=precision)
         schedule = Schedule(self._eta0, 1.0, 2)
-        return DecayingSgd(*rows, lam, schedule, ties=False, precision=precision)
+        return DecayingSgd(*common, schedule, ties=False, precision=precision)

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
-from svmbench.solvers.peers.peer import TolerantParameters, TolerantPeer, matrix
+from svmbench.solvers.peers.peer import TolerantParameters, TolerantPeer
 
 #: LIBLINEAR's -s by loss, for coordinate descent in the dual.
 DUAL = {"hinge": 3, "squared-hinge": 1}
@@ -76,12 +76,11 @@ class Liblinear(TolerantPeer):
         """Whether its limit of iterations has ended it."""
         return self._exhausted
 
-    def _converted(self, data: Dataset) -> Any:
-        rows = matrix(data)
+    def _converted(self, rows: Any, labels: FloatArray) -> Any:
         # Its reader of dense rows goes through them entry by entry in Python.
         sparse = rows if scipy.sparse.issparse(rows) else scipy.sparse.csr_matrix(rows)
         # Labels +1 and -1 are the ones that it never swaps.
-        return self._program().problem(data.labels.astype(np.float64), sparse)
+        return self._program().problem(labels, sparse)
 
     def _train(self) -> tuple[FloatArray, int]:
         program = self._program()

@@ -129,10 +129,19 @@ class Peer(Solver):
 
     def convert(self, problem: Problem) -> None:
         """Bring the rows and labels into the program's form."""
-        if not self.one_class and (problem.data.labels == problem.data.labels[0]).all():
+        self.adopt_rows(problem, matrix(problem.data), problem.data.labels.astype(np.float64))
+
+    def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
+        """Bring rows that another program has read into this program's form."""
+        if not self.one_class and (labels == labels[0]).all():
             raise RuntimeError(f"{self.name} refuses rows of one class only; leave it out there")
-        self._rows = self._converted(problem.data)
+        if scipy.sparse.issparse(rows) and rows.nnz < UNLIMITED:
+            # Programs insist on indices of 32 bits, and readers make them of 64.
+            rows.indices = rows.indices.astype(np.int32, copy=False)
+            rows.indptr = rows.indptr.astype(np.int32, copy=False)
+        self._rows = self._converted(rows, labels)
         self._problem = problem
+        return True
 
     def take_over(self, other: Solver) -> bool:
         """Use the rows that another rung of the ladder was trained on."""
@@ -171,8 +180,8 @@ class Peer(Solver):
         with arithmetic_kept():
             return import_module(self.module)
 
-    def _converted(self, data: Dataset) -> Any:
-        return matrix(data), data.labels.astype(np.float64)
+    def _converted(self, rows: Any, labels: FloatArray) -> Any:
+        return rows, labels
 
     def _cost(self) -> float:
         """C, the weight of the summed loss beside ½‖w‖²; of the summed squares without their ½."""

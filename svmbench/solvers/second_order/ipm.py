@@ -232,6 +232,11 @@ class Ipm(Solver):
         """Whether rounding allows no further progress."""
         return self._stalled
 
+    @property
+    def exhausted(self) -> bool:
+        """The same: nothing moves from then on."""
+        return self._stalled
+
     def _follow(self) -> None:
         """One Newton step for w at the current mu; the rows stay centred exactly."""
         mu = self._mu

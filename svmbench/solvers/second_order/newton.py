@@ -152,6 +152,11 @@ class Newton(Solver):
         """Whether a full step left the support as it was, or rounding hides any fall of P."""
         return self._stopped
 
+    @property
+    def exhausted(self) -> bool:
+        """The same: nothing moves from then on."""
+        return self._stopped
+
     def _iterate(self) -> None:
         data, lam, counters = self._problem.data, self._problem.lam, self.counters
         m = data.n_samples

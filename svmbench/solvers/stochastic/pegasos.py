@@ -148,13 +148,13 @@ class Pegasos(IterateOutput):
 
     def _make_kernel(self) -> Any:
         problem, precision = self._problem, self.parameters.precision
-        rows, lam = (problem.data.rows, self._order), problem.lam
+        common = (problem.data.rows, self._order, problem.lam)
         if problem.constraint == "l1":
-            steps = (problem.l1_radius, 1.0 / lam, False, self._batch)
-            return ProjectedSubgradient(*rows, lam, *steps, precision)
+            steps = (problem.l1_radius, 1.0 / problem.lam, False, self._batch)
+            return ProjectedSubgradient(*common, *steps, precision)
         if self._batch == 1:
-            return PegasosKernel(*rows, lam, self.parameters.project, precision)
-        return PegasosBatch(*rows, lam, self.parameters.project, self._batch, precision)
+            return PegasosKernel(*common, self.parameters.project, precision)
+        return PegasosBatch(*common, self.parameters.project, self._batch, precision)
 
     def _run(self, target: int) -> None:
         while self._kernel.presentations < target:

@@ -369,8 +369,25 @@ def test_page_tells_verdicts_first(page):
         )
     )
     assert sum(map(int, counts.values())) == 2
-    assert counts["not-testable-here"] == "1"
+    assert counts["not-testable"] == "1"
     assert "a matter of taste" in page
+
+
+def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
+    header = page[: page.index("</header>")]
+    assert "<p>3 repeats of each of 16 cells</p>" in header
+    assert "of each run" not in header
+    verdicts = page[page.index('<section id="verdicts">') : page.index('<section id="missing">')]
+    assert "Open: 1 of 2 claims." in verdicts
+    (remedy,) = re.findall(r"<li>DCD beats Pegasos. (It would take [^<]*)</li>", verdicts)
+    assert re.fullmatch(r"It would take about \d+ more repeats in \d of 4 cells.", remedy)
+
+
+def test_numbers_of_a_verdict_are_behind_a_click(page):
+    verdicts = page[page.index('<table class="claims">') :]
+    row = verdicts[verdicts.index("DCD beats Pegasos.") : verdicts.index("It is beautiful.")]
+    assert row.index("<details>") < row.index("pegasos / dcd = ") < row.index("</details>")
+    assert "Claimed in: Table 1." in row
 
 
 def test_page_marks_stand_ins_and_what_was_not_run(page):

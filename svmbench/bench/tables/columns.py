@@ -1,0 +1,192 @@
+"""Tables from column specifications: the page, Markdown and the CSV have one source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import pandas as pd
+
+from svmbench.records.statistics import format_value, median, median_interval
+from svmbench.report.tables import Cell, Row, Section, Table
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Column(Generic[R]):
+    """One column of a table.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the CSV, with its unit; empty for a column of the page alone.
+    heading : str
+        Its heading on the page; empty for a column of the CSV alone.
+    value : callable
+        From a row to the number or text that the CSV holds.
+    format : callable
+        From that value to the text or cell that the page shows.
+    """
+
+    name: str
+    heading: str
+    value: Callable[[R], Any]
+    format: Callable[[Any], str | Cell] = str
+
+
+@dataclass(frozen=True)
+class Across(Generic[R]):
+    """Columns of the page for the values of a key: one for each accuracy, or for each solver.
+
+    Rows that differ in this key alone share a line of the page.
+
+    Parameters
+    ----------
+    key : callable
+        From a row to its value of the key.
+    heading : callable
+        From a value of the key to the column's heading.
+    cell : callable
+        From a row to what the page shows.
+    line : callable
+        From a row to what tells its line from others.
+    descending : bool
+        Whether the largest value comes first; otherwise the first that a row has.
+    """
+
+    key: Callable[[R], Any]
+    heading: Callable[[Any], str]
+    cell: Callable[[R], str | Cell]
+    line: Callable[[R], Hashable]
+    descending: bool = True
+
+
+@dataclass(frozen=True)
+class Part(Generic[R]):
+    """The rows below one heading of a table."""
+
+    heading: str
+    facts: str
+    rows: Sequence[R]
+
+
+@dataclass(frozen=True)
+class Grid(Generic[R]):
+    """A table's specification.
+
+    Parameters
+    ----------
+    kind : str
+        Name of its files.
+    title : str
+    columns : sequence of Column
+    across : Across, optional
+        Stands on the page between ``columns`` and ``after``.
+    after : sequence of Column
+    texts : int
+        Columns of the page, from the left, that hold text.
+    notes : sequence of str
+        How to read it.
+    recorded : callable
+        Whether a row is in the CSV.
+    """
+
+    kind: str
+    title: str
+    columns: Sequence[Column[R]]
+    across: Across[R] | None = None
+    after: Sequence[Column[R]] = ()
+    texts: int = 1
+    notes: Sequence[str] = ()
+    recorded: Callable[[R], bool] = lambda row: True
+
+    def table(self, parts: Iterable[Part[R]]) -> Table:
+        """The table of these parts, without those that have no rows."""
+        parts = [part for part in parts if part.rows]
+        named = [column for column in (*self.columns, *self.after) if column.name]
+        records = [
+            {column.name: column.value(row) for column in named}
+            for part in parts
+            for row in part.rows
+            if self.recorded(row)
+        ]
+        sections = tuple(map(self._section, parts))
+        return Table(
+            self.kind, self.title, (), (), sections, tuple(self.notes), pd.DataFrame(records)
+        )
+
+    def _section(self, part: Part[R]) -> Section:
+        left = [column for column in self.columns if column.heading]
+        right = [column for column in self.after if column.heading]
+        keys = self._keys(part.rows)
+        lines = (
+            (
+                *(column.format(column.value(line[0])) for column in left),
+                *self._cells(line, keys),
+                *(column.format(column.value(line[0])) for column in right),
+            )
+            for line in self._lines(part.rows)
+        )
+        rows = (
+            Row(tuple(f if isinstance(f, Cell) else Cell(f) for f in line), opens=not at)
+            for at, line in enumerate(lines)
+        )
+        headings = (
+            *(column.heading for column in left),
+            *(self.across.heading(key) for key in keys if self.across),
+            *(column.heading for column in right),
+        )
+        return Section(part.heading, part.facts, headings, tuple(rows), self.texts)
+
+    def _keys(self, rows: Sequence[R]) -> list[Any]:
+        if self.across is None:
+            return []
+        keys = list(dict.fromkeys(map(self.across.key, rows)))
+        return sorted(keys, reverse=True) if self.across.descending else keys
+
+    def _lines(self, rows: Sequence[R]) -> list[list[R]]:
+        """The rows of each line of the page."""
+        if self.across is None:
+            return [[row] for row in rows]
+        lines: dict[Hashable, list[R]] = {}
+        for row in rows:
+            lines.setdefault(self.across.line(row), []).append(row)
+        return list(lines.values())
+
+    def _cells(self, line: Sequence[R], keys: Sequence[Any]) -> Iterator[str | Cell]:
+        if self.across is not None:
+            cells = {self.across.key(row): self.across.cell(row) for row in line}
+            for key in keys:
+                yield cells.get(key, "–")
+
+
+# ---------------------------------------------------------------- formats
+
+
+def digits(count: int) -> Callable[[float], str]:
+    """A format of so many digits; a dash for what is not known or was not reached."""
+    return lambda value: f"{value:.{count}g}" if math.isfinite(value) else "–"
+
+
+def seconds_text(value: float) -> str:
+    """A number without an interval to tell its digits from."""
+    return format_value(value, math.nan, math.nan)
+
+
+def interval_text(low: float, high: float) -> str:
+    """An interval; a dash where there is none."""
+    if math.isnan(low) or low == high or (low, high) == (0.0, math.inf):
+        return "–"
+    return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
+
+
+def samples_text(samples: Sequence[float]) -> str:
+    """The median of some samples with its interval."""
+    if not samples:
+        return "–"
+    low, high, _ = median_interval(samples)
+    text = format_value(median(samples), low, high)
+    return text if low == high else f"{text} {interval_text(low, high)}"

@@ -1,0 +1,129 @@
+"""The tables of epochs, and of what the machine can do at best."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from svmbench.bench import found as findings
+from svmbench.bench.champion import champion
+from svmbench.bench.found import Bound, Found
+from svmbench.bench.tables.columns import Across, Column, Grid, Part, digits, samples_text
+from svmbench.records.groups import heading
+from svmbench.records.statistics import median, median_interval
+from svmbench.report.tables import Table
+
+
+@dataclass(frozen=True)
+class _Epoch:
+    """An epoch of one solver on one set."""
+
+    epochs: dict[str, Any]
+    label: str
+    how: str
+    samples: list[float]
+    bound: Bound | None
+
+    @property
+    def interval(self) -> tuple[float, float, float]:
+        """Interval of the median, and its coverage."""
+        return median_interval(self.samples) if self.samples else (math.nan,) * 3
+
+    @property
+    def over_bound(self) -> float:
+        """The champion's epoch over its bound; nan where one is not known."""
+        ours = list(findings.nanoseconds(self.epochs, champion()).values())
+        return median(ours) / self.bound.least if ours and self.bound else math.nan
+
+
+def _core(bound: Bound | None) -> str:
+    return f"{bound.core:.2g} ({bound.level})" if bound and bound.core else "–"
+
+
+_EPOCHS: Grid[_Epoch] = Grid(
+    "epochs",
+    "Nanoseconds a stored nonzero of one epoch",
+    (
+        Column("set", "", lambda one: one.epochs["set"]),
+        Column("stand_in", "", lambda one: one.epochs["stand_in"]),
+        Column("", "set", lambda one: heading(one.epochs["set"], one.epochs["stand_in"])),
+        Column("storage", "storage", lambda one: one.epochs["storage"]),
+        Column("label", "", lambda one: one.label),
+        Column("ns_per_nonzero", "", lambda one: median(one.samples)),
+        Column("ns_low", "", lambda one: one.interval[0]),
+        Column("ns_high", "", lambda one: one.interval[1]),
+        Column("coverage", "", lambda one: one.interval[2]),
+        Column("how", "", lambda one: one.how),
+    ),
+    Across(
+        lambda one: one.label,
+        str,
+        lambda one: samples_text(one.samples),
+        lambda one: one.epochs["set"],
+        descending=False,
+    ),
+    (
+        Column(
+            "stream_bound_ns",
+            "stream bound",
+            lambda one: one.bound.stream if one.bound else math.nan,
+            digits(2),
+        ),
+        Column("core_bound_ns", "", lambda one: one.bound.core if one.bound else math.nan),
+        Column("", "core bound", lambda one: one.bound, _core),
+        Column(
+            "",
+            "champion / bound",
+            lambda one: one.over_bound,
+            lambda value: "–" if math.isnan(value) else f"{value:.3g}×",
+        ),
+    ),
+    texts=2,
+    notes=(
+        "An epoch that leaves no row out, over the stored nonzeros; median with the interval of "
+        "the repeats. Of ours the epochs after the first; of programs from outside a run of some "
+        "passes less a shorter one, in which they may leave rows out from the second pass on.",
+        "Stream bound: bytes of a stored entry over the streaming speed of one core, measured on "
+        "this machine, once. Core bound: a gather and a gathered addition at the level of the "
+        "memory that w would fit in were its columns drawn evenly; columns that are not, and rows "
+        "that need no addition, can go below it.",
+    ),
+    recorded=lambda one: bool(one.samples),
+)
+
+
+def epochs_table(found: Found) -> Table:
+    """Nanoseconds a nonzero of each solver on each set, beside the bounds of the machine."""
+    return _EPOCHS.table([Part("Epochs", "", list(_epochs(found)))])
+
+
+def _epochs(found: Found) -> Iterator[_Epoch]:
+    for epochs in found.epochs.values():
+        bound = findings.bound(found.physics, epochs)
+        for entry in epochs["epochs"]:
+            samples = list(findings.nanoseconds(epochs, entry["label"]).values())
+            yield _Epoch(epochs, entry["label"], entry["how"], samples, bound)
+
+
+def physics_table(found: Found) -> Table:
+    """Gathers from each level of memory, and the speed of reading in order."""
+    physics = found.physics
+    stream = physics.get("stream_gb_per_second", [])
+    grid: Grid[dict[str, Any]] = Grid(
+        "physics",
+        "What this machine can do at best",
+        (
+            Column("level", "table in", lambda gather: gather["level"]),
+            Column("table_bytes", "KiB", lambda gather: gather["bytes"],
+                   lambda size: f"{size / 1024:,.0f}"),
+            Column("", "gather, ns", lambda gather: gather["sum_ns"], samples_text),
+            Column("", "gathered addition, ns", lambda gather: gather["add_ns"], samples_text),
+            Column("gather_ns", "", lambda gather: median(gather["sum_ns"])),
+            Column("gather_add_ns", "", lambda gather: median(gather["add_ns"])),
+            Column("stream_gb_per_second", "", lambda gather: median(stream)),
+        ),
+    )  # fmt: skip
+    facts = f"one core reads {samples_text(stream)} GB/s in order"
+    return grid.table([Part("Gathers of a double", facts, physics.get("gathers", []))])

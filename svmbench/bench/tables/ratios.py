@@ -1,0 +1,237 @@
+"""The tables of ratios: the champion beside LIBLINEAR, all peers, and itself without its tricks."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from svmbench.bench.champion import champion
+from svmbench.bench.found import Found, Swept
+from svmbench.bench.tables.columns import Across, Column, Grid, Part, interval_text, seconds_text
+from svmbench.bench.tables.sets import source_text, sweep_parts
+from svmbench.bench.versus import (
+    PairedRatio,
+    Versus,
+    best_of_theirs,
+    by_problem,
+    comparisons,
+    most_pairs,
+    side_by_side,
+)
+from svmbench.evidence import LEVEL
+from svmbench.records.groups import heading, short
+from svmbench.records.statistics import format_value
+from svmbench.report.tables import Cell, Table
+
+#: Evidence that the interval of a ratio belongs to where nothing else is asked on the page.
+_ALONE = 2 / LEVEL
+
+_ORACLE = (
+    "Oracle stop: held against the certified optimum. In every repeat the fastest of the "
+    "programs' runs counts, whatever its tolerance, as if that had been known beforehand."
+)
+
+
+def _compared(threshold: float) -> tuple[Column[Versus], ...]:
+    """Columns of comparisons, with the intervals of the evidence at that threshold."""
+    return (
+        Column("set", "", lambda one: one.set),
+        Column("stand_in", "", lambda one: one.stand_in),
+        Column("held_out", "", lambda one: one.held_out),
+        Column("lambda", "λ", lambda one: one.lam, short),
+        Column("accuracy", "", lambda one: one.threshold),
+        Column("champion_seconds", "", lambda one: one.ours),
+        Column("program_seconds", "", lambda one: one.theirs),
+        Column("program", "", lambda one: one.program),
+        Column("ratio", "", lambda one: one.pairs.estimate),
+        Column("ratio_low", "", lambda one: one.pairs.interval(threshold)[0]),
+        Column("ratio_high", "", lambda one: one.pairs.interval(threshold)[1]),
+        Column("pairs", "", lambda one: len(one.pairs.logs)),
+        Column("lower_bound_only", "", lambda one: one.pairs.censored),
+        Column("standing", "", lambda one: one.standing(threshold)),
+        Column("programs_run", "", lambda one: " ".join(one.among)),
+    )
+
+
+_RATIO = (
+    "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
+    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and what "
+    "they had spent stands for their time."
+)
+
+
+def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
+    """The champion beside LIBLINEAR, by set."""
+    grid = Grid(
+        "ratio-liblinear",
+        "Seconds of LIBLINEAR over the champion's",
+        _compared(threshold),
+        _by_accuracy(lambda one: ratio_cell(one, threshold)),
+        notes=(_RATIO, _ORACLE),
+    )
+    compared = _by_set(list(map(most_pairs, by_problem(comparisons(found, than)))))
+    compared.sort(key=lambda one: one.held_out)
+    return grid.table(
+        Part(
+            heading(label, rows[0].stand_in) + " (kept out of tuning)" * rows[0].held_out,
+            source_text(found, label),
+            rows,
+        )
+        for label, rows in _sets(compared).items()
+    )
+
+
+def _by_accuracy(
+    cell: Callable[[Versus], str | Cell], line: Callable[[Versus], str] = lambda one: ""
+) -> Across[Versus]:
+    """A column for each accuracy, and a line for each set, λ and what is told apart besides."""
+    return Across(
+        lambda one: one.threshold,
+        lambda threshold: f"ε = {short(threshold)}",
+        cell,
+        lambda one: (one.set, one.lam, line(one)),
+    )
+
+
+def _sets(compared: Sequence[Versus]) -> dict[str, list[Versus]]:
+    sets: dict[str, list[Versus]] = {}
+    for one in compared:
+        sets.setdefault(one.set, []).append(one)
+    return sets
+
+
+def _by_set(compared: Sequence[Versus]) -> list[Versus]:
+    """In the order of the sets, each from its largest λ on."""
+    order = {label: at for at, label in enumerate(dict.fromkeys(one.set for one in compared))}
+    return sorted(compared, key=lambda one: (order[one.set], -one.lam))
+
+
+def fastest(found: Found) -> list[Versus]:
+    """The champion beside the fastest peer, once for each set, λ and accuracy."""
+    return _by_set(list(map(best_of_theirs, by_problem(comparisons(found)))))
+
+
+def ahead_table(found: Found, threshold: float) -> Table:
+    """The champion beside the fastest peer in every cell, and in how many it is behind."""
+    compared = fastest(found)
+    programs: dict[tuple[str, float], dict[str, None]] = {}
+    for one in compared:
+        programs.setdefault((one.set, one.lam), {}).update(dict.fromkeys(one.among))
+    grid = Grid(
+        "ahead",
+        "Is any peer ahead?",
+        (
+            Column("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
+            *_compared(threshold),
+            Column("", "programs run", lambda one: ", ".join(programs[one.set, one.lam])),
+        ),
+        _by_accuracy(lambda one: standing_cell(one, threshold)),
+        texts=3,
+        notes=(
+            f"Seconds of the fastest program of every repeat over the champion's. {_RATIO} The "
+            "name is that of the program that is fastest in the median; ✗: a program is ahead, "
+            "(✗): by the estimate, but not by its whole interval. Only runs of one block, made "
+            "side by side, are paired; where several sweeps have such pairs, those count in which "
+            "a program does best.",
+            "*: kept out of tuning.",
+            _ORACLE,
+        ),
+    )
+    return grid.table([Part("Every set, λ and accuracy", standings(compared, threshold), compared)])
+
+
+def standings(compared: Sequence[Versus], threshold: float) -> str:
+    """In how many cells who is ahead, in words."""
+    if not compared:
+        return ""
+    counts = Counter(one.standing(threshold) for one in compared)
+    said = [
+        f"Of {len(compared)} cells (set, λ, ε) a peer is ahead in {counts['peer ahead']}",
+        f"the champion is ahead in {counts['champion ahead']}",
+    ]
+    for name in ("no peer reached it", "nobody reached it"):
+        if counts[name]:
+            said.append(f"{name.replace('it', 'the accuracy')} in {counts[name]}")
+    if counts["open"]:
+        slower = sum(
+            one.pairs.estimate < 1.0 for one in compared if one.standing(threshold) == "open"
+        )
+        said.append(
+            f"it is open in {counts['open']}, in {slower} of which a peer is the faster so far"
+        )
+    return "; ".join(said)
+
+
+def standing_cell(one: Versus, threshold: float) -> Cell:
+    """A ratio with the fastest program, marked where that is ahead."""
+    cell = ratio_cell(one, threshold)
+    mark = "✗ " if one.standing(threshold) == "peer ahead" else ""
+    if not mark and one.pairs.estimate < 1.0 and not one.pairs.censored:
+        mark = "(✗) "
+    name = f" {one.program}" if one.program else ""
+    return replace(cell, text=f"{mark}{cell.text}{name}")
+
+
+def ratio_cell(one: Versus, threshold: float) -> Cell:
+    """A ratio, or who did not reach the accuracy."""
+    if math.isinf(one.ours):
+        return Cell("not reached" if one.program else "nobody reached it")
+    text = f"{'≥ ' if one.pairs.censored else ''}{ratio_text(one.pairs, threshold)}"
+    hint = f"{one.ours:.4g} s against {one.theirs:.4g} s, {one.program or 'none'}"
+    return Cell(text, value=one.pairs.estimate, hint=hint)
+
+
+def ratio_text(pairs: PairedRatio, threshold: float) -> str:
+    """A ratio with its interval, where there is one."""
+    low, high = pairs.interval(threshold)
+    if not pairs.logs:
+        return "–"
+    text = format_value(pairs.estimate, low, high)
+    if low == high or low == 0.0 or math.isinf(high):
+        return text
+    return f"{text} {interval_text(low, high)}"
+
+
+def ablation_table(found: Found) -> Table:
+    """What each of the champion's tricks is worth by itself."""
+    grid: Grid[Versus] = Grid(
+        "ablation",
+        f"{champion()} without each of its tricks",
+        (
+            Column("set", "", lambda one: one.set),
+            Column("lambda", "λ", lambda one: one.lam, short),
+            Column("label", "solver", lambda one: one.among[0]),
+            Column("accuracy", "", lambda one: one.threshold),
+            Column("median_seconds", "", lambda one: one.theirs),
+            Column("slower_by", "", lambda one: one.pairs.estimate),
+            Column("slower_by_low", "", lambda one: one.pairs.interval(_ALONE)[0]),
+            Column("slower_by_high", "", lambda one: one.pairs.interval(_ALONE)[1]),
+        ),
+        _by_accuracy(_ablated_text, lambda one: one.among[0]),
+        texts=2,
+        notes=(
+            "Median seconds, and how many times the champion's they are: what each of its tricks "
+            "is worth by itself, with all others on. Each ratio has a 95 % interval of its own.",
+        ),
+    )
+    return grid.table(sweep_parts(found, "ablation", _ablated))
+
+
+def _ablated(swept: Swept) -> Iterator[Versus]:
+    """Every row of the sweep beside the whole champion."""
+    groups = swept.groups()
+    whole = {group.lam: group for group in groups if group.label == champion()}
+    for group in groups:
+        for threshold in swept.results.thresholds:
+            if group.lam in whole:
+                one = side_by_side(swept, whole[group.lam], [group], threshold)
+                if one is not None:
+                    yield one
+
+
+def _ablated_text(one: Versus) -> str:
+    text = seconds_text(one.theirs)
+    same = one.among == (champion(),)
+    return text if same else f"{text} ({ratio_text(one.pairs, _ALONE)}×)"

@@ -1,0 +1,103 @@
+"""The tables of reading texts, and of the way from a text to weights of an accuracy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from svmbench.bench.found import Found, mb_per_second, total_seconds
+from svmbench.bench.tables.columns import Column, Grid, Part, digits, samples_text
+from svmbench.records.groups import heading, short
+from svmbench.records.statistics import median
+from svmbench.report.tables import Table
+
+#: The repeats of one reader or program on one set.
+_Repeats = Sequence[dict[str, Any]]
+
+
+def _middle(key: str) -> Callable[[_Repeats], float]:
+    """Median of what the repeats say, of those that say it; +inf where none does."""
+
+    def value(repeats: _Repeats) -> float:
+        known = [each[key] for each in repeats if each[key] is not None]
+        return median(known) if known else math.inf
+
+    return value
+
+
+def _parts(
+    found: Found, results: _Repeats, facts: Callable[[Found, str], str]
+) -> Iterator[Part[_Repeats]]:
+    for label in dict.fromkeys(result["set"] for result in results):
+        of_set = [result for result in results if result["set"] == label]
+        labels = dict.fromkeys(result["label"] for result in of_set)
+        rows = [[each for each in of_set if each["label"] == name] for name in labels]
+        yield Part(heading(label, of_set[0]["stand_in"]), facts(found, label), rows)
+
+
+_READING: Grid[_Repeats] = Grid(
+    "reading",
+    "Reading a text",
+    (
+        Column("set", "", lambda one: one[0]["set"]),
+        Column("reader", "reader", lambda one: one[0]["label"]),
+        Column("", "MB/s", lambda one: list(map(mb_per_second, one)), samples_text),
+        Column("mb_per_second", "", lambda one: median(list(map(mb_per_second, one)))),
+        Column("repeats", "", len),
+        Column("text_mb", "", lambda one: one[0]["text_bytes"] / 1e6),
+        Column("arrays_mb", "arrays, MB", lambda one: one[0]["array_bytes"] / 1e6, digits(3)),
+        Column("peak_over_arrays", "peak memory / arrays",
+               lambda one: median([each["peak_bytes"] / each["array_bytes"] for each in one]),
+               digits(3)),
+    ),
+    notes=(
+        "A text that the system holds in memory, read in a process of its own to rows that can be "
+        "trained on. svmbench: hash, compact storage and checks included. liblinear: the reader "
+        "of its Python package, which is in Python; the one in C is not part of it. Peak memory: "
+        "beyond what the process held before.",
+    ),
+)  # fmt: skip
+
+
+def reading_table(found: Found) -> Table:
+    """MB/s and memory of each reader on each text."""
+    return _READING.table(_parts(found, found.readings, _text_facts))
+
+
+def _text_facts(found: Found, label: str) -> str:
+    """Size of a set's text, and how long its cached rows take to open."""
+    size = next(each["text_bytes"] for each in found.readings if each["set"] == label)
+    said = [f"{size / 1e6:.3g} MB of text"]
+    for opened in (each for each in found.openings if each["set"] == label):
+        said.append(f"opened from the cache in {1e3 * median(opened['seconds']):.2g} ms")
+    return "; ".join(said)
+
+
+_TEXT: tuple[Column[_Repeats], ...] = (
+    Column("set", "", lambda one: one[0]["set"]),
+    Column("program", "program", lambda one: one[0]["label"]),
+    Column("", "seconds in all", lambda one: list(map(total_seconds, one)), samples_text),
+    Column("total_seconds", "", lambda one: median(list(map(total_seconds, one)))),
+    Column("repeats", "", len),
+    Column("read_seconds", "reading", _middle("read_seconds"), digits(3)),
+    Column("convert_seconds", "converting", _middle("convert_seconds"), digits(2)),
+    Column("train_seconds", "training", _middle("train_seconds"), digits(3)),
+)
+
+
+def text_table(found: Found) -> Table:
+    """Seconds from each text to the accuracy, by program."""
+    part = found.plan.profile.text
+    facts = f"λ = {short(part.lambda_)}, ε = {short(part.accuracy)}" if part else ""
+    grid = Grid(
+        "text",
+        f"From a text to the accuracy ({facts})",
+        _TEXT,
+        notes=(
+            "Reading, conversion of the rows and training of one process. Oracle stop: the first "
+            "checkpoint with the accuracy, and of programs from outside the loosest of the "
+            "ladder's tolerances that has it, whose run alone counts.",
+        ),
+    )
+    return grid.table(_parts(found, found.texts, lambda found, label: ""))

@@ -1,0 +1,246 @@
+"""The champion beside the fastest of several programs, in pairs of the same repeat."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from svmbench.bench.champion import champion
+from svmbench.bench.found import Found, Swept
+from svmbench.evidence import Question, RatioEvidence, log_ratios
+from svmbench.evidence.processes import evidence_of
+from svmbench.harness.plan import Cell
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
+from svmbench.records.samples import of_repeats, samples, states
+from svmbench.records.states import STATES
+from svmbench.records.statistics import median
+from svmbench.solvers.registry import find_solver
+
+Standing = Literal[
+    "champion ahead", "peer ahead", "open", "no peer reached it", "nobody reached it"
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class PairedRatio:
+    """What ours and theirs took in the repeats that both have.
+
+    Parameters
+    ----------
+    ours, theirs : tuple of float
+        +inf where the accuracy was not reached.
+    spent : tuple of float
+        What theirs had spent at least when it ended. It is a lower bound of their time where they
+        did not reach the accuracy.
+    """
+
+    ours: tuple[float, ...]
+    theirs: tuple[float, ...]
+    spent: tuple[float, ...] = ()
+
+    @property
+    def censored(self) -> bool:
+        """Whether a ratio is known only as a lower bound, for theirs was not reached."""
+        return any(self._bounds())
+
+    @cached_property
+    def logs(self) -> tuple[float, ...]:
+        """Log-ratios of theirs to ours, with what was spent where the time is not known."""
+        return log_ratios(
+            self.ours,
+            [
+                spent if bound else time
+                for bound, time, spent in zip(self._bounds(), self.theirs, self._spent, strict=True)
+            ],
+        )
+
+    @property
+    def estimate(self) -> float:
+        """Median ratio; nan without pairs that say anything."""
+        return math.exp(self.evidence.median) if self.logs else math.nan
+
+    @property
+    def evidence(self) -> RatioEvidence:
+        """The evidence on their ratio."""
+        return evidence_of(self.logs)
+
+    def interval(self, threshold: float) -> tuple[float, float]:
+        """Interval of the ratio by the evidence that decides questions at this threshold."""
+        if not self.logs:
+            return 0.0, math.inf
+        low, high = self.evidence.interval(threshold)
+        return math.exp(low), math.inf if self.censored else math.exp(high)
+
+    def question(self, low: float = 0.0, high: float = math.inf) -> Question:
+        """Whether the ratio lies in a region."""
+        return Question(self.logs, low, high)
+
+    @property
+    def _spent(self) -> tuple[float, ...]:
+        return self.spent or self.theirs
+
+    def _bounds(self) -> list[bool]:
+        """For each pair, whether ours was reached and theirs was not, with what it had spent."""
+        return [
+            math.isfinite(our) and math.isinf(their) and math.isfinite(spent)
+            for our, their, spent in zip(self.ours, self.theirs, self._spent, strict=True)
+        ]
+
+
+@dataclass(frozen=True)
+class Versus:
+    """The champion beside the fastest of some programs, on one problem and to one accuracy.
+
+    Parameters
+    ----------
+    part : str
+        The sweep that they were run in.
+    set, stand_in, held_out : str, bool, bool
+    lam, threshold : float
+    pairs : PairedRatio
+        Seconds of the champion, and of the fastest program of each repeat.
+    program : str
+        The fastest in the median; empty where none reached the accuracy.
+    theirs : float
+        Its median seconds.
+    among : tuple of str
+        Labels of the programs that were run.
+    """
+
+    part: str
+    set: str
+    stand_in: bool
+    held_out: bool
+    lam: float
+    threshold: float
+    pairs: PairedRatio
+    program: str
+    theirs: float
+    among: tuple[str, ...] = ()
+
+    @property
+    def ours(self) -> float:
+        """Median seconds of the champion, +inf where it did not reach the accuracy."""
+        return median(self.pairs.ours)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The cells of the sweep that it compares."""
+        return tuple((self.set, self.lam, label) for label in (champion(), *self.among))
+
+    def standing(self, threshold: float) -> Standing:
+        """Who is ahead, by the interval of the evidence at this threshold."""
+        if not self.pairs.logs:
+            return "nobody reached it"
+        low, high = self.pairs.interval(threshold)
+        if high <= 1.0:
+            return "peer ahead"
+        if not math.isfinite(min(self.pairs.theirs)):
+            return "no peer reached it"
+        return "champion ahead" if low >= 1.0 else "open"
+
+
+def comparisons(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
+    """The champion beside programs in every oracle's sweep, on every problem, to every accuracy.
+
+    Parameters
+    ----------
+    found : Found
+    than : sequence of str, optional
+        Names of solvers, of whose rows the fastest counts in every repeat; all that are from
+        outside unless given.
+    """
+    compared = []
+    for swept in found.of_kind("oracle"):
+        groups = swept.groups()
+        for ours in (group for group in groups if group.label == champion()):
+            theirs = [group for group in groups if group.lam == ours.lam and _asked(group, than)]
+            for threshold in swept.results.thresholds:
+                one = side_by_side(swept, ours, theirs, threshold)
+                if one is not None:
+                    compared.append(one)
+    return compared
+
+
+def _asked(group: Group, than: Sequence[str] | None) -> bool:
+    return find_solver(group.solver).foreign if than is None else group.solver in than
+
+
+def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
+    """Comparisons of one set, λ and accuracy together: several sweeps may pose one problem."""
+    problems: dict[tuple[str, float, float], list[Versus]] = {}
+    for one in compared:
+        problems.setdefault((one.set, one.lam, one.threshold), []).append(one)
+    return list(problems.values())
+
+
+def most_pairs(members: Sequence[Versus]) -> Versus:
+    """The comparison of the most pairs."""
+    return max(members, key=lambda one: len(one.pairs.logs))
+
+
+def best_of_theirs(members: Sequence[Versus]) -> Versus:
+    """The sweep in which a program does best: each has runs of the champion of its own beside it.
+
+    Where no program reached the accuracy in any, the one in which they had spent most.
+    """
+    reached = [one for one in members if math.isfinite(min(one.pairs.theirs))]
+    if reached:
+        chosen = min(reached, key=lambda one: one.pairs.estimate)
+    else:
+        chosen = max(members, key=lambda one: (not one.pairs.logs, one.pairs.estimate))
+    among = dict.fromkeys(label for one in members for label in one.among)
+    return replace(chosen, among=tuple(among))
+
+
+def side_by_side(
+    swept: Swept, ours: Group, theirs: Sequence[Group], threshold: float
+) -> Versus | None:
+    """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
+    asked = Asked("seconds", threshold)
+    mine = samples(ours, asked)
+    others = {group.label: samples(group, asked) for group in theirs}
+    others = {label: times for label, times in others.items() if times}
+    # Where one of the programs is still to be run, it is not known which is the fastest.
+    repeats = [r for r in mine if all(r in times for times in others.values())]
+    if not repeats or not others:
+        return None
+    middles = {label: median(list(times.values())) for label, times in others.items()}
+    program = min(middles, key=lambda label: middles[label])
+    spent = [_spent(group) for group in theirs if group.label in others]
+    pairs = PairedRatio(
+        tuple(mine[r] for r in repeats),
+        tuple(min(times[r] for times in others.values()) for r in repeats),
+        tuple(min(each[r] for each in spent) for r in repeats),
+    )
+    return Versus(
+        part=swept.part,
+        set=swept.spec.label,
+        stand_in=ours.stand_in,
+        held_out=swept.spec.held_out,
+        lam=ours.lam,
+        threshold=threshold,
+        pairs=pairs,
+        program=program if math.isfinite(middles[program]) else "",
+        theirs=middles[program],
+        among=tuple(others),
+    )
+
+
+def _spent(group: Group) -> dict[int, float]:
+    """Seconds that each repeat trained; +inf where it failed, as it would in any time.
+
+    A repeat that was skipped would have met the time limit like the one it was skipped for.
+    """
+    spent, ends = of_repeats(group, Asked("train_seconds")), states(group)
+    limited = min((spent[r] for r, end in ends.items() if end == "time_limit"), default=0.0)
+    for repeat, end in ends.items():
+        if STATES[end].fault or end == "diverged":
+            spent[repeat] = math.inf
+        elif math.isnan(spent[repeat]):
+            spent[repeat] = limited if end == "skipped" else 0.0
+    return spent

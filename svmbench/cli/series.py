@@ -1,0 +1,67 @@
+"""What is said of a series of sweeps: how its time was spent, and which questions are open."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from svmbench.harness.doubts import Open
+    from svmbench.harness.series import Job, Result
+
+#: Sweeps that are named as those that took the most time.
+NAMED = 3
+
+
+def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
+    """How the time of a series was spent, by purpose, and the sweeps that took the most of it.
+
+    Parameters
+    ----------
+    result : Result
+    jobs : sequence of Job
+        Those that the series was given.
+    """
+    total = result.total
+    parts = [
+        (total.preparing, "loading data and certifying optima"),
+        (total.first, "first repeats"),
+        (total.at_least, "further repeats of every cell"),
+        (total.doubts, "repeats for open questions"),
+        (result.asking, "judging the questions"),
+    ]
+    said = ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds >= 0.5)
+    if not said:
+        return []
+    lines = [f"time: {said}"]
+    if len(jobs) > NAMED:
+        most = sorted(result.spent, key=lambda at: -result.spent[at].seconds)[:NAMED]
+        named = (f"{jobs[at].title} {duration(result.spent[at].seconds)}" for at in most)
+        lines.append(f"most of it: {'; '.join(named)}")
+    return lines
+
+
+def open_questions(questions: Sequence[Open]) -> list[str]:
+    """What open questions would take until they are decided, or why time does not help them."""
+    lines = []
+    for lacks, why in (
+        ("time", "open for lack of time"),
+        ("repeats", "open with as many repeats as a cell may have (at_most)"),
+        ("information", "open, and further repeats are not likely to decide them"),
+    ):
+        these = [each for each in questions if each.lacks == lacks]
+        if these:
+            seconds = sum(each.seconds or 0.0 for each in these)
+            more = f": about {duration(seconds)} more" if seconds else ""
+            lines.append(f"{len(these)} {why}{more}, such as {these[0].doubt.text}")
+    return lines
+
+
+def duration(seconds: float) -> str:
+    """A length of time in the unit that suits it."""
+    if seconds < 120:
+        return f"{seconds:.0f} s"
+    if seconds < 7200:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -1,0 +1,100 @@
+"""Claims that compare solvers by a measure: faster, order, ratio and alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+from svmbench.evidence import paired
+from svmbench.papers.claims.limits import says_nothing, unreached
+from svmbench.papers.claims.model import Claim
+from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.measured import MeasuredRow
+from svmbench.records.groups import short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import Pairs, pairs, states
+
+
+def faster(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+    """One part: over / solver is at least `by`."""
+    assert claim.solver is not None
+    assert claim.over is not None
+    yield _factor(claim, cell, claim.solver, claim.over, (claim.by, math.inf))
+
+
+def order(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+    """One part for each two neighbours of the list, up to the factor of a tie."""
+    for first, second in pairwise(claim.solvers):
+        yield _factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
+
+
+def ratio(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+    """One part: solver / over lies within a factor of the published ratio."""
+    assert claim.solver is not None
+    assert claim.over is not None
+    assert claim.published is not None
+    region = (claim.published / claim.within, claim.published * claim.within)
+    note = f"published {short(claim.published, 3)}"
+    yield _factor(claim, cell, claim.over, claim.solver, region, note)
+
+
+def alike(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+    """One part for each solver after the first: it and the first are within a factor."""
+    region = (1.0 / claim.within, claim.within)
+    for other in claim.solvers[1:]:
+        note = f"alike within a factor of {short(claim.within, 3)}"
+        yield _factor(claim, cell, claim.solvers[0], other, region, note)
+
+
+def _factor(
+    claim: Claim,
+    cell: ClaimCell,
+    below: str,
+    above: str,
+    region: tuple[float, float],
+    note: str = "",
+) -> Part:
+    """Whether above / below lies in the region."""
+    what = f"{above} / {below}"
+    missing = [label for label in (below, above) if label not in cell.rows]
+    if missing:
+        return Part(what, observed="open", note=f"no runs of {', '.join(missing)}")
+    first, second = cell.rows[below], cell.rows[above]
+    asked = claim.asked
+    rests_on = (first.cell, second.cell)
+    if reason := says_nothing((first, second), asked):
+        return Part(what, rests_on, reason=reason)
+    found = pairs(first.group, second.group, asked)
+    if not found:
+        return Part(what, rests_on, observed="open", note=_without_pairs(first, second, asked))
+    if reason := unreached({below: first, above: second}, found, asked):
+        return Part(what, rests_on, reason=reason)
+    counts = _reached(found, below, above)
+    return Part(
+        what,
+        rests_on,
+        paired(found.a, found.b, *region),
+        note="; ".join(filter(None, [counts, note])),
+    )
+
+
+def _reached(found: Pairs, below: str, above: str) -> str:
+    """Who did not reach the accuracy, or has no finite value, in how many repeats."""
+    counts = {
+        label: sum(map(math.isfinite, values))
+        for label, values in ((below, found.a), (above, found.b))
+    }
+    return ", ".join(
+        f"{label} in {count} of {len(found)}"
+        for label, count in counts.items()
+        if count < len(found)
+    )
+
+
+def _without_pairs(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> str:
+    ends = [
+        f"{row.group.label}: {', '.join(dict.fromkeys(states(row.group).values()))}"
+        for row in (first, second)
+    ]
+    return f"no pair of repeats has {asked.words} ({'; '.join(ends)})"

@@ -1,0 +1,74 @@
+"""Refuses claims that say nothing about the sweeps that are to decide them.
+
+What can be told of a claim alone (no source, a bound that any result meets) is refused with its
+own keys, in `svmbench.papers.claims.model`; what only the runs show, a target that w = 0 already
+meets, is said when it is judged.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from svmbench.config.sweep import SolverSpec, Sweep
+from svmbench.errors import ConfigError
+from svmbench.papers.claims.model import Claim
+
+
+def check_claims(path: Path, claims: Sequence[Claim], sweeps: Mapping[str, Sweep]) -> None:
+    """Refuse claims that only repeat what ends the runs.
+
+    Parameters
+    ----------
+    path : Path
+        The file they stand in.
+    claims : sequence of Claim
+    sweeps : mapping of str to Sweep
+        All sweeps of their item, those of other items too.
+
+    Raises
+    ------
+    ConfigError
+    """
+    for number, claim in enumerate(claims):
+        for name, sweep in sweeps.items():
+            about = name in claim.where.given.get("sweep", (name,))
+            if about and (fault := _stop_against_itself(claim, sweep)):
+                raise ConfigError(
+                    f"{path}: claims[{number}] ({claim.text.rstrip('.')!r}) says nothing: "
+                    f"sweep {name!r} {fault}"
+                )
+
+
+def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:
+    """How the sweep's stopping rule makes the claim true of every run that ends; else empty."""
+    if claim.kind != "reaches" or claim.measure is None:
+        return ""
+    stop, asked = sweep.stop, claim.asked
+    limits = {"max_epochs", "max_updates", "time_limit"}
+    unbounded = not limits & stop.model_fields_set
+    tightest = min(stop.accuracy, default=math.nan)
+    most = math.inf if claim.at_most is None else claim.at_most
+    if unbounded and (asked.at == tightest or (asked.name == "accuracy" and most >= tightest)):
+        return (
+            f"goes on until the accuracy {tightest:g} is reached; give its 'stop' a limit, such as "
+            "max_epochs"
+        )
+    if asked.name == "gap":
+        solvers = [solver for solver in sweep.solvers if solver.label in claim.solvers]
+        for rule in (_gap_rule(solver, sweep) for solver in solvers):
+            if rule is not None and most >= rule:
+                return (
+                    f"stops by the gap {rule:g} that is claimed; claim the certified accuracy "
+                    "instead"
+                )
+    return ""
+
+
+def _gap_rule(solver: SolverSpec, sweep: Sweep) -> float | None:
+    """The gap at which a solver's runs stop, if they stop by one."""
+    if sweep.stop.gap is not None:
+        return float(sweep.stop.gap)
+    epsilon = getattr(solver.parameters, "epsilon", None)
+    return float(epsilon) if sweep.stop.own and epsilon is not None else None

@@ -1,0 +1,54 @@
+"""Claims that a measure grows like a power of λ or of the number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from svmbench.evidence import growing
+from svmbench.papers.claims.model import Claim
+from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.measured import MeasuredRow
+from svmbench.records.samples import samples
+
+#: Places along the axis from which an exponent is taken.
+FEWEST = 3
+
+
+def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+    """One part: the exponent lies within its bounds.
+
+    Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
+    """
+    assert claim.solver is not None
+    along = "λ" if claim.along == "lambda" else "m"
+    what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
+    rows = cell.series[claim.solver]
+    rests_on = tuple(row.cell for row in rows)
+    if len(rows) < FEWEST:
+        reason = f"{len(rows)} values of {along}; an exponent needs {FEWEST}"
+        yield Part(what, rests_on, reason=reason)
+        return
+    repeats = values_by_repeat(rows, claim)
+    if not repeats:
+        note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
+        yield Part(what, rests_on, observed="open", note=note)
+        return
+    low = -math.inf if claim.at_least is None else claim.at_least
+    high = math.inf if claim.at_most is None else claim.at_most
+    bounds = " and ".join(
+        f"{sign} {bound:g}"
+        for sign, bound in (("≥", claim.at_least), ("≤", claim.at_most))
+        if bound is not None
+    )
+    assert claim.along is not None
+    places = [float(row.axis(claim.along)) for row in rows]
+    question = growing(places, repeats, low, high)
+    yield Part(what, rests_on, question, note=f"to be {bounds}", exponent=True)
+
+
+def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
+    """The measure at each place, of each repeat that has it at all of them."""
+    places = [samples(row.group, claim.asked) for row in rows]
+    repeats = sorted(set.intersection(*(set(values) for values in places)))
+    return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]

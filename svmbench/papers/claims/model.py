@@ -1,0 +1,179 @@
+"""A claim as a paper's file writes it: its kind, what it compares, and how many cells must hold."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from svmbench.config.refusal import refuse
+from svmbench.papers.places import Place, Strict, WrittenMeasure
+from svmbench.records.measures import ALONG, Asked
+
+Kind = Literal[
+    "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "untestable"
+]  # fmt: skip
+
+#: Keys that a kind needs, and those that it may have besides; all have text, source and where.
+_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
+    "order": (("solvers", "measure"), ("tie", "cells")),
+    "ratio": (
+        ("solver", "over", "measure", "published"),
+        ("over_dataset", "within", "cells"),
+    ),
+    "alike": (("solvers", "measure", "within"), ("cells",)),
+    "reaches": (("solvers", "measure"), ("at_most", "at_least", "cells")),
+    "fails": (("solver", "how"), ("measure", "cells")),
+    "grows": (("solver", "measure", "along"), ("at_most", "at_least", "cells")),
+    "path": (("solver", "over", "measure", "along", "between"), ("by", "points", "cells")),
+    "counts": (("solver", "over", "measure"), ("by", "cells")),
+    "untestable": (("why",), ()),
+}
+_ALWAYS = ("text", "source", "where", "kind")
+
+#: What `along` may be, by kind.
+_ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds")}
+
+
+class Claim(Strict):
+    """A sentence of the paper, and how the runs decide it."""
+
+    text: str = Field(description="What the paper says, in our words.")
+    source: str = Field(
+        default="", description="Where the paper says so: a section, table or figure."
+    )
+    where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
+    kind: Kind = Field(
+        description="faster: a solver over another, by a factor. order: solvers by a measure, the "
+        "least first. ratio: of two measures, beside the published one. alike: measures within a "
+        "factor of each other. reaches: an accuracy, or a value within bounds. fails: a solver, "
+        "in one of two ways. grows: a power of λ or m. path: one curve lies below another. "
+        "counts: what a seed determines, observed and compared. untestable: says why."
+    )
+    solver: str | None = Field(default=None, description="Label of the solver that is claimed of.")
+    over: str | None = Field(
+        default=None, description="Label of the solver it is compared with: the slower one."
+    )
+    over_dataset: str | None = Field(
+        default=None,
+        description="faster, ratio: label of the data set of 'over', where it is another; 'where' "
+        "then names that of 'solver'.",
+    )
+    solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
+    measure: WrittenMeasure | None = None
+    by: float = Field(default=1.0, gt=0.0, description="At least by this factor.")
+    at_most: float | None = Field(
+        default=None, description="reaches: bound of the value. grows: bound of the exponent."
+    )
+    at_least: float | None = Field(
+        default=None, description="reaches: bound of the value. grows: bound of the exponent."
+    )
+    published: float | None = Field(default=None, description="ratio: the published one.")
+    within: float = Field(
+        default=2.0,
+        gt=1.0,
+        description="ratio: factor from the published one that still holds. alike: factor "
+        "between the two that still is alike.",
+    )
+    tie: float = Field(
+        default=1.0,
+        ge=1.0,
+        description="order: neighbours out of order by up to this factor are a tie.",
+    )
+    how: Literal["not-finite", "limit"] | None = Field(
+        default=None,
+        description="fails: not-finite: its weights overflow or become not a number. limit: it "
+        "does not reach the measure's accuracy within the sweep's limits.",
+    )
+    along: Literal["lambda", "m", "epochs", "steps", "seconds"] | None = Field(
+        default=None,
+        description="grows: lambda or m. path: epochs, steps (a batch is one step) or seconds.",
+    )
+    between: tuple[float, float] | None = Field(
+        default=None, description="path: the range of 'along' in which the curve lies below."
+    )
+    points: int = Field(
+        default=5, ge=2, description="path: abscissae of that range that are compared; all hold."
+    )
+    cells: Literal["all", "most", "any"] = Field(
+        default="all",
+        description="Of how many cells (sweep, data set, λ) the paper says so: all, most (more "
+        "than half) or any (at least one).",
+    )
+    across: Literal["datasets"] | None = Field(
+        default=None,
+        description="faster: datasets: the paper says so statistically, over its data sets; "
+        "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
+    )
+    why: str | None = Field(default=None, description="untestable: why.")
+
+    @model_validator(mode="after")
+    def _complete(self) -> Claim:
+        if not self.source.strip():
+            refuse(
+                "a claim needs the place where the paper makes it; add 'source', such as "
+                "'Section 4.2'",
+                "source",
+            )
+        needed, optional = _KEYS[self.kind]
+        for key in needed:
+            if getattr(self, key) in (None, ()) or key not in self.model_fields_set:
+                refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
+        for key in sorted(self.model_fields_set - {*_ALWAYS, *needed, *optional}):
+            refuse(f"a claim of kind {self.kind} has no {key!r}; drop it", key)
+        self._check_kind()
+        return self
+
+    def _check_kind(self) -> None:
+        bounded = (self.at_most, self.at_least) != (None, None)
+        if self.kind == "reaches":
+            assert self.measure is not None
+            if self.measure.at is None and not bounded:
+                refuse("reaches which value? add 'at_most' or 'at_least'", "measure")
+            self._check_bounds(self.measure)
+        if self.kind == "grows" and not bounded:
+            refuse("grows with which exponent? add 'at_most' or 'at_least'", "along")
+        if self.kind in _ALONG and self.along not in _ALONG[self.kind]:
+            choices = " or ".join(_ALONG[self.kind])
+            refuse(f"a claim of kind {self.kind} is along {choices}; write one of them", "along")
+        if self.kind == "fails" and (self.how == "limit") != (self.measure is not None):
+            if self.measure is None:
+                refuse("does not reach which accuracy? add 'measure'", "how")
+            refuse("not-finite is a state of the run, not a measure; drop 'measure'", "measure")
+        if self.kind == "path":
+            self._check_path()
+        if len(self.solvers) < 2 and self.kind in ("order", "alike"):
+            refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
+
+    def _check_path(self) -> None:
+        assert self.measure is not None
+        assert self.between is not None
+        if self.measure.name not in ALONG:
+            refuse(f"no curve shows {self.measure.name}; use {', '.join(ALONG)}", "measure")
+        if not 0.0 < self.between[0] < self.between[1]:
+            refuse("write the range as [FROM, TO], both above 0", "between")
+
+    def _check_bounds(self, asked: Asked) -> None:
+        """Refuse bounds that any result keeps."""
+        least, most = 0.0, 1.0 if asked.measure.share else math.inf
+        for key, value, empty in (
+            ("at_least", self.at_least, self.at_least is not None and self.at_least <= least),
+            ("at_most", self.at_most, self.at_most is not None and self.at_most >= most),
+        ):
+            if empty:
+                refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            refuse("no result lies between these bounds; mend them", "at_most")
+
+    @property
+    def asked(self) -> Asked:
+        """Its measure; of kinds that have one."""
+        assert self.measure is not None
+        return self.measure
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all solvers it names."""
+        return self.solvers or tuple(filter(None, (self.solver, self.over)))

@@ -1,0 +1,191 @@
+"""What the verdict of a claim is made of: cells, and the parts that each cell must hold in.
+
+A claim is about some **cells**, each one problem of the runs: a sweep, a data set and λ. In each
+cell it comes apart into **parts**, one comparison each; a cell holds where all its parts do. A
+part is decided either by a question that `svmbench.evidence` answers or, where nothing is left to
+chance, by what is observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from svmbench.evidence import Across, Answer, Question
+from svmbench.papers.claims.model import Claim
+from svmbench.papers.measured import MeasuredRow, SweepCell
+
+Verdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
+
+
+@dataclass(frozen=True)
+class ClaimCell:
+    """One problem that a claim is about, with the rows of the solvers it names.
+
+    Parameters
+    ----------
+    place : str
+        Sweep (where there are several), data set and λ, in words.
+    dataset : str
+        Name of the data set; of several that one cell spans, their common place.
+    stand_in : bool
+    rows : dict of str to MeasuredRow
+        By label.
+    absent : tuple of str
+        Labels that have no runs here, though they should.
+    series : dict of str to tuple of MeasuredRow
+        By label, the rows along λ or m, ascending; of claims about growth alone.
+    """
+
+    place: str
+    dataset: str
+    stand_in: bool
+    rows: dict[str, MeasuredRow]
+    absent: tuple[str, ...] = ()
+    series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One comparison that a cell's verdict rests on.
+
+    Exactly one of `question`, `observed` and `reason` decides it.
+
+    Parameters
+    ----------
+    what : str
+        What is compared, such as ``svmperf / sgd-m``.
+    rests_on : tuple
+        The cells of sweeps whose further repeats would tell more.
+    question : Question, optional
+    observed : str, optional
+        Its verdict, where no chance is involved.
+    reason : str
+        Why it cannot be tested.
+    note : str
+        What else there is to say, such as the published number.
+    exponent : bool
+        Whether the question is about an exponent instead of a factor.
+    by_factor : bool
+        Whether the estimate is what is to be shown; otherwise `note` has the numbers.
+    """
+
+    what: str
+    rests_on: tuple[SweepCell, ...] = ()
+    question: Question | None = None
+    observed: Verdict | None = None
+    reason: str = ""
+    note: str = ""
+    exponent: bool = False
+    by_factor: bool = True
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """A part and what was found of it.
+
+    Parameters
+    ----------
+    part : Part
+    verdict : str
+    text : str
+        The numbers, in a line.
+    answer : Answer, optional
+        Of its question.
+    """
+
+    part: Part
+    verdict: Verdict
+    text: str
+    answer: Answer | None = None
+
+    @property
+    def pairs(self) -> int:
+        """Informative pairs of repeats that its answer rests on."""
+        return 0 if self.answer is None else self.answer.pairs
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What was found in one cell.
+
+    Parameters
+    ----------
+    place : str
+    dataset : str
+    stand_in : bool
+    verdict : str
+    parts : tuple of PartResult
+    """
+
+    place: str
+    dataset: str
+    stand_in: bool
+    verdict: Verdict
+    parts: tuple[PartResult, ...]
+
+    @property
+    def text(self) -> str:
+        """The numbers of all its parts."""
+        return "; ".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim and what was found of it.
+
+    Parameters
+    ----------
+    claim : Claim
+    verdict : str
+    summary : str
+        In how many cells it holds, and what decides it, in a line.
+    cells : tuple of CellResult
+    remedy : str
+        What it would take to decide it; empty for a claim that is decided.
+    across : Across, optional
+        The signed ranks over data sets, of a claim that is made statistically.
+    """
+
+    claim: Claim
+    verdict: Verdict
+    summary: str
+    cells: tuple[CellResult, ...] = ()
+    remedy: str = ""
+    across: Across | None = None
+
+    @property
+    def open_parts(self) -> list[PartResult]:
+        """The parts that more repeats may decide; none where the claim is decided."""
+        if self.verdict != "open":
+            return []
+        return [
+            part
+            for cell in self.cells
+            if cell.verdict == "open"
+            for part in cell.parts
+            if part.verdict == "open"
+        ]
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict with its numbers: ``holds in 2 of 5``."""
+        if self.verdict != "holds in k of n":
+            return self.verdict
+        tested = [cell for cell in self.cells if cell.verdict != "not testable"]
+        held = sum(cell.verdict == "holds" for cell in tested)
+        return f"holds in {held} of {len(tested)}"
+
+    @property
+    def stand_ins(self) -> int:
+        """Cells that rest on stand-ins."""
+        return sum(cell.stand_in for cell in self.cells)
+
+
+def combine(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict of a cell from those of its parts, all of which must hold."""
+    for verdict in ("does not hold", "not testable", "open"):
+        if verdict in verdicts:
+            return verdict
+    return "holds" if verdicts else "open"

@@ -1,0 +1,87 @@
+"""Open questions of the claims, as the series of runs is to decide them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from svmbench.harness.series import Doubt, Job
+from svmbench.papers.claims.judge import judge_claims
+from svmbench.papers.claims.parts import ClaimResult, PartResult
+from svmbench.papers.measured import MeasuredRow, rows, sweep_folder
+from svmbench.papers.model import Paper
+from svmbench.records.read import Results, read_results
+
+
+class Doubts:
+    """Judges all claims anew whenever it is asked, and says which repeats would decide them.
+
+    The folders are read again only where their tables have changed. All claims of all papers are
+    judged together, as on the page, whatever items are being run: which questions a page asks must
+    not depend on what is run.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of all results.
+    papers : mapping of str to Paper
+    jobs : sequence of Job
+        The sweeps that are being run, in the order of the series.
+    """
+
+    def __init__(self, root: Path, papers: Mapping[str, Paper], jobs: Sequence[Job]) -> None:
+        self._root = root
+        self._papers = papers
+        self._places = {job.folder: at for at, job in enumerate(jobs)}
+        self._read: dict[Path, tuple[tuple[int, int], Results]] = {}
+
+    def __call__(self) -> list[Doubt]:
+        """The questions that are open, the same one only once."""
+        items = [(key, name) for key, paper in self._papers.items() for name in paper.items]
+        judged = judge_claims(
+            [
+                (self._papers[key].items[name].claims, self._rows(self._papers[key], name))
+                for key, name in items
+            ]
+        )
+        found: dict[tuple[int, object], Doubt] = {}
+        for (key, name), results in zip(items, judged, strict=True):
+            for result in results:
+                for doubt in self._doubts(self._papers[key], name, result):
+                    known = found.get(doubt.key)
+                    if known is None or _needs(doubt) > _needs(known):
+                        found[doubt.key] = doubt
+        return list(found.values())
+
+    def _doubts(self, paper: Paper, item: str, result: ClaimResult) -> Iterator[Doubt]:
+        for part in result.open_parts:
+            job = self._job(paper, item, part)
+            if job is not None and part.answer is not None:
+                cells = tuple(cell[1:] for cell in part.part.rests_on)
+                yield Doubt(job, cells, part.answer.more, f"{result.claim.text} {part.part.what}")
+
+    def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
+        """The sweep whose repeats the part needs; None where it is not among those run."""
+        sweeps = {sweep for sweep, *_ in part.part.rests_on}
+        if len(sweeps) != 1:
+            return None
+        return self._places.get(sweep_folder(self._root, paper, item, *sweeps))
+
+    def _rows(self, paper: Paper, item: str) -> list[MeasuredRow]:
+        found = {}
+        for key in paper.items[item].sweeps:
+            folder = sweep_folder(self._root, paper, item, key)
+            if (folder / "runs.csv").exists():
+                found[key] = self._results(folder)
+        return rows(found)
+
+    def _results(self, folder: Path) -> Results:
+        status = (folder / "runs.csv").stat()
+        stamp = (status.st_mtime_ns, status.st_size)
+        if folder not in self._read or self._read[folder][0] != stamp:
+            self._read[folder] = (stamp, read_results(folder))
+        return self._read[folder][1]
+
+
+def _needs(doubt: Doubt) -> float:
+    return -1.0 if doubt.more is None else float(doubt.more)

@@ -1,0 +1,70 @@
+"""What a paper's file says of places in its results: which rows, and which measure of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+
+from svmbench.config.refusal import refuse
+from svmbench.records.measures import Asked
+
+#: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
+AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
+
+
+class Strict(BaseModel):
+    """A mapping of a paper's file: no key but its own."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _as_asked(value: Any) -> Asked:
+    """A measure as it is written: its name, or ``{seconds: 1e-2}``."""
+    at = None
+    if isinstance(value, dict) and len(value) == 1:
+        ((value, at),) = value.items()
+    if isinstance(value, Asked):
+        return value
+    if not isinstance(value, str):
+        refuse("Input should be a measure, or a measure with its accuracy: {seconds: 1e-2}")
+    if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+        refuse("Input should be a number", value, value=at)
+    try:
+        return Asked(value, None if at is None else float(at))
+    except ValueError as error:
+        refuse(str(error))
+
+
+WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
+
+
+def _as_list(value: Any) -> Any:
+    return value if isinstance(value, list | tuple | None) else [value]
+
+
+Several = Annotated[tuple[str | float, ...], BeforeValidator(_as_list)]
+
+
+class Place(Strict):
+    """Some rows: those whose columns have one of the values given."""
+
+    sweep: Several | None = None
+    dataset: Several | None = None
+    lambda_: Several | None = Field(default=None, alias="lambda")
+    C: Several | None = None
+    solver: Several | None = Field(default=None, description="Labels.")
+
+    @property
+    def given(self) -> dict[str, tuple[str | float, ...]]:
+        """The columns that are restricted, by name."""
+        values = self.model_dump(by_alias=True)
+        return {name: tuple(value) for name, value in values.items() if value is not None}
+
+
+def same(left: str | float, right: str | float) -> bool:
+    """Whether two values of an axis are meant to be the same: numbers to nine digits."""
+    if isinstance(left, str) or isinstance(right, str):
+        return str(left) == str(right)
+    return math.isclose(left, right, rel_tol=1e-9)

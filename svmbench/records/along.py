@@ -1,0 +1,56 @@
+"""A measure along a run: its values at the points of the traces."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from svmbench.records.groups import Group
+from svmbench.records.measures import Measure
+
+#: Columns of traces.csv that measures are worked out from.
+_COLUMNS = ("primal", "accuracy", "gap", "train_error", "test_error")
+
+#: Least distance from the optimum that double precision can tell.
+_LEAST = 1e-16
+
+
+def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArray[np.float64]:
+    """The measure at points of the traces of a group, shares as shares.
+
+    Parameters
+    ----------
+    group : Group
+    points : DataFrame, shape (n, ...)
+        Rows of traces.csv.
+    measure : Measure
+        One that can be drawn along a run.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        nan where a point has no value. A distance from the optimum is at least the certified gap
+        of the reference: below that it is not known, only bounded.
+    """
+    columns: dict[str, Any] = {
+        name: pd.to_numeric(points[name], errors="coerce").to_numpy(np.float64)
+        for name in _COLUMNS
+        if name in points
+    }
+    dual = group.middle("reference_dual")
+    columns |= {"lambda": group.lam, "m": group.middle("m"), "reference_dual": dual}
+    try:
+        values: NDArray[np.float64] = np.asarray(measure.formula(columns), dtype=np.float64)
+    except KeyError:
+        return np.full(len(points), np.nan)
+    if not measure.distance:
+        return values
+    gap = group.middle("reference_gap")
+    floor = gap if gap > _LEAST else _LEAST
+    if measure.distance == "absolute" and dual > 0:
+        floor *= dual
+    floored: NDArray[np.float64] = np.maximum(values, floor)
+    return floored

@@ -1,0 +1,97 @@
+"""``svmbench run``: repeats until it is decided which solver is the fastest."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import yaml
+from click.testing import CliRunner
+from simulated import Simulation
+
+from svmbench.cli import main
+
+CONFIG = {
+    "version": 1,
+    "name": "who",
+    "datasets": ["tiny-separable"],
+    "lambda": 0.01,
+    "solvers": ["dcd", "sgd-s", "ocas"],
+    "stop": {"accuracy": [0.1], "max_epochs": 100, "time_limit": "10s"},
+    "repeats": {"at_least": 3, "until": "decided", "at_most": 40},
+    "plots": [],
+}
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Calls the command on a configuration, in a folder of the test's own."""
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+
+    def call(*arguments, **changes):
+        path = tmp_path / "who.yaml"
+        path.write_text(yaml.safe_dump(CONFIG | changes))
+        out = ["--out", str(tmp_path / "out")]
+        return CliRunner().invoke(main, ["run", str(path), *out, *arguments])
+
+    return call
+
+
+def counts(folder):
+    return pd.read_csv(folder / "runs.csv")["label"].value_counts().to_dict()
+
+
+def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch):
+    times = {"dcd": (0.1, 0.2), "sgd-s": (0.15, 0.2), "ocas": (5.0, 0.1)}
+    Simulation(times=times).install(monkeypatch)
+    done = run()
+    assert done.exit_code == 0, done.output
+    assert "the leader against each other solver: 2 of 2 questions decided" in done.stdout
+    made = counts(tmp_path / "out")
+    assert 3 < made["ocas"] < made["sgd-s"] == made["dcd"] < 40
+    again = run()
+    assert "0 runs made" in again.stdout
+    assert "2 of 2 questions decided" in again.stdout
+
+
+def test_equal_solvers_stay_open_and_the_end_says_so(run, tmp_path, monkeypatch):
+    times = {"dcd": (0.1, 0.3), "sgd-s": (0.1, 0.3), "ocas": (5.0, 0.1)}
+    Simulation(times=times).install(monkeypatch)
+    done = run(repeats=CONFIG["repeats"] | {"at_most": 14})
+    assert done.exit_code == 0, done.output
+    assert "1 of 2 questions decided" in done.stdout
+    assert "tiny-separable, λ = 0.01: dcd against sgd-s" in done.stdout or (
+        "tiny-separable, λ = 0.01: sgd-s against dcd" in done.stdout
+    )
+    assert max(counts(tmp_path / "out").values()) <= 14
+
+
+def test_a_number_of_repeats_is_made_and_nothing_asked(run, tmp_path, monkeypatch):
+    Simulation().install(monkeypatch)
+    done = run(repeats=2)
+    assert done.exit_code == 0, done.output
+    assert "question" not in done.stdout
+    assert counts(tmp_path / "out") == {"dcd": 2, "sgd-s": 2, "ocas": 2}
+
+
+def test_a_dry_run_gives_both_bounds(run, tmp_path):
+    done = run("--dry-run")
+    assert done.exit_code == 0
+    assert done.stdout.splitlines()[-3:] == [
+        "3 cells, 3 repeats: 9 runs, and 1 reference optima",
+        "training takes at most 6 min (every limit hit; usually far less)",
+        "cells about which a question stays open have up to 40 repeats: "
+        "120 runs and 25 min at most",
+    ]
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_before_the_first_question_decides_nothing(run, monkeypatch):
+    Simulation().install(monkeypatch)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("svmbench.harness.series._Series.decide", interrupted)
+    done = run()
+    assert done.exit_code == 130
+    assert "0 of 2 questions decided" in done.stdout

@@ -1,0 +1,259 @@
+"""Time goes to every cell's repeats first, then to open questions, the cheapest first."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+from simulated import Simulation, job_of, sweep_of
+
+from svmbench.harness.run import Reporter
+from svmbench.harness.series import Doubt, run_series
+
+RULE = {"at_least": 2, "until": "decided", "at_most": 12}
+
+
+@pytest.fixture
+def simulation(monkeypatch):
+    return Simulation().install(monkeypatch)
+
+
+def cell(label, dataset="tiny-separable"):
+    return dataset, 0.01, label
+
+
+class Asked:
+    """Questions that are decided as soon as their cells have so many repeats in common."""
+
+    def __init__(self, *questions):
+        self.questions = questions
+        self.rounds = []
+
+    def __call__(self):
+        found = [
+            Doubt(number, tuple(map(cell, labels)), needed - pairs, " against ".join(labels))
+            for number, job, labels, needed in self.questions
+            if (pairs := common_repeats(job, labels)) < needed
+        ]
+        self.rounds.append([doubt.text for doubt in found])
+        return found
+
+
+def repeats_of(job):
+    runs = pd.read_csv(job.folder / "runs.csv")
+    return {label: set(of_label["repeat"]) for label, of_label in runs.groupby("label")}
+
+
+def common_repeats(job, labels):
+    found = repeats_of(job)
+    return len(set.intersection(*(found[label] for label in labels)))
+
+
+def beyond(simulation, least=2):
+    return [(label, repeat) for _, label, repeat in simulation.made if repeat >= least]
+
+
+# --- what every cell has -----------------------------------------------------------
+
+
+def test_every_cell_has_its_first_repeat_before_any_has_its_second(simulation, tmp_path):
+    jobs = [
+        job_of(sweep_of("dcd", "sgd-s", repeats=3), tmp_path / "one"),
+        job_of(sweep_of("dcd", repeats=2, dataset="tiny-dense"), tmp_path / "two"),
+    ]
+    result = run_series(jobs, Reporter())
+    order = [(dataset, repeat) for dataset, _, repeat in simulation.made]
+    one, two = "tiny-separable", "tiny-dense"
+    assert order == [
+        *[(one, 0), (one, 0), (two, 0)],
+        *[(one, 1), (one, 1), (two, 1)],
+        *[(one, 2), (one, 2)],
+    ]
+    assert (result.made, result.left) == (8, 0)
+    assert [result.outcomes[at].optional for at in (0, 1)] == [0, 0]
+
+
+def test_without_questions_no_cell_has_more_than_at_least(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    result = run_series([job], Reporter())
+    assert repeats_of(job) == {"dcd": {0, 1}, "sgd-s": {0, 1}}
+    assert (result.made, result.left, result.outcomes[0].optional) == (4, 0, 20)
+
+
+@pytest.mark.parametrize("slow_first", [True, False])
+def test_a_slow_sweep_does_not_keep_the_others_from_their_repeats(simulation, tmp_path, slow_first):
+    simulation.seconds = {"sgd-s": 40.0, "dcd": 1.0}
+    slow = job_of(sweep_of("sgd-s", repeats=9), tmp_path / "slow")
+    quick = job_of(sweep_of("dcd", repeats=9), tmp_path / "quick")
+    jobs = [slow, quick] if slow_first else [quick, slow]
+    result = run_series(jobs, Reporter(), budget=200.0)
+    assert repeats_of(quick) == {"dcd": set(range(9))}
+    # What the quick one has left over goes to the slow one.
+    assert repeats_of(slow) == {"sgd-s": {0, 1, 2, 3}}
+    assert result.left == 5
+    assert simulation.now == 1200.0
+
+
+# --- what questions have -----------------------------------------------------------
+
+
+def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
+    simulation.seconds = {"dcd": 1.0, "sgd-s": 2.0, "pegasos": 9.0, "ocas": 9.0}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked((0, job, ("pegasos", "ocas"), 4), (0, job, ("dcd", "sgd-s"), 8))
+    result = run_series([job], Reporter(), doubts=asked)
+    # Two pairs at 18 s are dearer than six at 3 s. A batch is half of what is needed.
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:12]) == {"dcd", "sgd-s"}
+    assert set(labels[12:]) == {"pegasos", "ocas"}
+    assert len(labels[12:]) == 4
+    assert asked.rounds[-1] == [] == result.open
+    assert result.needed == 0.0
+
+
+def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", "pegasos", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "pegasos"), 2))
+    run_series([job], Reporter(), doubts=asked)
+    found = repeats_of(job)
+    assert found["pegasos"] == {0, 1}
+    assert found["dcd"] == found["sgd-s"] == {0, 1, 2, 3, 4}
+
+
+def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, "which of two that do not arrive")
+    result = run_series([job], Reporter(), doubts=lambda: [never])
+    assert not beyond(simulation)
+    assert [(each.doubt, each.seconds, each.lacks) for each in result.open] == [
+        (never, None, "information")
+    ]
+
+
+def test_no_cell_has_more_repeats_than_at_most(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    result = run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 99)))
+    assert repeats_of(job) == {"dcd": set(range(12)), "sgd-s": set(range(12))}
+    assert [each.lacks for each in result.open] == ["repeats"]
+
+
+def test_the_repeats_of_a_pair_are_made_in_one_block(simulation, tmp_path):
+    simulation.seconds = {"ocas": 30.0}
+    job = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "ocas"), 4))
+    # So little time that the dear question is not served together with the cheap one.
+    run_series([job], Reporter(), doubts=asked, budget=120.0)
+    made = beyond(simulation)
+    blocks = [set(made[at : at + 2]) for at in range(0, 8, 2)]
+    assert {label for label, _ in blocks[0] | blocks[1] | blocks[2]} == {"dcd", "sgd-s"}
+    assert all(len({repeat for _, repeat in block}) == 1 for block in blocks)
+    # A block of dcd and ocas uses no number of which dcd has a repeat already.
+    assert blocks[3] == {("dcd", 5), ("ocas", 5)}
+    assert repeats_of(job)["ocas"] == {0, 1, 5}
+
+
+def test_questions_about_the_same_cell_share_its_repeats_while_there_is_time(simulation, tmp_path):
+    simulation.seconds = {"ocas": 30.0}
+    job = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "ocas"), 5))
+    run_series([job], Reporter(), doubts=asked)
+    assert repeats_of(job) == {label: {0, 1, 2, 3, 4} for label in ("dcd", "sgd-s", "ocas")}
+
+
+def test_questions_of_several_sweeps_are_weighed_together(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 5.0}
+    dear = job_of(sweep_of("dcd", "pegasos", repeats=RULE), tmp_path / "dear")
+    cheap = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "cheap")
+    asked = Asked((0, dear, ("dcd", "pegasos"), 4), (1, cheap, ("dcd", "sgd-s"), 4))
+    result = run_series([dear, cheap], Reporter(), doubts=asked)
+    assert [label for label, _ in beyond(simulation)].index("pegasos") >= 4
+    assert (result.spent[0].doubts, result.spent[1].doubts) == (12.0, 4.0)
+
+
+def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation, tmp_path):
+    simulation.seconds = {"dcd": 1.0, "sgd-s": 2.0}
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, job, ("dcd", "sgd-s"), 9))
+    result = run_series([job], Reporter(), doubts=asked, budget=12.5)
+    # 6 s for two repeats, 6 s for two of the seven pairs; the last run is given up.
+    assert (result.made, result.left) == (8, 0)
+    assert (result.total.first, result.total.at_least, result.total.doubts) == (3.0, 3.0, 6.5)
+    (still,) = result.open
+    assert (still.lacks, still.doubt.more, result.needed) == ("time", 5, 15.0)
+
+
+def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation, tmp_path):
+    class Impatient(Reporter):
+        ended = 0
+
+        def run_ends(self, run, state):
+            self.ended += 1
+            if self.ended == 7:
+                raise KeyboardInterrupt
+
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    asked = Asked((0, job, ("dcd", "sgd-s"), 9))
+    first = run_series([job], Impatient(), doubts=asked)
+    assert (first.interrupted, first.made) == (True, 7)
+    again = run_series([job_of(job.sweep, job.folder)], Reporter(), doubts=asked)
+    assert (again.interrupted, again.reused, again.open) == (False, 7, [])
+    # Of the block that was torn, the half that was made makes no pair.
+    assert common_repeats(job, ("dcd", "sgd-s")) == 9
+    assert again.made == 12
+    third = run_series([job_of(job.sweep, job.folder)], Reporter(), doubts=asked)
+    assert (third.made, third.reused) == (0, 19)
+
+
+def test_cells_that_wait_for_nothing_do_not_hold_up_the_series(simulation, tmp_path, monkeypatch):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    run_series([job], Reporter())
+    monkeypatch.setattr("svmbench.harness.crew.make_run", lambda *_: None)
+    asked = Asked((0, job, ("dcd", "sgd-s"), 4))
+    result = run_series([job], Reporter(), doubts=asked)
+    assert (result.made, len(asked.rounds)) == (0, 2)
+    assert [each.lacks for each in result.open] == ["time"]
+
+
+def test_an_unknown_cell_is_refused(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", repeats=RULE), tmp_path / "one")
+    stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3)
+    with pytest.raises(KeyError, match="sgd-s"):
+        run_series([job], Reporter(), doubts=lambda: [stray])
+
+
+class Counted(Reporter):
+    """Keeps count as a progress bar does."""
+
+    def __init__(self):
+        self.total = self.ended = 0
+
+    def begin(self, total, reused):
+        self.total += total - reused
+
+    def grow(self, runs):
+        self.total += runs
+
+    def run_ends(self, run, state):
+        self.ended += 1
+
+
+def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    counted = Counted()
+    run_series([job], counted, doubts=Asked((0, job, ("dcd", "sgd-s"), 7)))
+    assert counted.total == counted.ended == 14
+    # A file that has gone is found to be missing when the sweep is opened.
+    next((job.folder / "runs").iterdir()).unlink()
+    (job.folder / "config.yaml").unlink()
+    counted = Counted()
+    run_series([job_of(job.sweep, job.folder)], counted)
+    assert counted.total == counted.ended <= 1
+
+
+def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    assert (job.runs, job.most_runs, job.missing(2), job.missing(12)) == (4, 24, 4, 24)
+    assert job.most_bound - job.bound == 20 * 10.0
+    run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 5)))
+    job = job_of(job.sweep, job.folder)
+    assert (job.found, job.missing(2), job.missing(12), job.outdated) == (10, 0, 14, False)

@@ -1,0 +1,105 @@
+"""Runs that take no time: a clock of their own goes on by what they are said to take."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import numpy as np
+
+from svmbench.config import Sweep
+from svmbench.harness import crew, options, run, series
+from svmbench.harness.series import Job
+from svmbench.harness.sources import Source
+from svmbench.harness.supervise import header_of
+from svmbench.harness.trace import TraceWriter, read_trace
+
+
+@dataclass
+class Simulation:
+    """Stands in for workers and for the clock of a series.
+
+    Parameters
+    ----------
+    seconds : dict
+        What a run takes with its evaluation, by label; 1 unless given.
+    times : dict
+        Median and scatter (of the logarithm) of the seconds to every accuracy, by label.
+
+    Attributes
+    ----------
+    made : list of (str, str, int)
+        Data set, label and repeat of the runs, in the order they were made.
+    now : float
+        The time.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    times: dict[str, tuple[float, float]] = field(default_factory=dict)
+    made: list[tuple[str, str, int]] = field(default_factory=list)
+    now: float = 1000.0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def install(self, monkeypatch):
+        """Have series make their runs here."""
+        clock = SimpleNamespace(monotonic=lambda: self.now, sleep=time.sleep)
+        for module in (crew, options, run, series):
+            monkeypatch.setattr(module, "time", clock)
+        monkeypatch.setattr(crew, "make_run", self.make_run)
+        return self
+
+    def make_run(self, wanted, store, limit, stop, end, keep_weights, worker):
+        dataset, _, label = wanted.cell
+        with self.lock:
+            self.now += self.seconds.get(label, 1.0)
+            if self.now > end:
+                self.now = end
+                return None
+            self.made.append((dataset, label, wanted.repeat))
+        median, scatter = self.times.get(label, (0.1, 0.01))
+        draw = np.random.default_rng([wanted.repeat, *label.encode()]).normal()
+        path = store.path(wanted)
+        with TraceWriter(path, header_of(wanted, limit, keep_weights)) as writer:
+            writer.append(point(0.0, None))
+            writer.append(point(float(median * np.exp(scatter * draw)), 0.0))
+            writer.end("converged", elapsed_seconds=self.seconds.get(label, 1.0))
+        return read_trace(path)
+
+
+def point(wall, accuracy):
+    """A checkpoint."""
+    counts = dict.fromkeys(("presentations", "updates", "nonzeros"), 0 if accuracy is None else 100)
+    values = dict.fromkeys(("dual", "gap", "train_error", "test_error"))
+    return {
+        "kind": "point",
+        **counts,
+        "wall": wall,
+        "cpu": wall,
+        "primal": 1.0,
+        "accuracy": accuracy,
+        **values,
+    }
+
+
+def sweep_of(*solvers, repeats, dataset="tiny-separable", **changes):
+    """A small sweep."""
+    return Sweep.model_validate(
+        {
+            "version": 1,
+            "name": "simulated",
+            "datasets": [dataset],
+            "lambda": [0.01],
+            "solvers": list(solvers),
+            "stop": {"accuracy": [0.1], "max_epochs": 100, "time_limit": 10.0},
+            "repeats": repeats,
+            **changes,
+        }
+    )
+
+
+def job_of(sweep, folder):
+    """The sweep as one of a series."""
+    sources = tuple(Source(dataset) for dataset in sweep.datasets)
+    return Job("paper", "item", folder.name, sweep, folder, sources)
