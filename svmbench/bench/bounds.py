@@ -12,9 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Literal
 
-from svmbench.bench import found as findings
 from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.found import Found
+from svmbench.bench.found import (
+    Found,
+    by_repeat,
+    mb_per_second,
+    memory_share,
+    nanoseconds,
+    spent_seconds,
+    steps,
+    total_seconds,
+)
 from svmbench.bench.profile import Names, Weights
 from svmbench.bench.rows import last_cache
 from svmbench.bench.targets import Target
@@ -212,7 +220,7 @@ def _of_versus(target: Target, one: Versus) -> BoundResult:
 
 def _epochs(found: Found, target: Target) -> Iterator[BoundResult]:
     for label, solver, epochs in _of_sets(found, target):
-        samples = tuple(findings.nanoseconds(epochs, solver).values())
+        samples = tuple(nanoseconds(epochs, solver).values())
         if samples:
             place = f"{heading(label, epochs['stand_in'])}, {solver}"
             yield BoundResult(target, place, label, PairedRatio((1.0,) * len(samples), samples))
@@ -221,7 +229,7 @@ def _epochs(found: Found, target: Target) -> Iterator[BoundResult]:
 def _epoch_ratios(found: Found, target: Target) -> Iterator[BoundResult]:
     for label, solver, epochs in _of_sets(found, target):
         for than in target.than:
-            pairs = _paired(*(findings.nanoseconds(epochs, name) for name in (solver, than)))
+            pairs = _paired(*(nanoseconds(epochs, name) for name in (solver, than)))
             if pairs.ours:
                 place = f"{heading(label, epochs['stand_in'])}, {solver} and {than}"
                 yield BoundResult(target, place, label, pairs)
@@ -237,11 +245,11 @@ def _of_sets(found: Found, target: Target) -> Iterator[tuple[str, str, dict[str,
 
 def _reading(found: Found, target: Target) -> Iterator[BoundResult]:
     # Of speeds more is better: the ratio is ours over theirs.
-    return _texts_of(found.readings, findings.mb_per_second, target, target.than, (target.reader,))
+    return _texts_of(found.readings, mb_per_second, target, target.than, (target.reader,))
 
 
 def _texts(found: Found, target: Target) -> Iterator[BoundResult]:
-    return _texts_of(found.texts, findings.total_seconds, target, (target.program,), target.than)
+    return _texts_of(found.texts, total_seconds, target, (target.program,), target.than)
 
 
 def _texts_of(
@@ -255,11 +263,9 @@ def _texts_of(
     for label, stand_in in {each["set"]: each["stand_in"] for each in results}.items():
         for one, other in product(below, above):
             pairs = _paired(
-                findings.by_repeat(results, value, label, one),
-                findings.by_repeat(results, value, label, other),
-                findings.by_repeat(results, findings.spent_seconds, label, other)
-                if value is findings.total_seconds
-                else None,
+                by_repeat(results, value, label, one),
+                by_repeat(results, value, label, other),
+                by_repeat(results, spent_seconds, label, other) if value is total_seconds else None,
             )
             if pairs.ours:
                 yield BoundResult(target, heading(label, stand_in), label, pairs)
@@ -277,7 +283,7 @@ def _paired(
 
 def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
     for points in found.growth.values():
-        for step in findings.steps(points):
+        for step in steps(points):
             if step.axis == "m" and step.bytes >= BEYOND * last_cache():
                 size = f"from {step.bytes / 2**20:.0f} MiB"
                 place = f"{step.rows}, {short(step.grown, 3)} times the rows, {size}"
@@ -291,7 +297,7 @@ def _memory(found: Found, target: Target) -> Iterator[BoundResult]:
     for points in found.growth.values():
         for point in points:
             if point["array_bytes"] >= BEYOND * last_cache():
-                share = findings.memory_share(point)
+                share = memory_share(point)
                 one = BoundResult(
                     target,
                     f"{point['label']}, {point['m']} x {point['d']}",

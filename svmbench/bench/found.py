@@ -212,7 +212,7 @@ def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
 
 
 @dataclass(frozen=True)
-class Bound:
+class MachineBound:
     """What an epoch takes at least, in nanoseconds a stored nonzero.
 
     Parameters
@@ -236,7 +236,7 @@ class Bound:
         return max(self.stream, self.core)
 
 
-def bound(physics: dict[str, Any], epochs: dict[str, Any]) -> Bound | None:
+def machine_bound(physics: dict[str, Any], epochs: dict[str, Any]) -> MachineBound | None:
     """The bound of a set's epoch by this machine's own speeds; None where they are not known."""
     if not physics:
         return None
@@ -249,7 +249,7 @@ def bound(physics: dict[str, Any], epochs: dict[str, Any]) -> Bound | None:
     )
     core = median(level["sum_ns"]) + median(level["add_ns"])
     dense = epochs["storage"].startswith("dense")
-    return Bound(stream, 0.0 if dense else core, level["level"])
+    return MachineBound(stream, 0.0 if dense else core, level["level"])
 
 
 # ---------------------------------------------------------------- reading, texts and growth

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found
+from svmbench.bench.found import Found, machine_bound, nanoseconds
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median, median_interval
@@ -123,11 +122,11 @@ def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
     for number, label in enumerate(labels):
         dots = []
         for line, epochs in enumerate(found.epochs.values()):
-            samples = list(findings.nanoseconds(epochs, label).values())
+            samples = list(nanoseconds(epochs, label).values())
             if samples:
                 dots.append(_Dot(line, median(samples), *median_interval(samples)[:2]))
         _draw(axes, dots, label, number, {"color": looks[label].colour} if label in looks else {})
-    bounds = [findings.bound(found.physics, epochs) for epochs in found.epochs.values()]
+    bounds = [machine_bound(found.physics, epochs) for epochs in found.epochs.values()]
     drawn = [(bound.least, line) for line, bound in enumerate(bounds) if bound is not None]
     if drawn:
         style: dict[str, Any] = {"marker": "|", "markersize": 13, "color": "#000000", "zorder": 4}

@@ -24,7 +24,7 @@ from typing import Any, Literal
 
 from svmbench.durable import write_text
 from svmbench.harness import child
-from svmbench.harness.environment import fingerprint
+from svmbench.harness.environment import fingerprint, memory_kills
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
@@ -142,7 +142,7 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         if missing := solver.missing():
             return _result(job, "not_installed", missing)
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
-        found = Path(folder) / "found.json"
+        found, kills = Path(folder) / "found.json", memory_kills()
         worker = child.start("svmbench.bench.measure", job.get("threads", 1), complaints)
         wanted = job | {"found": str(found), "parent": os.getpid()}
         try:
@@ -154,7 +154,8 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
                 worker.kill()
             worker.wait()
         if worker.returncode != 0 or not found.exists():
-            state, reason = child.cause_of_death(worker.returncode, complaints)
+            for_memory = kills is None or memory_kills() != kills
+            state, reason = child.cause_of_death(worker.returncode, complaints, for_memory)
             return _result(job, state, textwrap.shorten(reason, _LONGEST_REASON))
         measured: dict[str, Any] = json.loads(found.read_text())
     return _result(job, "ok", "") | measured

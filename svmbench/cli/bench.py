@@ -91,9 +91,6 @@ def command(
         counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         click.echo(f"bounds: {said or 'none measured'}")
-        if progress is not None:
-            for line in open_questions(progress.sweeps.open):
-                click.echo(line)
         click.echo(f"page: {root / 'index.html'}")
     if progress is None:
         return 0
@@ -135,6 +132,9 @@ def describe(planned: Plan) -> str:
             f"runs at most: {missing} to make, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
+        most = sum(job.most_runs for job in of_part)
+        if most > runs:
+            lines.append(f"    up to {most} runs while bounds are open")
     tasks = planned.tasks
     for kind in dict.fromkeys(task.name.partition("-")[0] for task in tasks):
         members = [task for task in tasks if task.name.partition("-")[0] == kind]

@@ -70,7 +70,7 @@ def end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool = True) -> tuple[str, str]:
+def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:
     """End state and reason of a run whose process died before it finished.
 
     Parameters

@@ -10,7 +10,7 @@ from svmbench.papers.claims.judge import judge_claims
 from svmbench.papers.claims.parts import ClaimResult, PartResult
 from svmbench.papers.measured import MeasuredRow, rows, sweep_folder
 from svmbench.papers.model import Paper
-from svmbench.records.read import Results, read_results
+from svmbench.records.read import read_results
 
 
 class Doubts:
@@ -33,7 +33,7 @@ class Doubts:
         self._root = root
         self._papers = papers
         self._places = {job.folder: at for at, job in enumerate(jobs)}
-        self._read: dict[Path, tuple[tuple[int, int], Results]] = {}
+        self._read: dict[tuple[Path, str], tuple[tuple[int, int], list[MeasuredRow]]] = {}
 
     def __call__(self) -> list[Doubt]:
         """The questions that are open, the same one only once."""
@@ -68,19 +68,21 @@ class Doubts:
         return self._places.get(sweep_folder(self._root, paper, item, *sweeps))
 
     def _rows(self, paper: Paper, item: str) -> list[MeasuredRow]:
-        found = {}
+        found = []
         for key in paper.items[item].sweeps:
             folder = sweep_folder(self._root, paper, item, key)
             if (folder / "runs.csv").exists():
-                found[key] = self._results(folder)
-        return rows(found)
+                found += self._rows_in(folder, key)
+        return found
 
-    def _results(self, folder: Path) -> Results:
+    def _rows_in(self, folder: Path, sweep: str) -> list[MeasuredRow]:
         status = (folder / "runs.csv").stat()
         stamp = (status.st_mtime_ns, status.st_size)
-        if folder not in self._read or self._read[folder][0] != stamp:
-            self._read[folder] = (stamp, read_results(folder))
-        return self._read[folder][1]
+        known = self._read.get((folder, sweep))
+        if known is None or known[0] != stamp:
+            known = stamp, rows({sweep: read_results(folder)})
+            self._read[folder, sweep] = known
+        return known[1]
 
 
 def _needs(doubt: Doubt) -> float:

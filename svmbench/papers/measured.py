@@ -42,7 +42,7 @@ class MeasuredRow:
     def cell(self) -> SweepCell:
         """The cell of the sweep whose further repeats would lengthen this row."""
         group = self.group
-        return self.origin or (self.sweep, group.dataset, group.lam, group.label)
+        return self.origin or (self.sweep, group.dataset, float(group.lam), group.label)
 
     @cached_property
     def points(self) -> pd.DataFrame:

@@ -36,7 +36,7 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_len
 
 #: Repeats of a cell in every sweep of a paper that does not say otherwise: few of each, so that
 #: most of the budget goes to what the claims leave open.
-REPEATS = {"at_least": 3, "until": "decided", "at_most": 60}
+REPEATS = {"at_least": 2, "until": "decided", "at_most": 60}
 
 
 class TableShape(Strict):

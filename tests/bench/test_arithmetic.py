@@ -23,7 +23,7 @@ from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import plan
 from svmbench.bench.tables import ratios
 from svmbench.bench.targets import Target, load_targets
-from svmbench.bench.tasks import Task, read_task, run_task, solver_job
+from svmbench.bench.tasks import Task, read_task, run_job, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
@@ -187,13 +187,13 @@ def test_only_repeats_of_one_number_are_pairs():
 
 def test_the_bound_is_the_larger_of_memory_and_core():
     # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
-    bound = findings.bound(PHYSICS, EPOCHS)
+    bound = findings.machine_bound(PHYSICS, EPOCHS)
     assert (bound.stream, bound.core, bound.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
     assert bound.least == bound.core
-    assert findings.bound(PHYSICS, EPOCHS | {"d": 126}).level == "memory"
-    dense = findings.bound(PHYSICS, EPOCHS | {"storage": "dense float32"})
+    assert findings.machine_bound(PHYSICS, EPOCHS | {"d": 126}).level == "memory"
+    dense = findings.machine_bound(PHYSICS, EPOCHS | {"storage": "dense float32"})
     assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
-    assert findings.bound({}, EPOCHS) is None
+    assert findings.machine_bound({}, EPOCHS) is None
 
 
 def point(at, m, d, seconds, **more):
@@ -633,6 +633,16 @@ def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
     assert run_task(task, tmp_path, math.inf) == "made"
     (tmp_path / "some.json").write_text(json.dumps({"schema_version": 0}))
     assert read_task(tmp_path, "some") == []
+
+
+def test_a_measurement_that_dies_says_why():
+    found_there = run_job({"kind": "nothing", "label": "a"}, 60.0)
+    assert found_there == {
+        "kind": "nothing",
+        "label": "a",
+        "state": "failed",
+        "reason": "KeyError: 'nothing'",
+    }
 
 
 def test_no_two_sets_of_a_profile_share_a_label():

@@ -95,6 +95,35 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     assert all((root / link).suffix == ".png" and (root / link).exists() for link in links)
 
 
+DOUBTFUL = """\
+version: 1
+name: doubtful
+title: One comparison
+sets: [tiny-dense]
+sweeps:
+  oracle: {lambda: 1e-4, accuracy: 1e-1, solvers: [champion, {name: linear-svc, tolerance: 1e-4}],
+           repeats: {at_least: 1, until: decided, at_most: 20}, time_limit: 10s}
+"""
+
+
+def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
+    (tmp_path / "doubtful.yaml").write_text(DOUBTFUL)
+    result = bench("doubtful.yaml")
+    assert result.exit_code == 0, result.output
+    root = tmp_path / "results" / "bench" / "doubtful"
+    (ahead,) = pd.read_csv(root / "tables" / "ahead.csv").itertuples()
+    if 1 < ahead.pairs < 20:
+        assert ahead.standing in ("champion ahead", "peer ahead")
+        assert not ahead.ratio_low < 1.0 < ahead.ratio_high
+    else:  # a noisy machine
+        assert (ahead.pairs, ahead.standing) == (20, "open")
+    seconds = pd.read_csv(root / "tables" / "seconds.csv")
+    assert set(seconds["repeats"]) == {ahead.pairs}
+    again = bench("doubtful.yaml")
+    if ahead.standing != "open":
+        assert "0 runs and 0 measurements made" in again.stdout
+
+
 def test_report_only_makes_no_runs(bench, tmp_path):
     assert bench("tiny.yaml", "--report-only", "--quiet").output == ""
     root = tmp_path / "results" / "bench" / "tiny"

@@ -180,7 +180,7 @@ def test_info_describes_a_file_of_ones_own(tmp_path, monkeypatch):
         assert text.startswith("own: ")
         for fact in (
             "rows 3 ",
-            "features 2,147,483,647, of which 3 have an entry ",
+            "features 2,147,483,647, 3 of them with an entry ",
             "entries 4, ",
             "labels -1 (2), 1 (1) +1 1 ",
             "stored as int32+float32, ",

@@ -250,6 +250,20 @@ def test_the_two_ways_to_fail(how, samples, state, verdict, said):
     assert said in result.cells[0].text
 
 
+@pytest.mark.parametrize(
+    ("kind", "keys", "verdict"),
+    [
+        ("reaches", {"solvers": ["a"]}, "does not hold"),
+        ("fails", {"how": "limit", "measure": {"seconds": 0.01}}, "holds"),
+        ("fails", {"how": "not-finite"}, "does not hold"),
+    ],
+)
+def test_repeats_that_are_skipped_count_as_the_one_that_met_the_limit(kind, keys, verdict):
+    limited = row("a", [INF] * 3, state=["time_limit", "skipped", "skipped"])
+    assert found(claim(kind, **keys), limited).verdict == verdict
+    assert found(claim(kind, **keys), row("a", [INF] * 3)).verdict == "open"
+
+
 # --- growth, paths and counts ------------------------------------------------------
 
 
@@ -439,6 +453,7 @@ def test_statistically_means_signed_ranks_over_data_sets():
     spread = over_sets([1.5, 2.0, 1.2, 3.0, 0.5, 0.4, 0.3, 0.6])
     assert spread.verdict == "open"
     assert "over 8 data sets p = " in spread.summary
+    assert spread.remedy == "It would take more data sets: those there are do not agree enough."
     assert "4 hold, 4 do not hold of 8" in spread.summary  # the count of cells stands beside it
     assert over_sets([1.5, 2.0, 1.2, 3.0, 1.1, 1.3, 2.2], by=4.0).verdict == "does not hold"
 
@@ -523,16 +538,32 @@ def test_one_level_holds_for_all_that_are_judged_together():
     assert len(others) == 400
 
 
+def test_how_many_questions_a_page_has_does_not_depend_on_what_was_measured():
+    def threshold(*others):
+        pages = [([claim()], [row("a", noisy()), row("b", noisy(3.0))])]
+        pages += [([claim()], [row("a", a), row("b", b)]) for a, b in others]
+        (first,), *_ = judge_claims(pages)
+        return first.cells[0].parts[0].answer.threshold
+
+    null = noisy(sigma=0.3), noisy(sigma=0.3, seed=5)
+    assert threshold(null) == threshold(([INF] * 3, [INF] * 3))
+    assert threshold(null) > threshold()
+
+
 # --- empty claims ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", ["faster", "reaches"])
+@pytest.mark.parametrize("kind", ["faster", "reaches", "fails", "counts"])
 def test_a_target_that_w_0_already_meets_says_nothing(kind):
     def easy(epoch, repeat):
         return 0.008 / (1 + epoch)
 
     rows = [row("a", noisy(), traces=easy), row("b", noisy(3.0), traces=easy)]
-    wanted = claim(kind, **({"solvers": ["a"]} if kind == "reaches" else {}))
+    own = {
+        "reaches": {"solvers": ["a"]},
+        "fails": {"how": "limit", "measure": {"seconds": 0.01}},
+    }
+    wanted = claim(kind, **own.get(kind, {}))
     result = found(wanted, *rows)
     assert result.verdict == "not testable"
     assert "says nothing: w = 0 has the accuracy 0.01 before the first step" in result.summary

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from svmbench.bench import found as findings
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Bound, Found
+from svmbench.bench.found import Found, MachineBound, machine_bound, nanoseconds
 from svmbench.bench.tables.columns import Across, Column, Grid, Part, digits, samples_text
 from svmbench.records.groups import heading
 from svmbench.records.statistics import median, median_interval
@@ -24,7 +23,7 @@ class _Epoch:
     label: str
     how: str
     samples: list[float]
-    bound: Bound | None
+    bound: MachineBound | None
 
     @property
     def interval(self) -> tuple[float, float, float]:
@@ -34,11 +33,11 @@ class _Epoch:
     @property
     def over_bound(self) -> float:
         """The champion's epoch over its bound; nan where one is not known."""
-        ours = list(findings.nanoseconds(self.epochs, champion()).values())
+        ours = list(nanoseconds(self.epochs, champion()).values())
         return median(ours) / self.bound.least if ours and self.bound else math.nan
 
 
-def _core(bound: Bound | None) -> str:
+def _core(bound: MachineBound | None) -> str:
     return f"{bound.core:.2g} ({bound.level})" if bound and bound.core else "–"
 
 
@@ -101,9 +100,9 @@ def epochs_table(found: Found) -> Table:
 
 def _epochs(found: Found) -> Iterator[_Epoch]:
     for epochs in found.epochs.values():
-        bound = findings.bound(found.physics, epochs)
+        bound = machine_bound(found.physics, epochs)
         for entry in epochs["epochs"]:
-            samples = list(findings.nanoseconds(epochs, entry["label"]).values())
+            samples = list(nanoseconds(epochs, entry["label"]).values())
             yield _Epoch(epochs, entry["label"], entry["how"], samples, bound)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from svmbench.bench import found as findings
-from svmbench.bench.found import Found
+from svmbench.bench.found import Found, memory_share, steps
 from svmbench.bench.tables.columns import Column, Grid, Part, digits, samples_text
 from svmbench.records.groups import short
 from svmbench.records.statistics import median
@@ -26,7 +25,7 @@ _GROWTH: Grid[dict[str, Any]] = Grid(
         Column("seconds_per_epoch", "", lambda point: median(point["seconds_per_epoch"])),
         Column("ns_per_nonzero", "ns a nonzero",
                lambda point: median(point["seconds_per_epoch"]) / point["nnz"] * 1e9, digits(3)),
-        Column("peak_over_arrays", "peak memory / arrays", findings.memory_share, digits(3)),
+        Column("peak_over_arrays", "peak memory / arrays", memory_share, digits(3)),
     ),
     notes=(
         "Rows made for the purpose: normal values, columns drawn evenly. Sizes are multiples of "
@@ -48,5 +47,5 @@ def _steps(points: list[dict[str, Any]]) -> str:
     return "; ".join(
         f"{short(step.grown, 3)} times the entries along {step.axis}: "
         f"{step.slowed:.3g} times the seconds"
-        for step in findings.steps(points)
+        for step in steps(points)
     )

@@ -59,22 +59,25 @@ def _factor(
     what = f"{above} / {below}"
     missing = [label for label in (below, above) if label not in cell.rows]
     if missing:
-        return Part(what, observed="open", note=f"no runs of {', '.join(missing)}")
+        none = paired((), (), *region)
+        return Part(what, (), none, observed="open", note=f"no runs of {', '.join(missing)}")
     first, second = cell.rows[below], cell.rows[above]
     asked = claim.asked
     rests_on = (first.cell, second.cell)
     if reason := says_nothing((first, second), asked):
         return Part(what, rests_on, reason=reason)
     found = pairs(first.group, second.group, asked)
+    question = paired(found.a, found.b, *region)
     if not found:
-        return Part(what, rests_on, observed="open", note=_without_pairs(first, second, asked))
+        note = _without_pairs(first, second, asked)
+        return Part(what, rests_on, question, observed="open", note=note)
     if reason := unreached({below: first, above: second}, found, asked):
-        return Part(what, rests_on, reason=reason)
+        return Part(what, rests_on, question, reason=reason)
     counts = _reached(found, below, above)
     return Part(
         what,
         rests_on,
-        paired(found.a, found.b, *region),
+        question,
         note="; ".join(filter(None, [counts, note])),
     )
 

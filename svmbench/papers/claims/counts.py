@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from svmbench.papers.claims.limits import unreached
+from svmbench.papers.claims.limits import says_nothing, unreached
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, Part, Verdict
 from svmbench.records.groups import short
@@ -26,8 +26,11 @@ def counts(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         yield Part(what, observed="open", note=f"no runs of {', '.join(missing)}")
         return
     below, above = cell.rows[claim.solver], cell.rows[claim.over]
-    found = pairs(below.group, above.group, claim.asked)
     rests_on = (below.cell, above.cell)
+    if reason := says_nothing((below, above), claim.asked):
+        yield Part(what, rests_on, reason=reason)
+        return
+    found = pairs(below.group, above.group, claim.asked)
     if not found:
         note = f"no seed has {claim.asked.words} of both"
         yield Part(what, rests_on, observed="open", note=note)

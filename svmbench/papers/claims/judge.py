@@ -143,7 +143,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         verdict,
         summary + _summary(verdict, cells),
         cells,
-        _remedy(cells) if verdict == "open" else "",
+        _remedy(cells, ranks) if verdict == "open" else "",
         ranks,
     )
 
@@ -180,10 +180,10 @@ def _cell(cell: ClaimCell, parts: Sequence[Part], answers: Iterator[Answer]) -> 
 
 
 def _part(part: Part, answers: Iterator[Answer]) -> PartResult:
-    if part.question is None:
+    answer = None if part.question is None else next(answers)
+    if answer is None or part.observed is not None or part.reason:
         verdict: Verdict = part.observed or "not testable"
         return PartResult(part, verdict, f"{part.what}: {part.note or part.reason}")
-    answer = next(answers)
     note = f", {part.note}" if part.note else ""
     if part.by_factor:
         text = f"{part.what} = {estimate(answer, exponent=part.exponent)}{note}"
@@ -267,8 +267,10 @@ def _origin(cells: Sequence[CellResult]) -> str:
     return f" ({stand_ins} of {len(cells)} on stand-ins)"
 
 
-def _remedy(cells: Sequence[CellResult]) -> str:
-    """What it would take to decide the cells that are open."""
+def _remedy(cells: Sequence[CellResult], ranks: Across | None) -> str:
+    """What it would take to decide a claim that is open."""
+    if ranks is not None and ranks.data_sets >= MIN_DATA_SETS:
+        return "It would take more data sets: those there are do not agree enough."
     undecided = [cell for cell in cells if cell.verdict == "open"]
     parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
     known = [part.answer.more for part in parts if part.answer and part.answer.more is not None]

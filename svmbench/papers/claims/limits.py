@@ -61,7 +61,7 @@ def unreached(rows: Mapping[str, MeasuredRow], found: Pairs, asked: Asked) -> st
     if not needed:
         return f"{words}; their curves do not tell which limit would do"
     seconds, label = min(needed)
-    return f"{words}; by its curve {label} would need about {_rounded(seconds)} s"
+    return f"{words}; by its curve {label} would need about {rounded(seconds)}"
 
 
 def limits(rows: Iterable[MeasuredRow]) -> str:
@@ -113,5 +113,7 @@ def _largest(values: Iterable[float]) -> str:
     return f"{max(known):g}" if known else "its"
 
 
-def _rounded(seconds: float) -> str:
-    return short(float(f"{seconds:.2g}"), 3)
+def rounded(seconds: float) -> str:
+    """A length of time by two digits, with its unit."""
+    value = float(f"{seconds:.2g}")
+    return f"{value:,.0f} s" if value >= 100 else f"{short(value, 2)} s"

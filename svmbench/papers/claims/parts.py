@@ -50,7 +50,8 @@ class ClaimCell:
 class Part:
     """One comparison that a cell's verdict rests on.
 
-    Exactly one of `question`, `observed` and `reason` decides it.
+    Its question decides it unless `observed` or `reason` does. It is asked even then: how many
+    questions a page has must not depend on what was measured.
 
     Parameters
     ----------

@@ -42,11 +42,9 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     for at in np.geomspace(*claim.between, claim.points):
         what = f"{name} of {claim.over} / {claim.solver} at {short(float(at), 3)} {claim.along}"
         found = _pairs(heights(below, claim, float(at)), heights(above, claim, float(at)))
-        if found:
-            a, b = zip(*found, strict=True)
-            yield Part(what, rests_on, paired(a, b, low=claim.by))
-        else:
-            yield Part(what, rests_on, reason=f"no curve has a point before {at:.3g} {claim.along}")
+        question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
+        reason = "" if found else f"no curve has a point before {at:.3g} {claim.along}"
+        yield Part(what, rests_on, question, reason=reason)
 
 
 def heights(row: MeasuredRow, claim: Claim, at: float) -> dict[int, float]:

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Sequence
 
 from svmbench.evidence import paired, reaching
-from svmbench.papers.claims.limits import limits, says_nothing, seconds_needed
+from svmbench.papers.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.claims.parts import ClaimCell, Part, Verdict
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
@@ -35,9 +35,12 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         return
     row = cell.rows[claim.solver]
     if claim.how == "not-finite":
-        ends = [state for state in states(row.group).values() if _ran(state)]
+        ends = [state for state in states(row.group).values() if _ran(state) or state == "skipped"]
         found = [state == "diverged" for state in ends]
         words = "not finite"
+    elif reason := says_nothing((row,), claim.asked):
+        yield Part(claim.solver, (row.cell,), reason=reason)
+        return
     else:
         values = samples(row.group, claim.asked)
         found = [
@@ -70,16 +73,28 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
     if any(found):
         return ""
     seconds = seconds_needed(row, at)
-    return "" if seconds is None else f"; by its curve about {short(float(f'{seconds:.2g}'), 3)} s"
+    return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
 
 
 def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> Part:
     """Whether something is so in most runs."""
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
-        return Part(label, (row.cell,), observed="open", note=f"nothing is known of it ({ends})")
+        note = f"nothing is known of it ({ends})"
+        return Part(label, (row.cell,), reaching(found), observed="open", note=note)
     note = f"{sum(found)} of {len(found)} {words}"
+    if _repeats_are_skipped(row) and len(set(found)) == 1:
+        # No further repeat would be run, and each counts as the one that met the limit.
+        observed: Verdict = "holds" if found[0] else "does not hold"
+        question = reaching(found)
+        return Part(label, (row.cell,), question, observed, note=note, by_factor=False)
     return Part(label, (row.cell,), reaching(found), note=note, by_factor=False)
+
+
+def _repeats_are_skipped(row: MeasuredRow) -> bool:
+    """Whether a repeat met the time limit, so that those after it are not run."""
+    ends = set(states(row.group).values())
+    return "skipped" in ends and ends <= {"time_limit", "skipped"}
 
 
 def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:

@@ -128,10 +128,19 @@ def _published(each: Published) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class PaperView:
-    """A paper with its items."""
+    """A paper with its items.
+
+    Parameters
+    ----------
+    paper : Paper
+    items : list of ItemView
+    verdicts : Figure, optional
+        The picture of its verdicts, where some rest on measured factors.
+    """
 
     paper: Paper
     items: list[ItemView]
+    verdicts: Figure | None = None
 
     @property
     def counts(self) -> str:
@@ -192,11 +201,13 @@ def to_page(
 
 
 def _repeats(everything: Sequence[Results]) -> str:
-    """How many repeats the cells of the runs have, the least and the most."""
+    """How many repeats the cells of the runs have, the least and the most; without skipped ones."""
     sizes = [
         int(members["repeat"].nunique())
         for results in everything
-        for _, members in results.runs.groupby(["dataset", "lambda", "label"], sort=False)
+        for _, members in results.runs[results.runs["state"] != "skipped"].groupby(
+            ["dataset", "lambda", "label"], sort=False
+        )
     ]
     if not sizes:
         return ""

@@ -16,6 +16,7 @@ from svmbench.papers.report.figures import caption, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
+from svmbench.papers.report.verdicts import write_verdicts
 from svmbench.records.read import Results
 from svmbench.report.html import Figure, inline_figure, linked_figure
 from svmbench.report.markup import to_csv, to_latex, to_markdown
@@ -91,7 +92,14 @@ def write_papers(
     overall = write_overall(problems, looks, root)
     written += [path for path, _ in overall]
     profiles = [shown(path, text) for path, text in overall if path.suffix == suffix]
-    pages = [PaperView(papers[key], members) for key, members in views.items()]
+    pages = []
+    for key, members in views.items():
+        title = f"{papers[key].title}: verdicts"
+        claims = [result for view in members for result in view.claims]
+        files = write_verdicts(claims, title, root / key / "verdicts")
+        written += files
+        drawn = [shown(path, title, f"{key}-") for path in files if path.suffix == suffix]
+        pages.append(PaperView(papers[key], members, drawn[0] if drawn else None))
     write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
     return [*written, page]
 

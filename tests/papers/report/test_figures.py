@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.text import Text
+from pydantic import ValidationError
 
 from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
@@ -390,3 +391,18 @@ def test_what_is_asked_for_and_not_run_is_known(source):
     missing = source.not_run()
     assert len(missing) == 4
     assert {slot["solver"] for slot in missing} == {"sgd-m"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"y": "test_eror"}, "y cannot be 'test_eror'; did you mean 'test_error'"),
+        ({"y": "train_seconds"}, "y cannot be 'train_seconds'"),
+        ({"x": "lambda"}, "x cannot be 'lambda'"),
+        ({"kind": "across", "x": "lambda", "y": "seconds"}, "at which accuracy"),
+        ({"kind": "across", "x": "hours", "y": "primal"}, "x cannot be 'hours'"),
+    ],
+)
+def test_axes_that_no_figure_has_are_refused(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        shape(**keys)

@@ -1,0 +1,193 @@
+"""The verdicts of a paper as a picture: a row per claim, a dot with its interval per comparison.
+
+The axis is the measured factor of each comparison; the factors that the paper claims are shaded.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from svmbench.papers.claims.parts import ClaimResult, PartResult, Verdict
+from svmbench.records.groups import short
+from svmbench.report.sheet import SMALL, Sheet, save_figure, uniform_style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Colour and marker of a comparison by its verdict; they differ in print as well.
+_MARKS: dict[Verdict, tuple[str, str]] = {
+    "holds": ("#007A5A", "o"),
+    "does not hold": ("#C04A00", "X"),
+    "open": ("#555555", "D"),
+}
+
+#: Inches: a line of text, the lowest row, the axis with its words. Characters in a line of words.
+_LINE, _LEAST, _WIDTH, _CHARACTERS = 0.14, 0.3, 7.6, 62
+
+#: Factors beyond this, and below its inverse, are drawn at the edge.
+_FURTHEST = 300.0
+
+
+@dataclass(frozen=True)
+class Dot:
+    """One comparison.
+
+    Parameters
+    ----------
+    estimate, low, high : float
+        Its factor and interval; 0 and +inf are legal.
+    verdict : str
+    stand_in : bool
+        Whether it rests on a stand-in.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    verdict: Verdict
+    stand_in: bool
+
+
+@dataclass(frozen=True)
+class VerdictRow:
+    """One claim.
+
+    Parameters
+    ----------
+    text : str
+        The verdict and the claim, in lines.
+    region : (float, float)
+        Factors that are claimed; from 0, or to +inf.
+    dots : tuple of Dot
+    """
+
+    text: str
+    region: tuple[float, float]
+    dots: tuple[Dot, ...]
+
+    @property
+    def height(self) -> float:
+        """Inches that it takes."""
+        lines = 1 + self.text.count("\n")
+        return max(_LEAST, _LINE * lines + 0.08, 0.07 * len(self.dots) + 0.08)
+
+
+def verdict_rows(results: Sequence[ClaimResult]) -> list[VerdictRow]:
+    """The claims of a paper that rest on factors between two measurements, in their order."""
+    rows = []
+    for result in results:
+        compared = list(_compared(result))
+        if not compared:
+            continue
+        question = compared[0][0].part.question
+        assert question is not None
+        words = textwrap.wrap(f"{result.verdict_words}: {result.claim.text}", _CHARACTERS)
+        dots = tuple(
+            Dot(part.answer.estimate, part.answer.low, part.answer.high, part.verdict, stand_in)
+            for part, stand_in in compared
+            if part.answer is not None
+        )
+        rows.append(VerdictRow("\n".join(words), (question.low, question.high), dots))
+    return rows
+
+
+def _compared(result: ClaimResult) -> Iterator[tuple[PartResult, bool]]:
+    """The comparisons of a claim with a factor, and whether each rests on a stand-in."""
+    for cell in result.cells:
+        for part in cell.parts:
+            drawn = part.part.by_factor and not part.part.exponent and part.verdict in _MARKS
+            if drawn and part.answer is not None and part.answer.pairs:
+                yield part, cell.stand_in
+
+
+def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> list[Path]:
+    """Draw the claims of a paper.
+
+    Parameters
+    ----------
+    results : sequence of ClaimResult
+    title : str
+    path : Path
+        Of the picture, without a suffix.
+
+    Returns
+    -------
+    list of Path
+        The files; none where no claim rests on a measured factor.
+    """
+    rows = verdict_rows(results)
+    if not rows:
+        return []
+    with uniform_style():
+        sheet = Sheet(
+            1,
+            title,
+            remarks="Dots: measured factors with their intervals. Shaded: the factors claimed. "
+            "Filled: real data; open: a stand-in. Circle: holds; cross: does not hold; "
+            "diamond: open.",
+            panel=(_WIDTH, sum(row.height for row in rows)),
+        )
+        (axes,) = sheet.axes
+        _draw(axes, rows)
+        return list(save_figure(sheet.finish(), path, {}))
+
+
+def _draw(axes: Axes, rows: Sequence[VerdictRow]) -> None:
+    reach = _reach(rows)
+    axes.set_xscale("log")
+    axes.set_xlim(1.0 / reach, reach)
+    axes.axvline(1.0, color="#888888", linewidth=0.6, zorder=1)
+    top, centres = 0.0, []
+    for row in rows:
+        bottom = top + row.height
+        low, high = (min(max(end, 1.0 / reach), reach) for end in row.region)
+        axes.fill_between([low, high], top + 0.03, bottom - 0.03, color="#DCE8F2", zorder=0)
+        for at, dot in enumerate(row.dots):
+            _dot(axes, dot, top + row.height * (at + 1) / (len(row.dots) + 1), reach)
+        centres.append((top + bottom) / 2)
+        axes.axhline(bottom, color="#EEEEEE", linewidth=0.6, zorder=0)
+        top = bottom
+    axes.set_ylim(top, 0.0)
+    axes.set_yticks(centres, [row.text for row in rows], fontsize=SMALL)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlabel("measured factor")
+    _plain_ticks(axes)
+
+
+def _reach(rows: Sequence[VerdictRow]) -> float:
+    """How far the axis goes to either side of 1."""
+    ends = [end for row in rows for end in row.region]
+    ends += [end for row in rows for dot in row.dots for end in (dot.estimate, dot.low, dot.high)]
+    logs = [abs(math.log(end)) for end in ends if 0 < end < math.inf]
+    return min(max(math.exp(1.1 * max(logs, default=0.0)), 3.0), _FURTHEST)
+
+
+def _dot(axes: Axes, dot: Dot, height: float, reach: float) -> None:
+    colour, marker = _MARKS[dot.verdict]
+    low, high, at = (min(max(end, 1.0 / reach), reach) for end in (dot.low, dot.high, dot.estimate))
+    axes.plot([low, high], [height, height], color=colour, linewidth=0.8, zorder=2)
+    axes.plot(
+        [at],
+        [height],
+        marker=marker,
+        markersize=4.5,
+        color=colour,
+        markerfacecolor="white" if dot.stand_in else colour,
+        clip_on=False,
+        zorder=3,
+    )
+
+
+def _plain_ticks(axes: Axes) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    low, high = axes.get_xlim()
+    subs = (1.0, 2.0, 5.0) if high < 50 * low else (1.0,)
+    axes.xaxis.set_major_locator(LogLocator(subs=subs))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
+    axes.xaxis.set_minor_formatter(NullFormatter())

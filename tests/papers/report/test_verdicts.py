@@ -1,0 +1,69 @@
+"""The picture of verdicts: what it shows of a claim, and that it can be drawn."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from svmbench.evidence import judge, paired
+from svmbench.papers.claims.model import Claim
+from svmbench.papers.claims.parts import CellResult, ClaimResult, Part, PartResult
+from svmbench.papers.report.verdicts import verdict_rows, write_verdicts
+
+
+def claim(text="A is twice as fast as B.", by=2.0):
+    return Claim.model_validate(
+        {
+            "text": text,
+            "source": "Table 1",
+            "kind": "faster",
+            "solver": "a",
+            "over": "b",
+            "measure": {"seconds": 0.1},
+            "by": by,
+        }
+    )
+
+
+def result(factors, stand_in=False, **options):
+    """A claim with one comparison a cell, each of twenty pairs with that factor."""
+    questions = [paired([1.0] * 20, [factor] * 20, low=2.0) for factor in factors]
+    cells = tuple(
+        CellResult(
+            f"cell {at}",
+            f"set {at}",
+            stand_in,
+            answer.verdict,
+            (PartResult(Part("b / a", question=question, **options), answer.verdict, "", answer),),
+        )
+        for at, (question, answer) in enumerate(zip(questions, judge(questions), strict=True))
+    )
+    return ClaimResult(claim(), "open", "", cells)
+
+
+def test_a_row_has_a_dot_for_each_comparison_and_the_claimed_region():
+    (row,) = verdict_rows([result([5.0, 1.0])])
+    assert row.region == (2.0, math.inf)
+    assert [dot.verdict for dot in row.dots] == ["holds", "does not hold"]
+    assert [dot.estimate for dot in row.dots] == pytest.approx([5.0, 1.0])
+    assert all(dot.low <= dot.estimate <= dot.high for dot in row.dots)
+    assert row.text.startswith("open: A is twice as fast as B.")
+
+
+def test_what_has_no_factor_has_no_row():
+    untestable = ClaimResult(claim(), "not testable", "there are no runs of it")
+    assert verdict_rows([untestable, result([5.0], by_factor=False)]) == []
+
+
+def test_the_picture_is_drawn_whatever_the_factors(tmp_path: Path):
+    results = [result([5.0, 1.0, math.inf, 0.0]), result([1e9], stand_in=True)]
+    written = write_verdicts(results, "A paper: verdicts", tmp_path / "verdicts")
+    assert {path.suffix for path in written} == {".png", ".svg", ".pdf"}
+    assert "measured factor" in (tmp_path / "verdicts.svg").read_text()
+
+
+def test_no_picture_without_a_factor(tmp_path: Path):
+    assert write_verdicts([], "A paper", tmp_path / "verdicts") == []
+    assert list(tmp_path.iterdir()) == []
