@@ -211,7 +211,7 @@ def test_info_describes_a_file_of_several_classes(tmp_path):
         (["info", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
         (["fetch", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
         (["fetch", "adult"], "adult: a9a is missing (the network is switched off); put "),
-        (["fetch", "adult", "--offline"], "adult: a9a is missing (the network is not"),
+        (["fetch", "adult", "--offline"], "adult: a9a is missing (the network is switched"),
         (["fetch", "./absent.libsvm"], "absent.libsvm: no such file"),
     ],
 )

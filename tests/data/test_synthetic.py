@@ -375,7 +375,7 @@ def test_scales_that_mean_nothing(scale):
 
 
 def test_more_noise_than_there_are_rows_of_a_class():
-    with pytest.raises(DataError, match=r"^made: the stand-in's noise 0.2 exceeds the share of its rarer"):
+    with pytest.raises(DataError, match=r"^made: the stand-in's noise 0.2 exceeds the share of"):
         stand_in(Shape(**TEXT, positives=0.1, noise=0.2), "made")
 
 

@@ -664,7 +664,7 @@ def test_a_second_split_is_refused():
 
 def test_sparse_rows_are_not_filled_up_without_bound(monkeypatch):
     monkeypatch.setattr(columns, "MOST_ENTRIES", 80)
-    with pytest.raises(DataError, match=r"81 entries .* of 80 at most; name some columns"):
+    with pytest.raises(DataError, match=r"81 nonzero entries .* limit is 80; name some columns"):
         apply_transforms(NINE, None, [Standardise()], name="made")
     apply_transforms(NINE, None, [Standardise(columns=(1, 2))], name="made")
     full = dataset(np.eye(9), np.ones(9), "dense float32")

@@ -94,7 +94,7 @@ def test_the_last_line_says_what_to_change(monkeypatch):
     monkeypatch.setattr(system, "swapped", lambda: 1.0)
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == 0
-    assert result.output.splitlines()[-1].startswith("fit with reservations: swap (memory comes")
+    assert result.output.splitlines()[-1].startswith("fit with reservations: swap (memory may")
     monkeypatch.setattr(system, "quota", lambda: 0.5)
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == 1
