@@ -27,7 +27,8 @@ import rich.progress
 from svmbench.errors import DataError
 
 CONNECT_SECONDS = 10
-# A server must deliver a piece, or the end, within this time; the first one after connecting.
+# A server must deliver each piece, or the end, within this time, which includes connecting for the
+# first piece.
 STALL_SECONDS = 30
 PIECE_BYTES = 1 << 15
 

@@ -41,7 +41,7 @@ BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
 #: Share of the free memory that a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
 
-#: Features up to which the trace records the final weights, from which planes are drawn.
+#: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 FEW_FEATURES = 16
 
 
