@@ -28,9 +28,7 @@ class Smd(Presented):
     output   the mean of all w, including the first and the last, or the last w
     cost     nnz of the row, nnz more at a margin error, and about 10d
 """
-    reconstructed = (
-        "The lazy form: the source names mirror descent without a formula.",
-    )
+    reconstructed = ("The lazy form: the source names mirror descent without a formula.",)
     unstated = ("η0: the source has 1; the default minimises the bound on the regret.",)
     colour = "#14145C"
     schema = SmdParameters

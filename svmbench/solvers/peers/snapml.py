@@ -27,8 +27,7 @@ class SnapMl(LimitedPeer):
     unstated = (
         *LimitedPeer.unstated,
         "Precision: the program converts the values to single precision during its training time.",
-        "Seed: its random_state serves another method; its order of rows is the same in every "
-        "run.",
+        "Seed: its random_state serves another method; its order of rows is the same in every run.",
     )
 
     def convert(self, problem: Problem) -> None:

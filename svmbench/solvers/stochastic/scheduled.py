@@ -146,7 +146,7 @@ class Scheduled(Solver):
         return kernel(problem.data.rows, order, *steps, self.parameters.precision)
 
     def _search(self) -> float:
-        """The candidate with the lowest primal on the first tenth; the largest if all are infinite."""
+        """The candidate of lowest primal on the first tenth; the largest if none is finite."""
         problem = self._problem
         order = self._order[: math.ceil(0.1 * len(self._order))]
         found, least = _CANDIDATES[-1], math.inf
