@@ -37,13 +37,13 @@ FAMILIES = {
 
 #: Conditions for redistribution of the package; 0BSD and CC0 have none.
 ASKS = {
-    "Apache-2.0": "notices with copies; a patent licence that ends for who sues",
+    "Apache-2.0": "notices with copies; a patent licence that ends if the user sues",
     "BSD": "its notice with copies",
     "MIT": "its notice with copies",
     "MIT-CMU": "its notice with copies",
     "MPL-2.0": "changed files of its own stay under it; svmbench changes and carries none",
-    "PSF": "its notice with copies, changes told",
-    "Zlib": "changes told",
+    "PSF": "its notice with copies, changes stated",
+    "Zlib": "changes stated",
 }
 
 

@@ -143,9 +143,7 @@ def contents() -> dict[str, bytes]:
 def main() -> None:
     """Write the files into the folder named on the command line."""
     default = Path(__file__).resolve().parent.parent / "datasets" / "tiny"
-    parser = argparse.ArgumentParser(
-        description="Generate the tiny data sets, always with the same bytes."
-    )
+    parser = argparse.ArgumentParser(description="Generate the tiny data sets, the same each time.")
     parser.add_argument("folder", type=Path, nargs="?", default=default, help="%(default)s")
     folder = parser.parse_args().folder
     for name, content in contents().items():

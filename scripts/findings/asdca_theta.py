@@ -16,7 +16,7 @@ EPOCHS = (10, 100, 1000, 4000)
 
 
 def problem(unit: bool) -> Problem:
-    """Gaussian rows, scaled to unit norm if ``unit``; labels by a hyperplane, a tenth of them random."""
+    """Gaussian rows, of unit norm if ``unit``; labels by a hyperplane, a tenth of them random."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(M, D))
     y = np.where(X @ rng.normal(size=D) > 0.0, 1, -1)

@@ -54,7 +54,7 @@ def stop(seen: list[tuple[float, float]], epsilon: float, beta: float) -> str:
 
 
 def row(name: str, c: float, epsilon: float) -> tuple[str, ...]:
-    """The epoch at which the gap reaches epsilon, the ratio, and the end of the run for each beta."""
+    """The epoch at which the gap reaches epsilon, the ratio, and the end for each beta."""
     m = catalogued(name, 1.0).data.n_samples
     seen = trace(catalogued(name, 1.0 / (c * m)), epsilon)
     there = next(k for k, (_, gap) in enumerate(seen, 1) if gap <= epsilon)

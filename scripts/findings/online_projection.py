@@ -1,7 +1,7 @@
 """Online optimisers in the l1 ball: a divisor r - 1, timings that include evaluation, a bound.
 
-With --real it runs the report's own problem: 10,000 rows of MNIST, digit 0 labelled -1, lambda = 1/3,
-||w||_1 <= 10, 10,000 steps.
+With --real it runs the report's own problem: 10,000 rows of MNIST, digit 0 labelled -1,
+lambda = 1/3, ||w||_1 <= 10, 10,000 steps.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ SKIP = 16
 
 
 def unlike_scales(loss: Loss) -> Problem:
-    """4000 dense rows of 50 columns with scales from 1 to 1/10; a tenth of the labels are random."""
+    """4000 dense rows of 50 columns with scales from 1 to 1/10; a tenth of labels are random."""
     rng = np.random.default_rng(6)
     X = rng.normal(size=(4000, 50))
     y = np.where(X @ rng.normal(size=50) > 0.0, 1, -1)

@@ -28,7 +28,7 @@ def factor(rate: float, guarded: bool) -> float:
 
 
 def first_factors(t0: float) -> tuple[float, ...]:
-    """Factors at the first shrinking: printed, dense, guarded; the erratum's, unguarded and guarded."""
+    """Factors at the first shrinking: printed, dense, guarded; erratum, unguarded and guarded."""
     rate = 1.0 / (SKIP - 1 + t0)  # the counter starts at skip and acts before t increases
     dense = math.prod(1.0 - 1.0 / (k + t0) for k in range(SKIP))
     erratum = [factor(1.0 / t0, guarded) for guarded in (False, True)]
