@@ -58,7 +58,7 @@ class PegasosParameters(BlockParameters, OutputParameters):
 
 
 class Pegasos(IterateOutput):
-    """Primal estimated subgradient solver; by default last iterate, one row a step.
+    """Primal estimated subgradient solver; by default last iterate, one row per step.
 
     If the problem has an l1 ball, each step ends with the projection onto it.
     """
