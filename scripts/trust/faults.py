@@ -771,7 +771,7 @@ def mounted(*arguments: str) -> bool:
 
 @contextmanager
 def own_disk(keep: Path | None) -> Iterator[Path | None]:
-    """A small disk in memory that only this process and its children see, or None without rights."""
+    """A small disk in memory that only this process and its children see; None without rights."""
     if "SVMBENCH_FAULTS_MOUNTS" not in os.environ:
         again = ["unshare", "--mount", *(["--map-root-user"] if os.getuid() else [])]
         if shutil.which("unshare") is None or subprocess.run([*again, "true"]).returncode != 0:
