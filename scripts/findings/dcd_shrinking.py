@@ -14,7 +14,7 @@ from measure import catalogued, lower_bound, markdown, wants_real
 from svmbench.problem import Problem
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 
-#: Epochs of presentations after which rows return: so many that they never do.
+#: Epochs of presentations after which rows return: never within these runs.
 NEVER = 1e12
 SEEDS = (1, 2, 3)
 

@@ -56,7 +56,7 @@ def made(kind: hostile_kinds.Kind, name: str, seed: int, number: int) -> hostile
 
 
 def child(
-    name: str, seed: int, first: int, end: int, place: str, told: Connection, at: Any
+    name: str, seed: int, first: int, end: int, place: str, reports: Connection, at: Any
 ) -> None:
     """Try a range of inputs, and report the counts regularly."""
     sanitized = "asan" in os.environ.get("LD_PRELOAD", "")
@@ -73,7 +73,7 @@ def child(
     accepted = refused = 0
     for number in range(first, end):
         if (number - first) % CALL == 0:
-            told.send(("at", number, accepted, refused))
+            reports.send(("at", number, accepted, refused))
             accepted = refused = 0
         at.value = number
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -88,16 +88,16 @@ def child(
         except (ConfigError, DataError) as error:
             refused += 1
             if len(str(error)) > 2000:
-                told.send(("find", number, f"a message of {len(str(error))} characters"))
+                reports.send(("find", number, f"a message of {len(str(error))} characters"))
         except FindError as error:
-            told.send(("find", number, str(error)))
+            reports.send(("find", number, str(error)))
         except Exception as error:
             trail = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({Path(trail.filename).name}:{trail.lineno})"
-            told.send(("find", number, " ".join(what.split())[:300]))
+            reports.send(("find", number, " ".join(what.split())[:300]))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-    told.send(("at", end, accepted, refused))
+    reports.send(("at", end, accepted, refused))
 
 
 def _bytes_of(entry: str) -> int:

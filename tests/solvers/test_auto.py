@@ -1,4 +1,4 @@
-"""auto: every method to its certificate, whatever device is switched off, and what it chooses."""
+"""auto: every method reaches its certificate, whatever device is off, and its choice of method."""
 
 import math
 from typing import get_args

@@ -1,4 +1,4 @@
-"""What every solver promises, held against each one the registry finds.
+"""The contract of solvers, checked for each one that the registry finds.
 
 A new solver is tested here without being named: it has to come within `ACCURACY` of
 the optimum after so many epochs (or iterations, where a step is one) of the small
