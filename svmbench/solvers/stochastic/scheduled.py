@@ -52,7 +52,7 @@ class ScheduledParameters(BlockParameters):
     )
     sampling: Literal["fixed", "permuted", "blocks"] = parameter(
         "fixed",
-        "fixed: the rows are shuffled once. permuted: before every pass. " + BLOCKS,
+        "fixed: shuffle the rows once. permuted: shuffle them before every pass. " + BLOCKS,
         source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set; blocks ours",
     )
 
