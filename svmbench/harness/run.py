@@ -165,6 +165,15 @@ class Sitting:
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
             self._crew = Crew(chosen, self._store, reporter, options)
+            before, ids = self._store.listed_as("skipped"), {run.id for run in chosen}
+            self._skipped_before = frozenset() if options.fresh else before & ids
+            # Runs that `only` leaves out stay as they are.
+            self._skipped_elsewhere = {
+                run.id
+                for run in self._runs
+                if run.id in before - ids and self._store.finished(run) is None
+            }
+            self._skip(report=False)
             self._store.write_environment(dump_sweep(sweep), environment())
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
@@ -260,8 +269,16 @@ class Sitting:
     def publish(self) -> None:
         """Write the tables of numbers if there are new results since the last time."""
         if self._unpublished:
-            self._store.export(self._runs, frozenset(self._crew.skipped))
+            self._skip()
+            self._store.export(
+                self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere)
+            )
             self._unpublished = False
+
+    def _skip(self, report: bool = True) -> None:
+        """Skip the repeats that every cell has, and earlier skipped ones, where time is out."""
+        least, before = self.sweep.at_least, self._skipped_before
+        self._crew.skip(lambda run: run.repeat < least or run.id in before, report=report)
 
 
 def run_sweep(
@@ -320,7 +337,8 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
         void = torn(crew.finished, wanted, store, changed=not same)
     if void:
         forget([run for run in runs if block_of(run) in void], store)
-        store.export(runs, frozenset(crew.skipped))
+        kept = {run.id for run in runs if block_of(run) not in void}
+        store.export(runs, store.listed_as("skipped") & kept)
 
 
 def _matches(run: Run, patterns: tuple[str, ...]) -> bool:
