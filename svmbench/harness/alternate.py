@@ -154,7 +154,9 @@ def _resume(sides: Sequence[Side], config: Path) -> int:
         return 0
     first = [runs[0] for runs in before]
     _make_block(sides, config, 0, [_everything(side) for side in sides])
-    if [_repeats(side.folder)[0] for side in sides] != first:
+    now = [_repeats(side.folder)[0] for side in sides]
+    # The first block may have been interrupted: it may gain runs, but must not lose any.
+    if not all(old <= new for old, new in zip(first, now, strict=True)):
         raise ConfigError(
             f"{sides[0].folder.parent}: holds results of another build or configuration; name "
             "another folder with --results"

@@ -191,9 +191,7 @@ class Crew:
             return "spared"
         return "skipped" if self.is_out_of_time(run.cell, run.horizon) else None
 
-    def _leave(
-        self, run: Run, state: Literal["spared", "skipped"], *, report: bool = True
-    ) -> None:
+    def _leave(self, run: Run, state: Literal["spared", "skipped"], *, report: bool = True) -> None:
         self.outcome.states[state] += 1
         del self.pending[run.id]
         if state == "skipped":

@@ -209,6 +209,10 @@ class Sitting:
         known = self._crew.seconds(cell)
         return self.sweep.stop.time_limit if known is None else known
 
+    def is_out_of_time(self, cell: Cell) -> bool:
+        """Whether further repeats of a cell would be skipped."""
+        return self._crew.is_out_of_time(cell)
+
     def free_repeats(self, cells: Collection[Cell]) -> list[int]:
         """Numbers of the repeats for which none of these cells has a run, ascending."""
         pending = self._crew.pending
@@ -270,9 +274,7 @@ class Sitting:
         """Write the tables of numbers if there are new results since the last time."""
         if self._unpublished:
             self._skip()
-            self._store.export(
-                self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere)
-            )
+            self._store.export(self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere))
             self._unpublished = False
 
     def _skip(self, report: bool = True) -> None:

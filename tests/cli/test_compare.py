@@ -584,6 +584,17 @@ def test_two_environments_are_run_alternately(tmp_path):
     assert [list(runs["label"]) for runs in made] == [["dcd"], ["dcd"]]
 
 
+def test_each_pair_of_labels_has_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "both.yaml"
+    config.write_text(CONFIG.replace("sgd-s]", "{name: sgd-s, label: s/1}, pegasos]"))
+    for one, other in (("dcd", "s/1"), ("dcd", "pegasos")):
+        done = compare("--run", one, other, "--config", str(config), "--most", "1")
+        assert done.exit_code in (0, 4), done.output
+    made = sorted(path.parent.name for path in (tmp_path / "results").glob("*/both"))
+    assert made == ["compare-both-dcd-pegasos", "compare-both-dcd-s%2F1"]
+
+
 def test_bad_usage_of_run_is_2(write, tmp_path):
     config = tmp_path / "both.yaml"
     config.write_text(CONFIG)

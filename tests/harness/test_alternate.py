@@ -148,6 +148,15 @@ def test_it_resumes_where_it_stopped(sides, config, tmp_path):
     ]  # fmt: skip
 
 
+def test_an_interrupted_first_block_is_completed(sides, config, tmp_path):
+    one, other = sides()
+    alternate([one], config, lambda _: [], most=1)
+    # Of the other side, only one of two runs of the first repeat was finished.
+    alternate([Side(other.python, other.folder, ("dcd",))], config, lambda _: [], most=1)
+    assert alternate([one, other], config, lambda _: [], most=2) == 1
+    assert all(len((side.folder / "runs.csv").read_text().split()) == 3 for side in (one, other))
+
+
 def test_results_of_another_build_are_refused(sides, config, tmp_path):
     alternate(sides(), config, lambda _: [], most=1)
     for kept in tmp_path.glob("results/*/kept.json"):

@@ -30,7 +30,7 @@ class Asked:
 
     def __call__(self):
         found = [
-            Doubt(number, tuple(map(cell, labels)), needed - pairs, " against ".join(labels))
+            Doubt(number, tuple(map(cell, labels)), needed - pairs, pairs, " against ".join(labels))
             for number, job, labels, needed in self.questions
             if (pairs := common_repeats(job, labels)) < needed
         ]
@@ -122,7 +122,7 @@ def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
 
 def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path):
     job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, "which of two that do not arrive")
+    never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, 0, "which of two that do not arrive")
     result = run_series([job], Reporter(), doubts=lambda: [never])
     assert not beyond(simulation)
     assert [(each.doubt, each.seconds, each.lacks) for each in result.open] == [
@@ -216,7 +216,7 @@ def test_cells_that_wait_for_nothing_do_not_hold_up_the_series(simulation, tmp_p
 
 def test_an_unknown_cell_is_refused(simulation, tmp_path):
     job = job_of(sweep_of("dcd", repeats=RULE), tmp_path / "one")
-    stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3)
+    stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3, 2)
     with pytest.raises(KeyError, match="sgd-s"):
         run_series([job], Reporter(), doubts=lambda: [stray])
 
