@@ -69,8 +69,7 @@ class Simulation:
             self.made.append((dataset, label, wanted.repeat))
         median, scatter = self.times.get(label, (0.1, 0.01))
         draw = np.random.default_rng([wanted.repeat, *label.encode()]).normal()
-        path = store.path(wanted)
-        with TraceWriter(path, header_of(wanted, limit, keep_weights)) as writer:
+        with TraceWriter(store.growing(wanted), header_of(wanted, limit, keep_weights)) as writer:
             writer.append(point(0.0, None))
             if (label, wanted.repeat) in self.killed:
                 writer.end("interrupted", elapsed_seconds=taken)
@@ -80,7 +79,9 @@ class Simulation:
             else:
                 writer.append(point(float(median * np.exp(scatter * draw)), 0.0))
                 writer.end("converged", elapsed_seconds=taken)
-        return read_trace(path)
+        trace = read_trace(store.growing(wanted))
+        store.settle(wanted, trace)
+        return trace
 
 
 def point(wall, accuracy):

@@ -194,11 +194,9 @@ class _Alternation:
         of_labels = first in known and second in known
         # Each pair of labels has a folder of its own: repeats of a label that is added to another
         # pair's folder would not be next to those that are there.
-        names = (sweep.name, *((first, second) if of_labels else labels or ()))
-        root = results or Path("results") / "-".join(
-            ["compare", *(quote(name, safe="") for name in names)]
-        )
-        if of_labels and second in known:
+        names = ("compare", sweep.name, *((first, second) if of_labels else labels or ()))
+        root = results or Path("results") / "-".join(quote(name, safe="") for name in names)
+        if of_labels:
             if labels is not None:
                 raise click.UsageError(f"{first} and {second} are already labels; drop --labels")
             self._labels: tuple[str, str] | None = (first, second)

@@ -48,6 +48,8 @@ class Crew:
         The runs that were finished before.
     pending : dict
         Unfinished runs of the plan by id, in the plan's order.
+    stopped : frozenset of str
+        Ids of the runs that had been stopped from outside before.
 
     A cell is out of time if a run of it met the time limit and none converged; its other repeats
     are skipped. A run is spared, and leaves no trace file, if a lower rung of its solver's ladder
@@ -83,6 +85,11 @@ class Crew:
             lost = Counter(store.loss(run) for run in runs if run.id not in done)
             self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
         self.pending = {run.id: run for run in runs if run.id not in done}
+        self.stopped = frozenset(
+            name
+            for name, run in self.pending.items()
+            if (found := store.read(run)) is not None and found.state == "interrupted"
+        )
         for run, trace in self.finished:
             self._learn(run, trace)
         self.outcome.reused = len(done)
@@ -110,7 +117,7 @@ class Crew:
         return fmean(sum(runs) + start * len(runs) for runs in of_repeat.values())
 
     def is_out_of_time(self, cell: Cell, horizon: float | None = None) -> bool:
-        """Whether runs of a cell are skipped from now on, those of one horizon if it has several."""
+        """Whether further runs of a cell, with one of its horizons if it has any, are skipped."""
         place = (*cell, horizon)
         return place in self._limited and place not in self._converged
 

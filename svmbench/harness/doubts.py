@@ -31,7 +31,7 @@ class Doubt:
         The cells it is about, each a data set's label, a lambda and a solver's label. One more
         pair takes one more repeat of each, in one block.
     more : int or None
-        Further pairs expected until it is decided; None if more pairs are not expected to decide it.
+        Further pairs expected until it is decided; None if more are not expected to decide it.
     pairs : int
         Informative pairs so far.
     text : str

@@ -202,7 +202,7 @@ class Sitting:
 
     def lacking(self, options: Options) -> int:
         """Runs that these options ask for and that there is reason to run."""
-        return sum(options.wants(run, self.sweep.at_least) for run in self._crew.possible())
+        return sum(self._wants(run, options) for run in self._crew.possible())
 
     def seconds(self, cell: Cell) -> float:
         """Seconds that one more repeat of a cell is expected to take."""
@@ -253,7 +253,16 @@ class Sitting:
 
     def _wanted(self, options: Options) -> list[Run]:
         pending = self._crew.pending.values()
-        return [run for run in pending if options.wants(run, self.sweep.at_least)]
+        return [run for run in pending if self._wants(run, options)]
+
+    def _wants(self, run: Run, options: Options) -> bool:
+        """Whether to run it now: what the options ask for, and then what was stopped earlier."""
+        least = self.sweep.at_least
+        if options.wants(run, least):
+            return True
+        # A repeat that was run for a question would otherwise stay interrupted for good.
+        every = options.repeats_of is None and (options.repeats is None or options.repeats >= least)
+        return every and run.id in self._crew.stopped
 
     def _go_on_with_references(self, wanted: Sequence[Run], options: Options) -> bool:
         """Continue the search for optima that a deadline cut short and that runs wait for."""

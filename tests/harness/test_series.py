@@ -257,3 +257,18 @@ def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
     run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 5)))
     job = job_of(job.sweep, job.folder)
     assert (job.found, job.missing(2), job.missing(12), job.outdated) == (10, 0, 14, False)
+
+
+def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation, tmp_path):
+    sweep = sweep_of("dcd", "sgd-s", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    simulation.killed = {("sgd-s", 3)}
+    first = run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 4)))
+    assert (first.faulty, first.made) == (True, 8)
+    simulation.killed = set()
+    counted = Counted()
+    again = run_series([job_of(sweep, job.folder)], counted)
+    assert (again.faulty, again.made, counted.total, counted.ended) == (False, 1, 1, 1)
+    assert simulation.made[-1] == ("tiny-separable", "sgd-s", 3)
+    assert set(pd.read_csv(job.folder / "runs.csv")["state"]) == {"converged"}
+    assert run_series([job_of(sweep, job.folder)], Reporter()).made == 0
