@@ -487,6 +487,14 @@ def test_folders_of_different_days_have_no_pairs(write):
     assert "]†" in line
 
 
+@pytest.mark.parametrize(("days", "paired"), [(0, True), (19, False)])
+def test_single_runs_of_different_days_are_no_pair(write, days, paired):
+    one = write("one", rows("dcd", [1.0]))
+    other = write("other", rows("dcd", [1.1], day=days))
+    page = json.loads(compare(one, other, "--json").stdout)
+    assert [cell["paired"] for cell in page["cells"]] == [paired]
+
+
 def test_a_large_difference_shows_in_spite_of_the_days(write):
     assert pages(write, days=1, factor=1.5)[0]["regressions"] == 1
 
