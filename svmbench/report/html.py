@@ -23,7 +23,7 @@ from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
 from svmbench.report.svg import inlined
-from svmbench.report.tables import Row, Section, Table, header, summarise
+from svmbench.report.tables.accuracy import Row, Section, Table, header, summarise
 from svmbench.report.verdict import verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"

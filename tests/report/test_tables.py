@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from svmbench.records.groups import regularisation, short
 from svmbench.records.read import Results, read_results
 from svmbench.report.markup import to_csv, to_latex, to_markdown
-from svmbench.report.tables import Table, _enclosure, build_tables, digits_apart
+from svmbench.report.tables.accuracy import Table, _enclosure, build_tables, digits_apart
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from svmbench.bench.bounds import BoundResult
 from svmbench.bench.tables.columns import Column, Grid, Part, interval_text
 from svmbench.bench.targets import Target
 from svmbench.records.statistics import format_value
-from svmbench.report.tables import Table
+from svmbench.report.tables.accuracy import Table
 
 _UNITS = {"epoch": " ns"}
 

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 
 from svmbench.records.statistics import format_value, median, median_interval
-from svmbench.report.tables import Cell, Row, Section, Table
+from svmbench.report.tables.accuracy import Cell, Row, Section, Table
 
 R = TypeVar("R")
 

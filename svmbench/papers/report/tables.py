@@ -31,7 +31,7 @@ from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.report.notices import notices, stand_in_warning
-from svmbench.report.tables import (
+from svmbench.report.tables.accuracy import (
     Cell,
     Row,
     Section,
