@@ -857,7 +857,7 @@ class Results(Kind):
         """Read the folder and make the tables; numbers are those that the file has."""
         from svmbench.records.read import read_regret, read_results
         from svmbench.report.markup import to_csv, to_markdown
-        from svmbench.report.tables.accuracy import build_tables
+        from svmbench.report.tables import build_tables
 
         results = read_results(folder)
         read_regret(folder)

@@ -23,7 +23,9 @@ from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
 from svmbench.report.svg import inlined
-from svmbench.report.tables.accuracy import Row, Section, Table, header, summarise
+from svmbench.report.table import Row, Section, Table
+from svmbench.report.tables.accuracy import summarise
+from svmbench.report.tables.words import header
 from svmbench.report.verdict import verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"

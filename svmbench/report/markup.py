@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 
-from svmbench.report.tables.accuracy import Cell, Row, Section, Table
+from svmbench.report.table import Cell, Row, Section, Table
 
 _TEX = {
     "\\": r"\textbackslash{}",

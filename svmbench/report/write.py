@@ -10,7 +10,7 @@ from svmbench.report.html import to_html
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profiles
-from svmbench.report.tables.accuracy import build_tables
+from svmbench.report.tables import build_tables
 
 
 def write_report(folder: Path) -> list[Path]:

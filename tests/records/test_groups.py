@@ -16,7 +16,7 @@ from svmbench.records.read import Results, read_results
 from svmbench.report.curves import median_curve, trajectories
 from svmbench.report.markup import to_markdown
 from svmbench.report.plots import draw
-from svmbench.report.tables.accuracy import build_tables
+from svmbench.report.tables import build_tables
 
 HORIZONS = (1.0, 8.0, 64.0)
 

@@ -16,7 +16,7 @@ import pytest
 from svmbench.errors import DataError
 from svmbench.records.read import read_results
 from svmbench.report.html import to_html
-from svmbench.report.tables.accuracy import build_tables
+from svmbench.report.tables import build_tables
 from svmbench.report.write import write_report
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}

@@ -10,7 +10,7 @@ import pytest
 
 from svmbench.records.read import read_results
 from svmbench.report.notices import Notice, notices, reference_gap_asked
-from svmbench.report.tables.accuracy import build_tables
+from svmbench.report.tables import build_tables
 
 
 @pytest.fixture

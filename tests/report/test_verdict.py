@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from svmbench.records.read import read_results
-from svmbench.report.tables.accuracy import build_tables
+from svmbench.report.tables import build_tables
 from svmbench.report.verdict import Standings, verdicts
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from svmbench.bench.bounds import BoundResult
 from svmbench.bench.tables.columns import Column, Grid, Part, interval_text
 from svmbench.bench.targets import Target
-from svmbench.records.statistics import format_value
-from svmbench.report.tables.accuracy import Table
+from svmbench.report.numbers import format_value
+from svmbench.report.table import Table
 
 _UNITS = {"epoch": " ns"}
 

@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from svmbench.records.statistics import format_value, median, median_interval
-from svmbench.report.tables.accuracy import Cell, Row, Section, Table
+from svmbench.records.statistics import median, median_interval
+from svmbench.report.numbers import format_value
+from svmbench.report.table import Cell, Row, Section, Table
 
 R = TypeVar("R")
 

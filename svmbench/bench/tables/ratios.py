@@ -22,8 +22,8 @@ from svmbench.bench.versus import (
 )
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import heading, short
-from svmbench.records.statistics import format_value
-from svmbench.report.tables.accuracy import Cell, Table
+from svmbench.report.numbers import format_value
+from svmbench.report.table import Cell, Table
 
 #: Evidence that the interval of a ratio belongs to where nothing else is asked on the page.
 _ALONE = 2 / LEVEL

@@ -10,7 +10,7 @@ from svmbench.bench.found import Found, mb_per_second, total_seconds
 from svmbench.bench.tables.columns import Column, Grid, Part, digits, samples_text
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median
-from svmbench.report.tables.accuracy import Table
+from svmbench.report.table import Table
 
 #: The repeats of one reader or program on one set.
 _Repeats = Sequence[dict[str, Any]]

@@ -16,7 +16,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median
 from svmbench.report.overall import Share
-from svmbench.report.tables.accuracy import Table
+from svmbench.report.table import Table
 from svmbench.solvers.registry import find_solver
 
 

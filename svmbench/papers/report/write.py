@@ -22,7 +22,7 @@ from svmbench.report.html import Figure, inline_figure, linked_figure
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
-from svmbench.report.tables.accuracy import Table
+from svmbench.report.table import Table
 
 _RENDERERS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
 
