@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
+from svmbench.bench.plan import Plan
 from svmbench.bench.profile import SetSpec
-from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon

@@ -347,7 +347,7 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
             conversion,
         )  # fmt: skip
         points: list[dict[str, Any]] = []
-        state = measurement.run(job["seed"], points)
+        state = measurement.run(job["repeat"], points)
         reached = (point["wall"] for point in points if point["accuracy"] <= job["accuracy"])
         seconds = next(reached, None)
         if seconds is not None or state != "converged":

@@ -16,9 +16,9 @@ import pandas as pd
 from svmbench.bench.bounds import BoundResult, Judged, judge_bounds
 from svmbench.bench.champion import champion, notice
 from svmbench.bench.found import Found, read_found
+from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
-from svmbench.bench.run import Plan
 from svmbench.bench.tables import LIBLINEAR, build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.ratios import fastest, standings

@@ -19,8 +19,8 @@ from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found
 from svmbench.bench.measure import _ForeignPace
+from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
-from svmbench.bench.run import plan
 from svmbench.bench.tables import ratios
 from svmbench.bench.targets import Target, load_targets
 from svmbench.bench.tasks import Task, read_task, run_job, run_task, solver_job
