@@ -182,8 +182,8 @@ def _facts(jobs: Sequence[dict[str, Any]]) -> str:
         name: import_module(f"svmbench.kernels.{name}").__build__ for name in ("libsvm", "physics")
     }
     programs = [_version(package) for package in ("scikit-learn", "liblinear-official")]
-    measure = Path(__file__).with_name("measure.py").read_bytes()
-    facts = [jobs, builds, kernels, programs, fingerprint(), hashlib.sha256(measure).hexdigest()]
+    sources = [Path(__file__).with_name(name).read_text() for name in ("measure.py", "pace.py")]
+    facts = [jobs, builds, kernels, programs, fingerprint(), sources]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
