@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import pandas as pd
 
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.numbers import format_value
+from svmbench.report.numbers import interval_text
 from svmbench.report.table import Cell, Row, Section, Table
 
 R = TypeVar("R")
@@ -168,26 +168,10 @@ class Grid(Generic[R]):
 
 
 def digits(count: int) -> Callable[[float], str]:
-    """A format of so many digits; a dash for what is not known or was not reached."""
+    """Return a format with so many digits, and a dash for a number that is not finite."""
     return lambda value: f"{value:.{count}g}" if math.isfinite(value) else "–"
 
 
-def seconds_text(value: float) -> str:
-    """A number without an interval to tell its digits from."""
-    return format_value(value, math.nan, math.nan)
-
-
-def interval_text(low: float, high: float) -> str:
-    """An interval; a dash where there is none."""
-    if math.isnan(low) or low == high or (low, high) == (0.0, math.inf):
-        return "–"
-    return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
-
-
 def samples_text(samples: Sequence[float]) -> str:
-    """The median of some samples with its interval."""
-    if not samples:
-        return "–"
-    low, high, _ = median_interval(samples)
-    text = format_value(median(samples), low, high)
-    return text if low == high else f"{text} {interval_text(low, high)}"
+    """Print the median of some samples with its interval; a dash without samples."""
+    return interval_text(median(samples), *median_interval(samples)[:2]) if samples else "–"

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import Across, Column, Grid, Part, interval_text, seconds_text
+from svmbench.bench.tables.columns import Across, Column, Grid, Part
 from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.bench.versus import (
     PairedRatio,
@@ -22,7 +22,7 @@ from svmbench.bench.versus import (
 )
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import heading, short
-from svmbench.report.numbers import format_value
+from svmbench.report.numbers import format_value, interval_text, number_text
 from svmbench.report.table import Cell, Table
 
 #: Evidence that the interval of a ratio belongs to where nothing else is asked on the page.
@@ -184,14 +184,12 @@ def ratio_cell(one: Versus, threshold: float) -> Cell:
 
 
 def ratio_text(pairs: PairedRatio, threshold: float) -> str:
-    """A ratio with its interval, where there is one."""
+    """Print a ratio, with its interval if that is bounded."""
     low, high = pairs.interval(threshold)
     if not pairs.logs:
         return "–"
-    text = format_value(pairs.estimate, low, high)
-    if low == high or low == 0.0 or math.isinf(high):
-        return text
-    return f"{text} {interval_text(low, high)}"
+    bounded = low > 0.0 and high < math.inf
+    return (interval_text if bounded else format_value)(pairs.estimate, low, high)
 
 
 def ablation_table(found: Found) -> Table:
@@ -232,6 +230,6 @@ def _ablated(swept: Swept) -> Iterator[Versus]:
 
 
 def _ablated_text(one: Versus) -> str:
-    text = seconds_text(one.theirs)
+    text = number_text(one.theirs)
     same = one.among == (champion(),)
     return text if same else f"{text} ({ratio_text(one.pairs, _ALONE)}×)"
