@@ -34,14 +34,6 @@ from svmbench.solvers.registry import solvers
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
 SIGNS = {"reached": "✓", "not reached": "✗", "open": "?", "not measured": "–"}
 
-#: And what the style sheet calls them.
-CLASSES = {
-    "reached": "holds",
-    "not reached": "does-not-hold",
-    "open": "undecided",
-    "not measured": "not-testable-here",
-}
-
 #: From the least favourable on.
 VERDICTS = ("not reached", "open", "reached", "not measured")
 
@@ -162,7 +154,6 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
             standings=standings(fastest(found), judged.threshold),
             counts=Counter(one.verdict for one in judged.results),
             signs=SIGNS,
-            classes=CLASSES,
             tables=tables,
             figures=list(_figures(pictures, page, linked)),
             linked=linked,
