@@ -1,4 +1,4 @@
-"""Where the configurations and data descriptions that come with svmbench lie."""
+"""Location of the configurations and data descriptions that come with svmbench."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).resolve().parent
 def bundled(folder: str) -> Path:
     """Path of ``configs`` or ``datasets``.
 
-    An installed package has them inside itself, a checkout beside itself.
+    An installed package contains them; in a checkout they lie next to the package.
     """
     inside = _PACKAGE / folder
     return inside if inside.is_dir() else _PACKAGE.parent / folder

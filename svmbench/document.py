@@ -1,7 +1,7 @@
-"""YAML read by the rules of its version 1.2, with the place of every key and list entry.
+"""A YAML 1.2 reader that records the position of every key and list entry.
 
-``1e-4`` is a number here and ``no`` a word. Nodes are kept until the types have been
-checked, so that every message can carry the line and the column of what it is about.
+``1e-4`` is a number here and ``no`` a word. Positions are kept until the types have been
+checked, so that every message can name the line and the column it refers to.
 """
 
 from __future__ import annotations
@@ -19,39 +19,39 @@ from svmbench.errors import ConfigError
 Loc = tuple[str | int, ...]
 
 LARGEST = 1 << 20
-"""Bytes of the largest file that is read: the parser takes a second or two for so many."""
+"""Size limit of a file in bytes: the parser takes a second or two for a file this large."""
 
 
 @dataclass(frozen=True)
 class Document:
-    """Plain values of a YAML file, and where each key and each list entry stands."""
+    """Plain values of a YAML file, and the position of each key and each list entry."""
 
     path: Path
     value: Any
     marks: dict[Loc, yaml.Mark]
 
     def shown(self, loc: Loc) -> Loc:
-        """The part of a location that the file shows."""
+        """The longest prefix of a location that occurs in the file."""
         while loc not in self.marks:
             loc = loc[:-1]
         return loc
 
     def mark(self, loc: Loc) -> yaml.Mark:
-        """Where that location stands in the file."""
+        """Position of that location in the file."""
         return self.marks[self.shown(loc)]
 
 
 class Loader(yaml.SafeLoader):
-    """SafeLoader with YAML 1.2's idea of what a plain scalar is."""
+    """SafeLoader that resolves plain scalars as YAML 1.2 does."""
 
-    yaml_implicit_resolvers = {}  # noqa: RUF012 - the name and the kind are PyYAML's
+    yaml_implicit_resolvers = {}  # noqa: RUF012 - PyYAML prescribes the name and the type
 
 
 class Dumper(yaml.SafeDumper):
-    """SafeDumper that quotes what YAML 1.1 or 1.2 would misread."""
+    """SafeDumper that quotes every string that YAML 1.1 or 1.2 would misread."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write every value out, also one that occurs twice."""
+        """Write every value in full, even if it occurs twice."""
         return True
 
 
@@ -77,7 +77,7 @@ def parse_document(path: Path) -> Document:
     Raises
     ------
     ConfigError
-        When it cannot be read, is not YAML, or uses what configurations have no need of.
+        When it cannot be read, is not YAML, or uses a feature that configurations do not need.
     """
     root = _compose(path, _text(path))
     if not isinstance(root, yaml.MappingNode):
@@ -132,7 +132,7 @@ def _unreadable(path: Path, before: str, message: str) -> ConfigError:
 
 
 def colon(mark: yaml.Mark) -> str:
-    """A place as ``line:column``, both from 1."""
+    """A position as ``line:column``, both counted from 1."""
     return f"{mark.line + 1}:{mark.column + 1}"
 
 
@@ -141,7 +141,7 @@ def _bangs(node: yaml.Node) -> str:
 
 
 class _Reader:
-    """Turns YAML nodes into plain values and notes where they stand."""
+    """Turns YAML nodes into plain values and records their positions."""
 
     def __init__(self, path: Path, marks: dict[Loc, yaml.Mark]) -> None:
         self._path = path
@@ -149,8 +149,8 @@ class _Reader:
         self._seen: set[int] = set()
 
     def value(self, node: yaml.Node, loc: Loc) -> Any:
-        """Plain value of one node and of all below it."""
-        # An alias is its anchor's node met again: it may hold itself, or grow without bound.
+        """Plain value of a node and of all nodes below it."""
+        # An alias is its anchor's node again: it may contain itself, or grow without bound.
         if id(node) in self._seen:
             raise self._error(
                 node, "this anchor is referred to by an alias (*); write it out there"
@@ -219,7 +219,7 @@ def is_number(text: str) -> bool:
 
 
 def short(value: Any) -> str:
-    """A value as a message shows it, cut to fit a line."""
-    # Truth and nothing as YAML spells them.
+    """A value as messages show it, cut to fit a line."""
+    # Booleans and null as YAML spells them.
     text = json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else f"{text[:56]}..."

@@ -1,4 +1,4 @@
-"""Files that are either the old one or the whole new one, whatever happens meanwhile."""
+"""Atomic and durable writes: a file is either the old one or the whole new one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from typing import IO, Any
 
 from svmbench.errors import ConfigError, UnwritableError
 
-#: What the system says of a disk that takes no more, and of one that takes nothing.
+#: Error codes of a disk that is full or failing, and of one that is not writable.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
-#: Age at which what a killed process has left behind is removed: longer than any write takes.
+#: Age at which the leftovers of killed processes are removed: longer than any write takes.
 _ABANDONED_SECONDS = 24 * 3600
 
 
@@ -31,14 +31,14 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     Parameters
     ----------
     path : Path
-        Its folder is made if there is none.
+        Its folder is created if it does not exist.
     mode : {'w', 'wb'}
         Text is UTF-8 with plain line feeds.
 
     Raises
     ------
     UnwritableError
-        When the disk is full or may not be written to; the old file is still there then.
+        When the disk is full or not writable; the old file is kept.
     """
     binary = "b" in mode
     with writing(path):
@@ -62,13 +62,13 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             temporary.replace(path)
             sync_folder(path.parent)
         except BaseException:
-            with contextlib.suppress(OSError):  # what went wrong says more than this would
+            with contextlib.suppress(OSError):  # the first error says more than this one
                 temporary.unlink(missing_ok=True)
             raise
 
 
 def require_own(folder: Path) -> None:
-    """Refuse a link in the place of a folder of results: what it points at may be anybody's.
+    """Refuse a symbolic link as a results folder: its target may belong to anybody.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Have a full or closed disk said in one line, with the file that was to be written.
+    """Report a full or read-only disk in one line that names the file.
 
     Parameters
     ----------
@@ -110,13 +110,13 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
-    """What to tell the user of a disk that would not be written to; None of any other error.
+    """The error to show the user when a disk cannot be written; None for any other error.
 
     Parameters
     ----------
     error : OSError
     path : Path, optional
-        What was to be written, where the error does not say.
+        The file to be written, if the error does not name it.
     """
     if error.errno not in (*_FULL, *_CLOSED):
         return None
@@ -128,7 +128,7 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk has a folder's entries: a rename outlives a power cut only then."""
+    """Flush a folder's entries to disk: without this a rename may not survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -143,8 +143,8 @@ def remove_abandoned(folder: Path, pattern: str) -> None:
     ----------
     folder : Path
     pattern : str
-        Of their names, which end in the number of the process, a hyphen and whatever makes them
-        unique. Their age alone would prove nothing where somebody sets the clock.
+        Pattern of their names, which end in the process id, a hyphen and a unique suffix. The
+        process id is checked too: the age alone proves nothing if somebody sets the clock.
     """
     for path in folder.glob(pattern):
         process = re.match(r".*[.-](\d+)-[^-]*$", path.name)
@@ -169,7 +169,7 @@ def _is_alive(process: int) -> bool:
 
 
 def _umask() -> int:
-    """The mask new files get; a temporary file is private until it takes its name."""
+    """The mode mask of new files; a temporary file is private until it is renamed."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

@@ -1,7 +1,7 @@
-"""What may go wrong through no fault of the program, and the exit code of each.
+"""Errors that are not bugs of the program, and their exit codes.
 
-Every such error is one line: where, what, what to do. The command line prints it
-and leaves with its code; a traceback is shown on ``--debug`` only.
+Every such error is one line: where, what, what to do. The command line prints it and exits
+with its code; ``--debug`` adds a traceback.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from collections.abc import Collection
 
 
 class SvmbenchError(Exception):
-    """An error whose message is for the user, with the exit code it leads to."""
+    """An error with a message for the user and an exit code."""
 
     exit_code = 1
 
 
 class ConfigError(SvmbenchError):
-    """A configuration or a command line that cannot be run as it is."""
+    """An invalid configuration or command line."""
 
     exit_code = 2
 
 
 class UnwritableError(ConfigError):
-    """A disk that is full, or a place that may not be written to."""
+    """A full disk, or a path that is not writable."""
 
 
 class DataError(SvmbenchError):
-    """A data set that is missing, unreadable or not what its checksum says."""
+    """A data set that is missing, unreadable or does not match its checksum."""
 
     exit_code = 3
 
 
 def nearest(name: str, known: Collection[str]) -> str:
-    """What to do about an unknown name: the known one it most resembles, or all of them."""
+    """Advice on an unknown name: the most similar known name, or all of them."""
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"did you mean {near[0]!r}?"

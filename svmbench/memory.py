@@ -1,4 +1,4 @@
-"""The memory that is free, and refusing in one line what does not fit into it."""
+"""Free memory, and a one-line refusal of work that does not fit into it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from svmbench.errors import DataError
 
 
 def available_memory() -> int | None:
-    """Bytes of memory that are free to be taken, where the system tells."""
+    """Bytes of free memory; None where the system does not report it."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -20,7 +20,7 @@ def available_memory() -> int | None:
 
 
 def require_memory(needed: int, what: str, remedy: str) -> None:
-    """Refuse work that takes more memory than is free.
+    """Refuse work that needs more memory than is free.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
     Raises
     ------
     DataError
-        Where the system tells how much memory is free, and that is less.
+        When the system reports how much memory is free, and it is less.
     """
     available = available_memory()
     if available is not None and needed > available:

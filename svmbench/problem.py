@@ -1,16 +1,16 @@
-"""The optimisation problem: the one definition of P, D and errors.
+"""The optimisation problem: the only definition of P, D and errors.
 
     P(w, b) = lam/2 ||w||^2 + 1/m sum_i loss(y_i (w.x_i + b))
     D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||w(alpha)||^2
     w(alpha) = 1/(lam m) sum_i alpha_i y_i x_i
 
-b is 0, or free and not regularised: then alpha must satisfy sum_i alpha_i y_i = 0 besides its
-box. Where w is confined to the ball ||w||_1 <= z, with Pi the projection on it and tau >= 0 the
-multiplier by which Pi(u)_j = sign(u_j) max(|u_j| - tau, 0),
+b is 0, or free and not regularised: then alpha must satisfy sum_i alpha_i y_i = 0 as well as its
+box. If w is confined to the ball ||w||_1 <= z, with Pi the projection onto it and tau >= 0 the
+multiplier with Pi(u)_j = sign(u_j) max(|u_j| - tau, 0),
 
     D(alpha) = 1/m sum_i q(alpha_i) - lam/2 ||Pi(u)||^2 - lam tau z,   u = w(alpha).
 
-D(alpha) <= P* <= P(w, b) for every feasible alpha, w and b, so that P - D certifies both. The
+D(alpha) <= P* <= P(w, b) for every feasible alpha, w and b, so P - D certifies both. The
 losses and their conjugates are defined in kernels/loss.pxd, the projection in
 kernels/projection.pyx.
 """
@@ -31,10 +31,10 @@ LOSSES = ("hinge", "squared-hinge", "smoothed-hinge")
 BIASES = ("none", "free")
 CONSTRAINTS = ("none", "l1")
 
-#: Share by which a w may leave its ball: the rounding of one kept in single precision.
+#: Share by which w may leave its ball: the rounding of a w kept in single precision.
 OUTSIDE = 1e-5
 
-#: Difference of the two classes' sums of alpha, as a share of them, that is rounding.
+#: Relative difference of the two classes' sums of alpha that counts as rounding.
 UNBALANCED = 1e-12
 
 
@@ -65,7 +65,7 @@ class Loss:
 
     @property
     def code(self) -> int:
-        """The number by which kernels know the loss (LossKind in kernels/loss.pxd)."""
+        """The loss's number in the kernels (LossKind in kernels/loss.pxd)."""
         return LOSSES.index(self.name)
 
     @property
@@ -89,8 +89,7 @@ class Evaluation:
     Parameters
     ----------
     primal : float
-        P(w, b); inf where it overflows or w lies outside its ball, nan for a w that is not a
-        number.
+        P(w, b); inf where it overflows or w lies outside its ball, nan where w has a nan.
     errors : int
         Rows with y (w.x + b) <= 0.
     """
@@ -100,7 +99,7 @@ class Evaluation:
 
 
 def count_errors(data: Dataset, w: Array, bias: float = 0.0) -> int:
-    """Rows with y (w.x + bias) <= 0; a score of exactly zero decides nothing, so it errs."""
+    """Rows with y (w.x + bias) <= 0; a score of exactly zero counts as an error."""
     _, errors = objective.loss_and_errors(data.rows, _double(w), HINGE.code, bias=bias)
     return int(errors)
 
@@ -112,7 +111,7 @@ def relative_gap(primal: float, dual: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A data set with a regularisation constant, a loss, and what else w and b must satisfy.
+    """A data set with a regularisation constant, a loss, and the constraints on w and b.
 
     Parameters
     ----------
@@ -122,10 +121,10 @@ class Problem:
         lambda, positive.
     loss : Loss
     bias : {'none', 'free'}
-        Whether b is 0 or free and unregularised. Free, it needs rows of both classes: with one
-        class alone P* = 0, whatever the rows are.
+        Whether b is 0 or free and unregularised. A free bias needs rows of both classes: with
+        one class P* = 0, whatever the rows are.
     l1_radius : float
-        Radius z of the ball ||w||_1 <= z; inf for no such constraint.
+        Radius z of the ball ||w||_1 <= z; inf for no constraint.
 
     Raises
     ------
@@ -163,7 +162,7 @@ class Problem:
     def evaluate(self, w: Array, bias: float = 0.0) -> Evaluation:
         """P(w, b) and the training errors, in one pass over the rows.
 
-        A w that rounding has put outside its ball counts as the nearest multiple inside.
+        A w outside its ball by rounding alone is scaled back onto the ball.
         """
         weights = self._inside(w)
         loss, errors = objective.loss_and_errors(
@@ -177,7 +176,7 @@ class Problem:
         return self.evaluate(w, bias).primal
 
     def weights(self, alpha: FloatArray) -> FloatArray:
-        """w(alpha), shape (d,); with a constraint, its nearest point inside."""
+        """w(alpha), shape (d,); with a constraint, projected onto it."""
         return self.project(self._combination(alpha))
 
     def project(self, w: FloatArray) -> FloatArray:
@@ -187,8 +186,8 @@ class Problem:
     def repaired(self, alpha: FloatArray) -> FloatArray:
         """A feasible alpha near the given one, shape (m,).
 
-        Clipped to its box and, with a free bias, the entries of the class that has the larger
-        sum scaled down until the sums agree.
+        alpha is clipped to its box. With a free bias, the entries of the class with the larger
+        sum are scaled down until the sums agree.
         """
         feasible: FloatArray = np.clip(alpha, 0.0, self.loss.upper)
         if self.bias == "none":
@@ -203,7 +202,7 @@ class Problem:
     def dual(self, alpha: FloatArray) -> float:
         """D(alpha), from alpha alone; -inf when alpha is not feasible.
 
-        w(alpha) is computed anew: a w kept in step with alpha drifts away from it.
+        w(alpha) is recomputed: a w updated along with alpha drifts away from it.
         """
         if not self._feasible(alpha):
             return -math.inf
@@ -211,15 +210,15 @@ class Problem:
         nearest, tau = self._nearest(self._combination(alpha))
         regular = 0.5 * _squared_norm(nearest)
         if tau > 0.0:
-            # Not by ||u||^2 - ||u - Pi(u)||^2: where lambda is small u is huge, and this form
-            # is a lower bound whatever rounding makes of tau.
+            # Not by ||u||^2 - ||u - Pi(u)||^2: u is huge for a small lambda, and this form is
+            # a lower bound however tau is rounded.
             regular += tau * self.l1_radius
         return total / self.data.n_samples - self.lam * regular
 
     def gap(self, w: Array, alpha: FloatArray, bias: float = 0.0) -> float:
         """P(w, b) - D(alpha) as a sum of non-negative terms; inf when either is not feasible.
 
-        A w that rounding has put outside its ball counts as in `evaluate`.
+        A w outside its ball by rounding alone is treated as in `evaluate`.
 
             lam/2 ||w - Pi(u)||^2 + lam tau (z - ||w||_1)
                 + lam sum_j (tau |w_j| - w_j (u - Pi(u))_j)
@@ -241,7 +240,7 @@ class Problem:
         return self.lam * regular + terms / self.data.n_samples
 
     def _inside(self, w: Array) -> FloatArray:
-        """The weights in double precision, those that rounding put outside their ball inside."""
+        """The weights in double precision, scaled back onto their ball after rounding."""
         weights, size = _double(w), self._size(w)
         if self.l1_radius < size <= (1.0 + OUTSIDE) * self.l1_radius:
             weights = weights * (self.l1_radius / size)
@@ -268,14 +267,14 @@ class Problem:
         return bool(abs(positive - negative) <= UNBALANCED * (positive + negative))
 
     def _size(self, w: Array) -> float:
-        """||w||_1 where it is bounded, else 0; nan for a w that is not a number."""
+        """||w||_1 where it is bounded, else 0; nan where w has a nan."""
         if self.l1_radius == math.inf:
             return 0.0
         with np.errstate(over="ignore", invalid="ignore"):
             return float(np.sum(np.abs(w), dtype=np.float64))
 
     def facts(self) -> dict[str, Any]:
-        """What tells this problem from others, for identities and records."""
+        """What distinguishes this problem from others, for identities and records."""
         return {
             "data": self.data.identity,
             "lambda": self.lam,

@@ -120,7 +120,7 @@ def main(scale: float, only: tuple[str, ...], child: tuple[str, int] | None) -> 
         right = done.returncode == 0 and (wanted in said or scale < 1)
         wrong += not right
         rows.append((name, said[:70], f"{peak} MB", f"{seconds:.0f} s", "" if right else "WRONG"))
-    print(align(("input", "what came of it", "peak", "time", ""), rows))
+    print(align(("input", "result", "peak", "time", ""), rows))
     sys.exit(1 if wrong else 0)
 
 

@@ -501,7 +501,7 @@ def main() -> None:
         serving(1 / divisor) as server,
     ):
         folder = Path(scratch)
-        print("| server | what happened | requests | seconds | file taken |")
+        print("| server | result | requests | seconds | file accepted |")
         print("|---|---|---:|---:|---|")
         for number, fault in enumerate(asked.faults or known):
             row = tried(server, fault, folder / str(number))
@@ -512,13 +512,13 @@ def main() -> None:
             )
         if asked.faults:
             return
-        print("\n| process | exit code | said | file taken | partial files left |")
+        print("\n| process | exit code | message | file accepted | partial files left |")
         print("|---|---:|---|---|---:|")
         for end in processes(server, folder / "processes"):
             print(
                 f"| {end.case} | {end.code} | {end.said} | {end.taken} | {end.left} |", flush=True
             )
-        print("\n| without a network | exit code | sockets of a network opened |")
+        print("\n| without a network | exit code | network sockets opened |")
         print("|---|---:|---:|")
         for line in without_network(folder / "offline"):
             print(line, flush=True)

@@ -196,7 +196,7 @@ def main(
     ]
     totals = [sum(int(row[i]) for row in rows) for i in range(1, 5)]
     rows.append(("all", *map(str, totals)))
-    print(align(("kind", "inputs", "accepted", "refused", "finds"), rows))
+    print(align(("kind", "inputs", "accepted", "refused", "failures"), rows))
     print(f"seed {seed}, {time.monotonic() - begun:.0f} s")
     for name, count in counts.items():
         for number, what in count.finds:

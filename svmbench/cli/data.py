@@ -1,4 +1,4 @@
-"""``svmbench data``: the catalogue of data sets, and getting them ready."""
+"""``svmbench data``: list, describe, fetch and check the data sets."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _CLASSES_SHOWN = 10
 
 @click.group(name="data", no_args_is_help=False)
 def command() -> None:
-    """List the data sets, describe one, get one ready to run, check what is here."""
+    """List, describe, fetch and check data sets."""
 
 
 @command.command(name="list")
 def list_command() -> None:
     """List the data sets of the catalogue and where their files are.
 
-    "cached" means ready to run; "mirror" and "downloaded", to be read first; "to be
-    fetched", not on this machine. A density with ~ is that of the stand-in's shape.
+    "cached" files are ready to run; "mirror" and "downloaded" files are read before the first
+    run; "to be fetched" means not on this machine. A density with ~ is the stand-in's.
     """
     from svmbench.data.catalogue import entry, names
 
@@ -52,8 +52,8 @@ def list_command() -> None:
 def info(name: str) -> None:
     """Describe the data set NAME: its files, labels, licence, origin and stand-in.
 
-    NAME is one of "svmbench data list", or a path to a LIBSVM file of your own, which is
-    then read: its rows, columns, labels, and how svmbench stores it.
+    NAME is one of "svmbench data list", or a path to a LIBSVM file of your own, which is read
+    to show its rows, columns and labels, and how svmbench stores it.
     """
     from svmbench.data import catalogue
 
@@ -94,10 +94,10 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 @command.command()
 @click.argument("names", metavar="[NAME...]", nargs=-1)
 def check(names: tuple[str, ...]) -> None:
-    """Compare all bytes that are here of each data set NAME with their hashes.
+    """Check the files of each data set NAME against their hashes.
 
-    These are the raw files, and the rows in the cache. Without NAME, all sets of the
-    catalogue; those that are not here are left out.
+    These are the raw files and the rows in the cache. Without NAME, all sets of the catalogue
+    are checked; sets that are not on this machine are left out.
     """
     from svmbench.data import catalogue
     from svmbench.errors import DataError
@@ -117,7 +117,7 @@ def check(names: tuple[str, ...]) -> None:
 
 
 def _check(entry: Entry) -> list[tuple[str, str | None]]:
-    """What was checked, and what is wrong with it."""
+    """The files checked, each with its error or None."""
     from svmbench.data.cache import verify
     from svmbench.data.fetch import check_sha256, find
     from svmbench.data.first_seen import expected_sha256
@@ -149,7 +149,7 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
 
 
 def _entry_facts(entry: Entry) -> dict[str, str]:
-    """What the catalogue says of a data set, and where its files are."""
+    """The catalogue's facts about a data set, and the places of its files."""
     facts = {
         "features": _count(entry.n_features),
         "labels": entry.labels,
@@ -172,7 +172,7 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
 
 
 def _own_facts(entry: Entry) -> dict[str, str]:
-    """What a user's own file contains."""
+    """The content of a user's own file."""
     import numpy as np
 
     from svmbench.data import libsvm
@@ -187,7 +187,7 @@ def _own_facts(entry: Entry) -> dict[str, str]:
         positive: tuple[float, ...] = libsvm.positive_labels(text)
         chosen = " ".join(f"{label:g}" for label in positive)
     except DataError:
-        # Which label is +1 changes nothing of the other facts.
+        # The other facts do not depend on which label is +1.
         positive, chosen = (float(labels[-1]),), "not clear from the labels; state 'positive'"
     data = libsvm.to_dataset(text, name=entry.name, n_features=text.max_index, positive=positive)
     m, d, nnz = data.n_samples, data.n_features, text.nnz
@@ -195,7 +195,7 @@ def _own_facts(entry: Entry) -> dict[str, str]:
     more = f" and {len(classes) - _CLASSES_SHOWN:,} more" * (len(classes) > _CLASSES_SHOWN)
     return {
         "rows": _count(m),
-        "features": f"{d:,}, of which {len(occurring_columns(data)):,} have an entry",
+        "features": f"{d:,}, {len(occurring_columns(data)):,} of them with an entry",
         "entries": f"{nnz:,}, {_percent(nnz / max(1, m * d))}",
         "labels": ", ".join(classes[:_CLASSES_SHOWN]) + more,
         "+1": chosen,
@@ -233,19 +233,19 @@ def _parts(entry: Entry) -> dict[str, DataFile]:
 
 
 def _cached(entry: Entry) -> dict[str, Path]:
-    """Cache entries that are there, by role."""
+    """Existing cache entries, by role."""
     from svmbench.data.load import cached_paths
     from svmbench.errors import DataError
 
     try:
         paths = cached_paths(entry)
-    except DataError:  # a raw file that has changed; the check of the file itself says so
+    except DataError:  # a raw file has changed; the check of the file itself reports it
         return {}
     return {role: path for role, path in paths.items() if path.is_dir()}
 
 
 def _state(entry: Entry) -> tuple[str, str]:
-    """Where a set is, and the size of its raw files: here, or uncompressed elsewhere."""
+    """Where a set is, and the size of its raw files: on this machine, else uncompressed."""
     from svmbench.data.fetch import downloads, find
 
     paths = {role: find(part) for role, part in _parts(entry).items()}
@@ -304,7 +304,7 @@ def _positive(entry: Entry) -> str:
 
 def _shape(shape: Shape) -> str:
     entries = (
-        f"{shape.nnz_row:g} entries a row"
+        f"{shape.nnz_row:g} entries per row"
         if shape.nnz_row is not None
         else f"{_percent(shape.fraction)} of the entries"
     )

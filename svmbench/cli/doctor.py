@@ -1,4 +1,4 @@
-"""``svmbench doctor``: is this machine fit to measure on."""
+"""``svmbench doctor``: check whether this machine is fit to measure on."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import click
 def command() -> int:
     """Check the machine, the installation and the clock, in some seconds.
 
-    The machine is watched, memory and a piece of work are timed again and again, and the clock is
-    run against itself: training with evaluations in between must take, by the clock, what it
-    takes in one piece. The last line says whether the machine is fit to measure on, fit with
-    reservations, or not fit, and what to change.
+    It watches the load, times memory reads and a fixed workload repeatedly, and checks the clock:
+    training with evaluations in between must take the same time by the clock as training without.
+    The last line says whether the machine is fit to measure on, fit with reservations, or not fit,
+    and what to change.
 
-    Exits 0 where it is fit, also with reservations (warnings), and 1 where it is not: something is
-    broken, or disturbs the machine now so much that times mean nothing.
+    Exits 0 if the machine is fit, also with reservations (warnings), and 1 if it is not: something
+    is broken, or disturbs the machine so much that times mean nothing.
     """
     from rich.console import Console
     from rich.text import Text

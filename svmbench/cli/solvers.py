@@ -1,4 +1,4 @@
-"""``svmbench solvers``: what there is, and all there is to know of each."""
+"""``svmbench solvers``: list the solvers, or describe one in full."""
 
 from __future__ import annotations
 
@@ -39,27 +39,26 @@ PLUG_IN = "plug-in"
 
 HORIZONS = {
     "none": "one run serves every accuracy",
-    "steps": "it must know its last step beforehand; run once a length, judged at the end",
-    "accuracy": "it must know the accuracy beforehand; run once an accuracy, judged at the end",
+    "steps": "it must know its last step in advance; one run per length, judged at its end",
+    "accuracy": "it must know the accuracy in advance; one run per accuracy, judged at its end",
 }
 
 LADDERS = {
-    "steps": "run anew for more and more steps, up to the first run that is accurate enough",
-    "accuracy": "run anew for tighter and tighter tolerances, up to the first run that is "
-    "accurate enough",
+    "steps": "rerun with more and more steps until a run is accurate enough",
+    "accuracy": "rerun with tighter and tighter tolerances until a run is accurate enough",
 }
 
 LEGEND = (
     "losses: all stands for hinge, squared-hinge and smoothed-hinge. bias: none (w alone) or "
-    "free (an unregularised b beside it). constraint: none, or l1 (w kept in the ball "
-    "‖w‖₁ ≤ z). precision: bits of a weight. own stop: whether it can tell by itself when to "
-    "stop. horizon: what it must know beforehand of where a run ends, its number of steps or "
-    "the accuracy asked. source: first author and year. In full: svmbench solvers NAME."
+    "free (w with an unregularised b). constraint: none, or l1 (w kept in the ball "
+    "‖w‖₁ ≤ z). precision: bits of a weight. own stop: whether it has a stopping rule of its "
+    "own. horizon: what it must know in advance about the end of a run, the number of steps or "
+    "the accuracy. source: first author and year. In full: svmbench solvers NAME."
 )
 
 NOTATION = (
     "m rows xᵢ of d features with labels yᵢ = ±1; sᵢ = yᵢ w·xᵢ, with a bias "
-    "yᵢ (w·xᵢ + b); nᵢ = ‖xᵢ‖²; nnz of a row, its nonzeros; loss' = dloss/ds; [A] is 1 "
+    "yᵢ (w·xᵢ + b); nᵢ = ‖xᵢ‖²; nnz is the number of nonzeros; loss' = dloss/ds; [A] is 1 "
     "where A holds, else 0; ν is 0 for the hinge, 1 for the squared hinge, γ for the smoothed "
     "one; w(α) = 1/(λm) Σ αᵢ yᵢ xᵢ; P* is the least P, and D(α) ≤ P* ≤ P(w) for every w "
     "and every feasible α."
@@ -70,10 +69,14 @@ WIDTH = 88
 
 @click.command(name="solvers")
 @click.argument("name", required=False)
-@click.option("--loss", type=click.Choice(LOSSES), help="Only those that train with it.")
-@click.option("--bias", type=click.Choice(BIASES), help="Only those that train with it.")
-@click.option("--constraint", type=click.Choice(CONSTRAINTS), help="Only those that keep to it.")
-@click.option("--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only those of it.")
+@click.option("--loss", type=click.Choice(LOSSES), help="Only solvers for this loss.")
+@click.option("--bias", type=click.Choice(BIASES), help="Only solvers for this bias.")
+@click.option(
+    "--constraint", type=click.Choice(CONSTRAINTS), help="Only solvers for this constraint."
+)
+@click.option(
+    "--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only solvers of this family."
+)
 @options.as_json
 def command(
     name: str | None,
@@ -83,9 +86,9 @@ def command(
     family: str | None,
     as_json: bool,
 ) -> None:
-    """List the solvers, or all there is to know of the one called NAME.
+    """List the solvers, or describe the solver NAME in full.
 
-    What NAME is told with: its mathematics, every parameter with default and source, what is
+    The description has its mathematics, every parameter with default and source, what is
     reconstructed and what the sources leave open.
     """
     from svmbench.solvers.registry import find_solver, solvers
@@ -93,7 +96,7 @@ def command(
     asked = {"losses": loss, "biases": bias, "constraints": constraint}
     if name is not None:
         if family or any(asked.values()):
-            raise click.UsageError("a NAME and a choice among all solvers; leave one of them out")
+            raise click.UsageError("NAME and a filter exclude each other; leave one of them out")
         facts = describe(find_solver(name))
         click.echo(_json(facts) if as_json else page(facts))
         return
@@ -108,14 +111,14 @@ def command(
     elif found:
         click.echo(listing(found))
     else:
-        click.echo("no solver does all that; ask for less")
+        click.echo("no solver matches; drop a filter")
 
 
 def describe(solver: type[Solver]) -> dict[str, Any]:
-    """What there is to know of a solver, as plain data.
+    """Full description of a solver, as plain data.
 
-    Parameters of the schema are given by name, each with type, default, range, unit,
-    description and the source of its default. The family of a plug-in is its package.
+    Its parameters are listed by name, each with type, default, range, unit, description and
+    the source of its default. The family of a plug-in is its package.
     """
     from svmbench.solvers.base import Solver
 
@@ -145,7 +148,7 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
 
 
 def listing(found: Sequence[dict[str, Any]]) -> str:
-    """A line of facts and one of summary a solver, by families."""
+    """The list of solvers by family: a line of facts and a line of summary per solver."""
     header = (
         "name",
         "losses",
@@ -168,7 +171,7 @@ def listing(found: Sequence[dict[str, Any]]) -> str:
 
 
 def page(facts: dict[str, Any]) -> str:
-    """One solver in full."""
+    """The full page of one solver."""
     lines = [f"{facts['name']}: {facts['summary']}", "", facts["description"]]
     if facts["mathematics"]:
         lines += ["", "Mathematics", "", textwrap.indent(facts["mathematics"], "  "), ""]
@@ -180,7 +183,7 @@ def page(facts: dict[str, Any]) -> str:
     for name, parameter in facts["parameters"].items():
         unit = f" {parameter['unit']}" if parameter["unit"] else ""
         limits = f", {parameter['range']}{unit}" if parameter["range"] else ""
-        default = f"default {_plain(parameter['default'])}"
+        default = f"default {_shown(parameter['default'])}"
         default += unit if parameter["default"] is not None else ""
         body = f"{parameter['description']} (default: {parameter['source']})"
         lines += ["", f"  {name}: {parameter['type']}{limits}; {default}"]
@@ -228,7 +231,7 @@ def _row(facts: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _cited(source: str) -> str:
-    """First author and year; all of a source without a year."""
+    """First author and year; the whole source if it has no year."""
     year = re.search(r"\b(19|20)\d\d\b", source)
     return f"{re.split(',| and ', source)[0]} {year[0]}" if year else source
 
@@ -255,7 +258,7 @@ def _group(facts: dict[str, Any]) -> str:
 
 
 def _heading(group: str) -> str:
-    """What unites a family, in the words of its package."""
+    """A family's name and the first line of its package's docstring."""
     if group == PLUG_IN:
         return f"{PLUG_IN}: Solvers of other packages."
     folder = FOLDERS[FAMILIES.index(group)]
@@ -299,7 +302,7 @@ def _kind(kind: dict[str, Any]) -> str:
     return str(kind.get("type", "any"))
 
 
-def _plain(value: Any) -> str:
+def _shown(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 

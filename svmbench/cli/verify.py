@@ -1,4 +1,4 @@
-"""``svmbench verify``: recompute what results say, in extended precision."""
+"""``svmbench verify``: recompute the figures in results, in extended precision."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 @click.argument(
     "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write all results there.")
-@click.option("--quiet", is_flag=True, help="Say nothing of what holds.")
+@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write results to this file.")
+@click.option("--quiet", is_flag=True, help="Do not list figures that hold.")
 def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
     """Recompute P, D_ref and errors of the results in and below FOLDER, in extended precision.
 
-    Every run must say in runs.csv what its trace says. Runs made with --keep-weights have P and
-    their errors recomputed from the weights they ended with; the optima that runs are held
-    against, from the weights and dual variables in the cache. The rows are first held against
-    their hashes. A figure holds when it lies within the bound on its rounding, which is
-    computed along with it. Exits 1 where one does not, and 3 where something needed is missing or
+    The figures of every run in runs.csv must agree with its trace. For runs with --keep-weights, P
+    and the errors are recomputed from their final weights; for the reference optima, from the
+    weights and dual variables in the cache. The rows are first checked against their hashes. A
+    figure holds if it deviates by no more than rounding may explain, a bound that is computed
+    along with it. Exits 1 if a figure does not hold, and 3 if something needed is missing or
     damaged.
     """
     # Deferred: SciPy takes longer to load than most commands to run.
@@ -65,13 +65,13 @@ def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
 def _line(result: Verification) -> str:
     what = "D_ref" if result.kind == "reference" else "P"
     if result.verdict != "holds":
-        said = result.reason
+        outcome = result.reason
     elif not result.with_weights:
-        said = "as its trace says; no weights kept"
+        outcome = "agrees with its trace; no weights kept"
     else:
-        said = f"{what} off by {result.deviation:.1e}, rounding may {result.allowed:.1e}"
+        outcome = f"{what} deviates by {result.deviation:.1e}, rounding allows {result.allowed:.1e}"
     kind = "reference " if result.kind == "reference" else ""
-    return f"  {result.verdict}: {kind}{result.name}: {said}"
+    return f"  {result.verdict}: {kind}{result.name}: {outcome}"
 
 
 def _summary(results: list[Verification]) -> str:
@@ -79,16 +79,17 @@ def _summary(results: list[Verification]) -> str:
     for kind in ("run", "reference"):
         of_kind = [result for result in results if result.kind == kind]
         counts = Counter(result.verdict for result in of_kind)
-        told = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        outcome = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         largest = max((f.deviation for f in of_kind if f.deviation is not None), default=None)
-        lines.append(f"{len(of_kind)} {kind}s: {told or 'none'}")
+        lines.append(f"{len(of_kind)} {kind}s: {outcome or 'none'}")
         if largest is not None:
             figure = "P" if kind == "run" else "D_ref"
             lines[-1] += f"; largest relative deviation of {figure} {largest:.1e}"
     bare = sum(result.kind == "run" and not result.with_weights for result in results)
     if bare:
         lines.append(
-            f"{bare} runs keep no weights; 'svmbench run CONFIG --keep-weights' makes them"
+            f"{bare} runs have no weights; 'svmbench run CONFIG --keep-weights' repeats them"
+            " with weights"
         )
     return "\n".join(lines)
 

@@ -1,4 +1,4 @@
-"""Rows read in blocks, in double: memory for one block at a time, whatever the set's size."""
+"""Rows read block by block in double precision: only one block is in memory at a time."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from svmbench.memory import require_memory
 
 _BLOCK = 1 << 20
 
-#: Numbers a column that statistics of all columns take at a time.
-_NUMBERS_A_COLUMN = 8
+#: Numbers per column that statistics of all columns keep in memory.
+_NUMBERS_PER_COLUMN = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows of a data set, their values in double.
+    """Some rows of a data set, with their values in double precision.
 
     Parameters
     ----------
     rows : slice
     entries : slice
-        Where their values stand: entries of sparse rows, rows of dense ones.
+        Place of their values: entries of sparse rows, rows of dense ones.
     values : ndarray of float64
         Shape (n,), or (rows, d) for dense rows.
     columns : ndarray of integers, shape (n,), or None
         None for dense rows.
     lengths : ndarray of int64, shape (rows,)
-        Entries a row.
+        Entries per row.
     """
 
     rows: slice
@@ -40,13 +40,13 @@ class Block:
     lengths: Array
 
     def per_row(self, numbers: FloatArray) -> FloatArray:
-        """For every value that of its row, of one number for each row of the data set."""
+        """Expand numbers, one per row of the data set, to one per value."""
         if self.columns is None:
             return numbers[self.rows, np.newaxis]
         return np.repeat(numbers[self.rows], self.lengths)
 
     def per_column(self, numbers: FloatArray) -> FloatArray:
-        """For every value that of its column, of one number a column."""
+        """Expand numbers, one per column, to one per value."""
         return numbers if self.columns is None else numbers[self.columns]
 
     def of_row(self) -> Array:
@@ -75,34 +75,34 @@ def blocks(data: Dataset) -> Iterator[Block]:
 
 
 def row_blocks(indptr: Array) -> Iterator[slice]:
-    """Consecutive rows of about a million entries together, one row at least."""
+    """Slices of consecutive rows with about a million entries, at least one row each."""
     start, m = 0, len(indptr) - 1
     while start < m:
         end = int(np.searchsorted(indptr, indptr[start] + _BLOCK, side="right")) - 1
-        # A limit on rows too: those without entries cost memory as well.
+        # A limit on rows too: rows without entries cost memory as well.
         stop = min(max(end, start + 1), start + _BLOCK, m)
         yield slice(start, stop)
         start = stop
 
 
 def dense_blocks(m: int, d: int) -> Iterator[slice]:
-    """The same of m dense rows of d entries."""
+    """The same for m dense rows of d entries."""
     step = max(1, _BLOCK // max(d, 1))
     for start in range(0, m, step):
         yield slice(start, min(start + step, m))
 
 
 def row_starts(lengths: Array) -> Array:
-    """Where rows of these lengths start, and where the last one ends: int64, shape (m + 1,)."""
+    """Starts of rows of these lengths, and the end of the last one: int64, shape (m + 1,)."""
     indptr = np.zeros(len(lengths) + 1, dtype=np.int64)
     np.cumsum(lengths, out=indptr[1:])
     return indptr
 
 
 def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
-    """Least and largest value of every column, absent ones counted as the zeros they are."""
+    """Least and largest value of every column; absent entries count as zeros."""
     require_memory(
-        8 * _NUMBERS_A_COLUMN * data.n_features,
+        8 * _NUMBERS_PER_COLUMN * data.n_features,
         f"data set {data.name}: computing statistics of {data.n_features:,} columns",
         "if most of them are empty, put the transform compact-columns first",
     )
@@ -126,18 +126,18 @@ def column_extremes(data: Dataset) -> tuple[FloatArray, FloatArray]:
 def column_moments(data: Dataset) -> tuple[FloatArray, FloatArray]:
     """Mean and standard deviation of every column; exactly its value and 1 if it is constant.
 
-    In two passes, because the variance as a difference of means loses digits.
+    They take two passes, because the variance as a difference of means loses digits.
     """
     m = data.n_samples
     low, high = column_extremes(data)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         mean = _column_sums(data, lambda block: block.values)[0] / m
-        mean = np.where(low == high, low, mean)  # exactly, where rounding would leave a rest
+        mean = np.where(low == high, low, mean)  # exactly: rounding would leave a remainder
         squares, present = _column_sums(
             data, lambda block: np.square(block.values - block.per_column(mean))
         )
         deviation = np.sqrt((squares + (m - present) * mean**2) / m)
-    # Constant, or so nearly that the squares vanish: nothing to scale by.
+    # Constant, or so nearly constant that the squares underflow: nothing to scale by.
     deviation[deviation == 0.0] = 1.0
     return mean, deviation
 
@@ -145,7 +145,7 @@ def column_moments(data: Dataset) -> tuple[FloatArray, FloatArray]:
 def _column_sums(
     data: Dataset, term: Callable[[Block], FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """Sums of a term over the stored entries of every column, and how many these are."""
+    """Sums of a term over the stored entries of every column, and the number of entries."""
     d = data.n_features
     sums, counts = np.zeros(d), np.zeros(d)
     for block in blocks(data):
@@ -159,7 +159,7 @@ def _column_sums(
 
 
 def occurring_columns(data: Dataset) -> Array:
-    """Columns with an entry that is not zero in some row: from 0, ascending, int64."""
+    """Columns with a nonzero entry: numbered from 0, ascending, int64."""
     found = np.zeros(0, dtype=np.int64)
     for block in blocks(data):
         if block.columns is None:
@@ -171,7 +171,7 @@ def occurring_columns(data: Dataset) -> Array:
 
 
 def row_maxima(data: Dataset) -> FloatArray:
-    """Largest absolute value of every row, 0 for one without entries."""
+    """Largest absolute value of every row; 0 for a row without entries."""
     out = np.zeros(data.n_samples)
     for block in blocks(data):
         sizes = np.abs(block.values)

@@ -1,9 +1,9 @@
-"""Memory-mapped cache of data sets: parsed once, opened in no time, shared by all workers.
+"""Memory-mapped cache of data sets: parsed once, opened at once, shared by all workers.
 
-An entry is a folder of .npy files with a header.json that says what they must be. It is
-written under a temporary name, synced and renamed, so that an entry is whole or absent;
-opening checks the header, the files' sizes and that no row leads out of them, `verify` all
-bytes. Two processes that write the same entry both end well, for either's is as good.
+An entry is a folder of .npy files with a header.json that describes them. It is written under
+a temporary name, synced and renamed, so that an entry is whole or absent. Opening checks the
+header, the files' sizes and that no index is out of bounds; `verify` checks all bytes. Two
+processes may write the same entry at once: both succeed, and either result is as good.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _ARRAYS = ("indptr", "indices", "values", "labels")
 _TEMPORARY = ".writing-"
 _ATTEMPTS = 5
 
-# What json and NumPy raise at files with other bytes in them; NumPy reads the head of an
-# array as Python source.
+# What json and NumPy raise when a file is damaged; NumPy reads an array's header as Python
+# source.
 _DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, AttributeError, SyntaxError, TokenError, EOFError),
     *(RecursionError, OverflowError, MemoryError),
@@ -48,13 +48,13 @@ _log = logging.getLogger(__name__)
 
 
 def cache_dir() -> Path:
-    """Folder of everything that can be made again: SVMBENCH_CACHE, or the system's own."""
+    """Folder of everything that can be rebuilt: SVMBENCH_CACHE, or the system's cache folder."""
     chosen = os.environ.get("SVMBENCH_CACHE")
     return Path(chosen) if chosen else platformdirs.user_cache_path("svmbench")
 
 
 def entry_path(key: str) -> Path:
-    """Folder of the data set stored under ``key``, whether it is there or not."""
+    """Folder of the data set stored under ``key``, whether it exists or not."""
     return cache_dir() / "datasets" / key
 
 
@@ -100,8 +100,8 @@ def open_cached(path: Path) -> Dataset | None:
     Returns
     -------
     Dataset or None
-        None when the entry is absent, or when its header or a file's size is not what it
-        should be; the latter is logged, and the entry is to be stored anew.
+        None when the entry is absent, or when its header or a file's size is wrong; the latter
+        is logged, and the entry must be stored again.
     """
     if not path.is_dir():
         return None
@@ -109,19 +109,19 @@ def open_cached(path: Path) -> Dataset | None:
         return _open_entry(path)
     except _DAMAGE as error:
         reason = " ".join(str(error).split()) or type(error).__name__
-        _log.warning("%s: damaged cache entry (%s); it is made again", path, reason)
+        _log.warning("%s: damaged cache entry (%s); rebuilding it", path, reason)
         return None
 
 
 def verify(path: Path) -> None:
-    """Compare the whole of every file of an entry with the hash in its header.
+    """Check every file of an entry against the hash in its header.
 
     Raises
     ------
     DataError
         When the entry is absent, damaged or differs from what was stored.
     """
-    remedy = "delete this folder, it is made again when needed"
+    remedy = "delete this folder; it is rebuilt when needed"
     try:
         header = _read_header(path)
         for name, facts in header["arrays"].items():
@@ -193,7 +193,7 @@ def _open_entry(path: Path) -> Dataset:
         provenance=Provenance(**{**provenance, "transforms": tuple(provenance["transforms"])}),
         **arrays,
     )
-    opened.rows  # noqa: B018 (looks at every place that kernels will go to)
+    opened.rows  # noqa: B018 (checks every index that kernels will use)
     return opened
 
 
@@ -221,8 +221,8 @@ def _map_array(path: Path, facts: dict[str, Any]) -> Array:
 
 
 def _publish(folder: Path, final: Path) -> None:
-    # A rename onto a folder with something in it fails. A sound entry there is another
-    # process's, as good as ours; a damaged one is moved away, and we try again.
+    # A rename onto a folder that is not empty fails. A sound entry there was written by another
+    # process and is as good as ours; a damaged one is moved away before the next attempt.
     for _ in range(_ATTEMPTS):
         try:
             folder.rename(final)
@@ -240,7 +240,7 @@ def _publish(folder: Path, final: Path) -> None:
 
 @contextlib.contextmanager
 def _temporary_folder(parent: Path) -> Iterator[Path]:
-    # Not tempfile's: that one is for its owner's eyes only, and dislikes being renamed away.
+    # Not tempfile's: its folders are private to their owner, and it fails if one is renamed.
     folder = parent / f"{_TEMPORARY}{os.getpid()}-{secrets.token_hex(8)}"
     folder.mkdir()
     try:

@@ -1,4 +1,4 @@
-"""The catalogue: one YAML file a data set, and a user's own files beside it."""
+"""The catalogue of data sets, one YAML file each, and data sets of a user's own files."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ def url_name(url: str) -> str:
 
 
 def known_names(file: str) -> list[str]:
-    """Names under which a file may lie in a folder: plain, then compressed."""
+    """Names that a file may have in a folder: plain, then compressed."""
     return [file, *(file + suffix for suffix in COMPRESSED)]
 
 
 class DataFile(_Model):
-    """One file of a data set, and the one beside it that has the labels, if they are apart.
+    """One file of a data set, and the file of its labels if they are separate.
 
     Parameters
     ----------
     file : str
         Its name, without a compression suffix.
     path : str, optional
-        Where it lies, relative to the folder of the descriptions, when svmbench brings it.
+        Its path relative to the folder of the descriptions, if it comes with svmbench.
     urls : tuple of str
-        Where it can be had, to be tried in turn; their last part is the name, and may
-        bear a compression suffix.
+        Addresses that serve it, tried in turn; the last part of each is the name and may have
+        a compression suffix.
     obtain : str, optional
-        How to get it by hand, when no address serves the file itself.
+        How to get it by hand, if no address serves the file itself.
     sha256 : str, optional
-        Of the uncompressed content; None where it is not known.
+        Of the uncompressed content; None if it is not known.
     bytes : int, optional
         Of the uncompressed content.
     rows, positives, nnz : int, optional
         Rows, rows labelled +1 and entries that are not zero.
     label_file : DataFile, optional
-        The file of the labels, when this one has none.
+        The file of the labels, if this one has none.
     """
 
     file: str = Field(pattern=r"^[^/\\]+$")
@@ -86,12 +86,12 @@ class DataFile(_Model):
 
     @property
     def parts(self) -> tuple[DataFile, ...]:
-        """Itself and, after it, the file of its labels."""
+        """The file itself and, if there is one, the file of its labels."""
         return (self,) if self.label_file is None else (self, self.label_file)
 
 
 class Csv(_Model):
-    """How a delimited text is laid out.
+    """The layout of delimited text.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ class Csv(_Model):
     header : bool
         Whether the first line names the columns.
     label : str or int, optional
-        Name of the label's column, or its number from 1; None where a file of its own has
-        the labels.
+        Name of the label's column, or its number from 1; None if the labels are in a separate
+        file.
     drop : tuple of str or int
-        Columns left out, likewise.
+        Columns left out, by name or number.
     """
 
     separator: Literal["comma", "semicolon", "tab", "blanks"] = "comma"
@@ -118,7 +118,7 @@ class ColumnLaw(_Model):
     Parameters
     ----------
     law : {'zipf', 'uniform', 'dense'}
-        Like 1 / rank ** exponent, all alike, or every column in every row.
+        Frequencies like 1 / rank ** exponent, all equal, or every column in every row.
     exponent : float
         Of Zipf's law.
     """
@@ -128,7 +128,7 @@ class ColumnLaw(_Model):
 
 
 class ValueLaw(_Model):
-    """What the entries of a stand-in are.
+    """The distribution of a stand-in's entries.
 
     Parameters
     ----------
@@ -139,16 +139,16 @@ class ValueLaw(_Model):
 
 
 class Shape(_Model):
-    """The shape of a data set, from which a synthetic stand-in is made.
+    """The shape of a data set, from which a synthetic stand-in is generated.
 
     Parameters
     ----------
     m, m_test, d : int
         Rows, test rows, columns.
     density : float, optional
-        Mean fraction of entries that are not zero; either this or ``nnz_row`` is given.
+        Mean fraction of nonzero entries; exactly one of this and ``nnz_row`` is given.
     nnz_row : float, optional
-        Mean number of them in a row.
+        Mean number of nonzero entries per row.
     columns : ColumnLaw
     values : ValueLaw
     unit_norm : bool
@@ -158,7 +158,7 @@ class Shape(_Model):
     noise : float
         Fraction of labels flipped.
     margin_noise : float
-        Noise added to the score before its sign is the label, in standard deviations of
+        Noise added to the score before its sign becomes the label, in standard deviations of
         the score: the classes overlap most where the score is small.
     conditioning : float
         Spread of the columns' scales, in decades.
@@ -191,7 +191,7 @@ class Shape(_Model):
 
     @property
     def fraction(self) -> float:
-        """Mean fraction of entries that are not zero."""
+        """Mean fraction of nonzero entries."""
         if self.density is not None:
             return self.density
         assert self.nnz_row is not None
@@ -199,33 +199,33 @@ class Shape(_Model):
 
 
 class Entry(_Model):
-    """A data set: its files, what its labels mean and where it comes from.
+    """A data set: its files, the meaning of its labels and its source.
 
     Parameters
     ----------
     name : str
-        That of its YAML file.
+        Name of its YAML file, without the suffix.
     title, description : str
     train : DataFile
     test : DataFile, optional
     format : {'libsvm', 'multilabel', 'idx', 'csv'}
-        Of the files: LIBSVM text, the same with several labels a row, IDX, delimited text.
+        Of the files: LIBSVM text, the same with several labels per row, IDX, delimited text.
     csv : Csv, optional
         The layout of delimited text.
     scale : float, optional
-        What the values of IDX files are multiplied by.
+        Factor by which the values of IDX files are multiplied.
     n_features : int, optional
         d; by default the largest index in either file.
     positive : tuple of float, optional
-        The labels that become +1, a single one may stand alone; all others become -1. By
-        default the larger of exactly two.
+        The labels that become +1, or a single number; all others become -1. By default the
+        larger of exactly two labels.
     positive_chosen : bool
         Whether ``positive`` is the user's own choice, which is recorded with the rows.
     labels : str
-        What the labels in the text mean.
+        Meaning of the labels in the text.
     licence, citation, homepage : str
     checked : str
-        What of all this has been verified, and what is only stated by its source.
+        Which of these facts have been verified, and which are only stated by the source.
     stand_in : Shape, optional
         For a synthetic imitation.
     """
@@ -263,7 +263,7 @@ class Entry(_Model):
 
     @property
     def files(self) -> dict[Role, DataFile]:
-        """Its files by their role; no test where there is none."""
+        """Its files by role; without 'test' if there is no test file."""
         found: dict[Role, DataFile] = {"train": self.train}
         if self.test is not None:
             found["test"] = self.test
@@ -281,7 +281,7 @@ class OwnFiles(_Model):
     n_features, positive
         As in `Entry`.
     name : str, optional
-        By default the file's, without suffixes.
+        By default the file's name without suffixes.
     """
 
     path: Path
@@ -292,7 +292,7 @@ class OwnFiles(_Model):
 
 
 class Chosen(_Model):
-    """A data set of the catalogue with other labels made +1.
+    """A data set of the catalogue with another choice of positive labels.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def entry(name: str) -> Entry:
     Raises
     ------
     DataError
-        When the catalogue has no such name or its file is not a valid description.
+        When the catalogue has no such name, or the description is not valid.
     """
     known = names()
     if name not in known:
@@ -378,7 +378,7 @@ def _chosen_entry(chosen: Chosen) -> Entry:
     found = entry(chosen.name)
     if chosen.positive is None or chosen.positive == found.positive:
         return found
-    # The counts of positives are those of the catalogue's own choice.
+    # The stated counts of positives hold for the catalogue's own choice only.
     change: dict[str, Any] = {"positive": chosen.positive, "positive_chosen": True}
     for role, file in found.files.items():
         change[role] = file.model_copy(update={"positives": None})

@@ -1,8 +1,8 @@
-"""Reader of delimited text: one example a line, its values in columns.
+"""Reader of delimited text: one example per line, its values in columns.
 
 Each line is rewritten as a line of LIBSVM text for the compiled parser, which rounds
-numbers correctly, counts their digits and leaves out zeros; only when that parser refuses
-something is the line looked at cell by cell, to say which column is wrong.
+numbers correctly, counts their digits and leaves out zeros. When that parser refuses a line,
+the line is checked cell by cell to find the column that is wrong.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from svmbench.kernels.libsvm import ParseError, Parser
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": ""}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NO_DIGITS = "0"
-_BLANKS = " \t"  # what may stand around a cell
-_LONGEST_LINE = 1 << 26  # bytes; it is taken apart by Python, a text a cell
+_BLANKS = " \t"  # what may surround a cell
+_LONGEST_LINE = 1 << 26  # bytes; Python splits it into one string per cell
 
 
 def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> ParsedText:
@@ -36,19 +36,19 @@ def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> Parsed
         Plain, or compressed with the suffix .xz, .bz2 or .gz.
     layout : Csv
     label_path : Path, optional
-        File with one label a line, where ``layout`` names no column of labels.
+        File with one label per line, if ``layout`` names no column of labels.
 
     Returns
     -------
     ParsedText
-        A column for each one that is neither the label nor dropped, in their order.
+        All columns but the label and the dropped ones, in their order.
 
     Raises
     ------
     DataError
         When a file cannot be read, a line has another number of cells than the first, a
-        cell is no finite number (``FILE:LINE:COLUMN: ...``), or labels and rows are not
-        equally many.
+        cell is not a finite number (``FILE:LINE:COLUMN: ...``), or the numbers of labels and
+        of rows differ.
     """
     digest = hashlib.sha256()
     lines = _Lines(path, layout)
@@ -59,14 +59,14 @@ def parse_csv(path: Path, layout: Csv, label_path: Path | None = None) -> Parsed
     labels = parse_libsvm(label_path)
     if labels.nnz or labels.n_samples != text.n_samples:
         raise DataError(
-            f"{label_path}: not one label a line for the {text.n_samples} rows of {path.name};"
-            " take both files from one place"
+            f"{label_path}: not one label per line for the {text.n_samples} rows of {path.name};"
+            " take both files from the same source"
         )
     return replace(text, labels=labels.labels, label_path=label_path, label_sha256=labels.sha256)
 
 
 class _Lines:
-    """Delimited text that comes in chunks, on its way to the parser of LIBSVM text."""
+    """Feeds chunks of delimited text to the parser of LIBSVM text."""
 
     def __init__(self, path: Path, layout: Csv) -> None:
         self._path = path
@@ -76,7 +76,7 @@ class _Lines:
         self._parser = Parser()
         self._carry = b""
         self._line = 0
-        self._names: list[str] | None = None  # of the columns, once the first line is known
+        self._names: list[str] | None = None  # of the columns, once the first line is read
         self._label: int | None = None
         self._kept: list[int] = []
         self._prefixes: list[str] = []
@@ -89,11 +89,11 @@ class _Lines:
             self._read(whole)
         if len(rest) > _LONGEST_LINE:
             size = f"longer than {_LONGEST_LINE >> 20} MiB"
-            what = f"the line is {size}; is this delimited text, a row a line?"
+            what = f"the line is {size}; is this delimited text, one row per line?"
             raise self._fault(self._line + 1, _LONGEST_LINE + 1, what)
 
     def finish(self, sha256: str) -> ParsedText:
-        """Read the last line if no newline ended it, and hand out the rows."""
+        """Read the last line, if it has no newline, and return the rows."""
         if self._carry:
             self._read(self._carry)
         part = Part(*self._parser.take(FLOAT32_DIGITS))
@@ -110,7 +110,7 @@ class _Lines:
             raise self._explain(number, line) from None
 
     def _rows(self, content: bytes) -> Iterator[tuple[int, str, str]]:
-        """Number of each line in the file, the line, and what it is as LIBSVM text."""
+        """Yield each line's number in the file, the line, and the line as LIBSVM text."""
         for raw in content.split(b"\n"):
             self._line += 1
             try:
@@ -120,7 +120,7 @@ class _Lines:
                     self._line, error.start + 1, "not UTF-8; save it as such"
                 ) from None
             if self._line == 1:
-                line = line.removeprefix("\ufeff")  # the mark that some programs put first
+                line = line.removeprefix("\ufeff")  # the byte order mark of some programs
             if not line or line.isspace():
                 continue
             cells = self._cells(self._line, line)
@@ -182,7 +182,7 @@ class _Lines:
         )
 
     def _explain(self, number: int, line: str) -> DataError:
-        """What is wrong with a line that was refused, and where."""
+        """The error in a refused line, and its position."""
         cells = self._cells(number, line)
         names: Sequence[str] = self._names or ()
         if len(cells) != len(names):
@@ -207,7 +207,7 @@ class _Lines:
         return self._fault(number, 1, "':' or '#' in a line of numbers; remove it")
 
     def _position(self, line: str, column: int) -> int:
-        """Where the cell begins in its line, from 1; after the last one, the line's end."""
+        """Where the cell begins in its line, from 1; the line's end after the last cell."""
         if not self._separator:
             starts = [found.start() + 1 for found in re.finditer(r"\S+", line)]
         else:

@@ -1,4 +1,4 @@
-"""A data set in memory: immutable compact rows, labels and where they came from."""
+"""A data set in memory: immutable compact rows, labels and their provenance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where a data set's rows came from.
+    """The origin of a data set's rows.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ class Provenance:
     sha256 : str
         Of the uncompressed text (or, for generated rows, of the generator's settings).
     transforms : tuple of str
-        What was done to the rows since, in order.
+        Transforms of the rows since, in order.
     stand_in : bool
-        Whether the rows only imitate the shape of the set whose name they bear.
+        Whether the rows are synthetic and only imitate the shape of the named set.
     """
 
     source: str
@@ -40,14 +40,14 @@ class Provenance:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Immutable rows in the smallest form that holds them, and their labels.
+    """Immutable rows in their smallest form, and their labels.
 
     Parameters
     ----------
     name : str
         Catalogue name, with ``.t`` appended for a test set.
     n_features : int
-        d; the catalogue's where it says, since the last features may be absent from a file.
+        d; as the catalogue states, if it does: the last features may be absent from a file.
     indptr : ndarray of int64, shape (m + 1,), or None
         Row starts; None for dense rows.
     indices : ndarray of uint16 or int32, shape (nnz,), or None
@@ -98,18 +98,18 @@ class Dataset:
 
     @property
     def storage(self) -> str:
-        """Form of the stored entries, such as ``uint16+ones`` or ``dense float32``."""
+        """Format of the stored entries, such as ``uint16+ones`` or ``dense float32``."""
         values = "ones" if self.values is None else self.values.dtype.name
         return f"dense {values}" if self.indices is None else f"{self.indices.dtype.name}+{values}"
 
     @cached_property
     def identity(self) -> str:
-        """Hash that tells these stored rows from any others."""
+        """Hash that identifies these stored rows."""
         facts = [asdict(self.provenance), self.name, self.n_samples, self.n_features, self.storage]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
     def touch(self) -> None:
-        """Read every stored array once, so that a clock started now meets warm memory."""
+        """Read every stored array once, so that timing starts with warm memory."""
         for array in (self.indptr, self.indices, self.values, self.labels):
             if array is not None and array.size:
                 np.add.reduce(array.reshape(-1).view(np.uint8)[::64], dtype=np.uint64)

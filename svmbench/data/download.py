@@ -1,7 +1,7 @@
-"""The content of one address: a few tries, each bounded in time, and whole or not at all.
+"""Download from one address: a few tries, each bounded in time, whole or not at all.
 
-A server may answer slowly, not at all, with half of the file, or send its reader elsewhere. What
-may go better in a moment is tried again; everything else is final for the address.
+A server may answer slowly, not at all, with half of the file, or redirect elsewhere. A failure
+that may be temporary is retried; any other failure is final for the address.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import rich.progress
 from svmbench.errors import DataError
 
 CONNECT_SECONDS = 10
-# A server has to bring a piece, or the end, in each such time; the first after connecting too.
+# A server must deliver each piece, or the end, within this time, which includes connecting for the
+# first piece.
 STALL_SECONDS = 30
 PIECE_BYTES = 1 << 15
 
@@ -41,11 +42,11 @@ _PIECES_AHEAD = 8
 
 
 class _FinalError(Exception):
-    """Why an address need not be asked again."""
+    """A failure that a retry would not cure."""
 
 
 class _PassingError(Exception):
-    """Why a try failed that may go better later, and when the server says that is."""
+    """A failure that may be temporary, and the wait that the server asks for."""
 
     def __init__(self, reason: str, wait: float | None = None) -> None:
         super().__init__(reason)
@@ -53,27 +54,27 @@ class _PassingError(Exception):
 
 
 class _AbandonedError(Exception):
-    """Nobody waits for the content any more."""
+    """The reader no longer waits for the content."""
 
 
 def download_to(url: str, target: Path, *, longest: int | None = None, pages: bool = True) -> None:
-    """Write what an address serves into a file.
+    """Write the content of an address into a file.
 
     Parameters
     ----------
     url : str
         http, https or ftp.
     target : Path
-        Its content counts only when this returns.
+        Its content is valid only once this function returns.
     longest : int, optional
-        Bytes beyond which it cannot be the file.
+        Size limit in bytes: longer content cannot be the file.
     pages : bool
-        Whether a web page may be the content.
+        Whether the content may be a web page.
 
     Raises
     ------
     DataError
-        When the address does not serve a whole content: the address and why.
+        When the address does not serve the whole content; it names the address and the reason.
     OSError
         When the file cannot be written.
     """
@@ -89,20 +90,20 @@ def download_to(url: str, target: Path, *, longest: int | None = None, pages: bo
             wait = _back_off(tried) if error.wait is None else error.wait
             reason = str(error)
         if wait > LONGEST_WAIT_SECONDS:
-            raise _failure(url, f"{reason}, to be asked again in {wait:.0f} s", tried)
+            raise _failure(url, f"{reason}, retry in {wait:.0f} s", tried)
         if tried < TRIES:
             _pause(wait)
     raise _failure(url, reason, TRIES)
 
 
 def _failure(url: str, reason: str, tried: int) -> DataError:
-    # Parts of it were written by the server, and end on a terminal.
+    # The server wrote parts of it, and they are shown on a terminal.
     said = "".join(char if char.isprintable() else "?" for char in " ".join(reason.split()))
     return DataError(f"{url}: {said}" + (f" ({tried} tries)" if tried > 1 else ""))
 
 
 def _back_off(tried: int) -> float:
-    # Jitter, so that many who failed together do not come back together.
+    # Jitter, so that clients that failed together do not retry together.
     return BACK_OFF_SECONDS * 2.0 ** (tried - 1) * random.uniform(0.5, 1.5)
 
 
@@ -111,7 +112,7 @@ def _pause(seconds: float) -> None:
 
 
 def _within(longest: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
-    """Pass pieces on while they are no more than the file can have."""
+    """Pass pieces on until they exceed the size limit."""
     size = 0
     with contextlib.closing(pieces):  # type: ignore[type-var]
         for piece in pieces:
@@ -122,10 +123,10 @@ def _within(longest: int | None, pieces: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[bytes]:
-    """Yield the content as it comes.
+    """Yield the content as it is received.
 
-    A thread reads, and is left behind when nothing comes: time-outs of sockets begin anew with
-    each byte, so that a server which sends one now and then could hold its reader for ever.
+    A thread reads, and is abandoned when nothing is received: socket time-outs restart with
+    each byte, so a server that sends a byte now and then could block its reader for ever.
     """
     arrived: queue.Queue[bytes | Exception | None] = queue.Queue(_PIECES_AHEAD)
     sink = _Sink(arrived)
@@ -135,7 +136,7 @@ def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[by
         end: Exception | None = None
         try:
             _downloader(url, bar, answers)(url, sink, None)
-        except Exception as error:  # whatever it is, it is told to the one who waits
+        except Exception as error:  # any error is passed to the waiting thread
             end = error
         with contextlib.suppress(_AbandonedError):
             sink.put(end)
@@ -160,7 +161,7 @@ def _pieces(url: str, bar: Any, longest: int | None, pages: bool) -> Iterator[by
 
 
 class _Sink:
-    """The file that pooch writes: hands pieces over as long as somebody takes them."""
+    """The file that pooch writes to: passes pieces on as long as somebody reads them."""
 
     def __init__(self, arrived: queue.Queue[bytes | Exception | None]) -> None:
         self.abandoned = threading.Event()
@@ -181,24 +182,24 @@ class _Sink:
 
 
 def _downloader(url: str, bar: Any, answers: _Answers) -> Callable[[str, Any, None], Any]:
-    made: Callable[[str, Any, None], Any]
+    downloader: Callable[[str, Any, None], Any]
     if urlsplit(url).scheme == "ftp":
-        made = pooch.FTPDownloader(timeout=CONNECT_SECONDS, chunk_size=PIECE_BYTES)
+        downloader = pooch.FTPDownloader(timeout=CONNECT_SECONDS, chunk_size=PIECE_BYTES)
     else:
-        made = pooch.HTTPDownloader(
+        downloader = pooch.HTTPDownloader(
             progressbar=bar,
             chunk_size=PIECE_BYTES,
-            # The second ends a thread that was left behind.
+            # The second value ends an abandoned thread.
             timeout=(CONNECT_SECONDS, CONNECT_SECONDS + STALL_SECONDS),
-            # Without it a server may compress once more what is compressed already.
+            # Without it a server may compress a file that is compressed already.
             headers={"Accept-Encoding": "identity"},
             hooks={"response": answers},
         )
-    return made
+    return downloader
 
 
 class _Answers:
-    """Looks at each answer of a server before it is followed or read.
+    """Checks each response of a server before it is followed or read.
 
     Parameters
     ----------
@@ -213,8 +214,8 @@ class _Answers:
         self._raw: Any = None
 
     def hang_up(self) -> None:
-        """Have whoever still reads the answer find its end."""
-        with contextlib.suppress(ValueError, RuntimeError, OSError):  # it has come to its end
+        """End the response for whoever still reads it."""
+        with contextlib.suppress(ValueError, RuntimeError, OSError):  # it has ended already
             if self._raw is not None:
                 self._raw.shutdown()
 
@@ -239,7 +240,7 @@ class _Answers:
 
 
 def require_safe(here: str, there: str) -> None:
-    """Refuse a redirection out of http and https, or from https to what anybody may change."""
+    """Refuse a redirection to a scheme other than http and https, or from https to http."""
     old, new = urlsplit(here).scheme, urlsplit(there).scheme
     if new not in ("http", "https"):
         raise _FinalError(f"a redirection to {there}, which is not followed: {new} is not http")
@@ -248,7 +249,7 @@ def require_safe(here: str, there: str) -> None:
 
 
 def _judged(error: Exception) -> Exception:
-    """What an error of the network means for the address; any other error itself."""
+    """Classify a network error as final or temporary; return any other error unchanged."""
     response = getattr(error, "response", None)
     if isinstance(error, _FinalError):
         return error
@@ -272,7 +273,7 @@ def _status(code: int) -> str:
 
 
 def _retry_after(header: str | None) -> float | None:
-    """Seconds that a server asks to be left alone; None where it does not say."""
+    """Seconds that a server asks to wait; None if it does not ask."""
     if header is None:
         return None
     if header.strip().isdecimal():
@@ -287,7 +288,7 @@ def _retry_after(header: str | None) -> float | None:
 
 
 def _innermost(error: Exception) -> str:
-    # requests wraps the socket's own words in several layers; the innermost says enough.
+    # requests wraps the socket's error in several layers; the innermost message is enough.
     cause: BaseException = error
     while cause.__context__ is not None:
         cause = cause.__context__
@@ -295,7 +296,7 @@ def _innermost(error: Exception) -> str:
 
 
 class _Bar:
-    """What pooch asks of a progress bar, shown by rich."""
+    """The progress bar that pooch expects, shown by rich."""
 
     def __init__(self, progress: rich.progress.Progress, title: str) -> None:
         self._progress = progress

@@ -1,4 +1,4 @@
-"""Finding the raw file of a data set: here, in the mirror, downloaded before, or now."""
+"""Find the raw file of a data set: bundled, in the mirror, or downloaded."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ABANDONED_SECONDS = 24 * 3600
 
 
 class StorageError(DataError):
-    """Downloads cannot be kept, from whatever address they come."""
+    """Downloads cannot be stored, whatever their address."""
 
 
 def offline_asked() -> bool:
@@ -41,25 +41,25 @@ def downloads() -> Path:
 
 
 def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
-    """Find a raw file, downloading it when it is nowhere else.
+    """Find a raw file, or download it if it is nowhere on this machine.
 
-    In turn: the file that comes with svmbench, the mirror, former downloads, the network.
-    A file from the network has been checked against its hash; of the others the hash is
-    taken while they are read (`check_sha256`).
+    The places are searched in turn: the files that come with svmbench, the mirror, former
+    downloads, the network. A file from the network has been checked against its hash; any
+    other is hashed while it is read (`check_sha256`).
 
     Parameters
     ----------
     name : str
-        The data set's, for messages.
+        Name of the data set, for messages.
     wanted : DataFile
     offline : bool
-        Leave the network alone, as SVMBENCH_OFFLINE=1 does.
+        Do not use the network, as with SVMBENCH_OFFLINE=1.
 
     Raises
     ------
     DataError
-        When the file is not to be had: what is missing, where to put it, what to run
-        instead.
+        When the file cannot be found or downloaded: what is missing, where to put it, what to
+        run instead.
     """
     here = find(wanted)
     if here is not None:
@@ -67,7 +67,7 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
     if not wanted.urls:
         reason = "no address serves it" if wanted.obtain else "it has no address"
     elif offline or offline_asked():
-        reason = "the network is not to be used"
+        reason = "the network is switched off"
     else:
         reason = ""
         for url in wanted.urls:
@@ -81,7 +81,7 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
 
 
 def find(wanted: DataFile) -> Path | None:
-    """Find a raw file on this machine, None where it is not."""
+    """Find a raw file on this machine; None if it is absent."""
     if wanted.path is not None:
         return bundled("datasets") / wanted.path
     for folder in (mirror(), downloads()):
@@ -100,7 +100,7 @@ def download(url: str, wanted: DataFile) -> Path:
         When the address does not serve it, or serves something else.
     """
     target = downloads() / url_name(url)
-    # The name ends as the file's own does: its suffix tells how the content is packed.
+    # It ends in the file's own suffix, which tells how the content is compressed.
     partial = target.with_name(f"{_PARTIAL}{secrets.token_hex(8)}-{target.name}")
     hashed = expected_sha256(wanted) is not None
     try:
@@ -125,7 +125,7 @@ def download(url: str, wanted: DataFile) -> Path:
 
 
 def _longest(wanted: DataFile) -> int | None:
-    # Packing what cannot be packed makes it longer, though hardly.
+    # Compressing incompressible content makes it slightly longer.
     return None if wanted.bytes is None else wanted.bytes + wanted.bytes // 64 + (1 << 16)
 
 
@@ -145,7 +145,7 @@ def _check(url: str, wanted: DataFile, path: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what downloads left behind that were killed."""
+    """Remove the partial files of downloads that were killed."""
     for path in folder.glob(f"{_PARTIAL}*"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:
@@ -155,7 +155,7 @@ def _sweep(folder: Path) -> None:
 def check_sha256(
     where: Path | str, wanted: DataFile, found: str, remedy: str = "replace or delete it"
 ) -> None:
-    """Raise DataError when a content's hash is not the stated one, or not the first seen."""
+    """Raise DataError when the hash of a file's content is not the stated or first seen one."""
     expected = expected_sha256(wanted)
     if expected is None or found == expected:
         return

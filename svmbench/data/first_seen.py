@@ -1,7 +1,7 @@
-"""Hashes of files whose true hash nobody states: the one first read counts from then on.
+"""Hashes of files for which no hash is published: the first one read counts from then on.
 
-Each is a small file in the cache folder that also says how long the raw file was and when
-it was last changed, so that a raw file is hashed again only when it has been touched.
+Each is a small file in the cache folder. It also records the size and the modification time of
+the raw file, so that the raw file is hashed again only when these have changed.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from svmbench.errors import DataError, UnwritableError
 
 
 class FirstSeen(BaseModel):
-    """What is known of a file since it was first read.
+    """The record of a file from when it was first read.
 
     Parameters
     ----------
     sha256 : str
         Of the uncompressed content.
     path : str
-        Where it lay.
+        Its path.
     bytes, modified_ns : int
-        Of the raw file there, compressed or not.
+        Size and modification time of the raw file, compressed or not.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,21 +37,21 @@ class FirstSeen(BaseModel):
     modified_ns: int
 
     def is_untouched(self, path: Path) -> bool:
-        """Whether the file there looks like the one that was hashed."""
+        """Whether the file at that path looks like the one that was hashed."""
         status = path.stat()
         found = (str(path.resolve()), status.st_size, status.st_mtime_ns)
         return found == (self.path, self.bytes, self.modified_ns)
 
 
 def record_path(wanted: DataFile) -> Path:
-    """Where the record of a file lies, whether there is one or not."""
+    """Path of a file's record, whether it exists or not."""
     return cache_dir() / "first-seen" / f"{wanted.file}.json"
 
 
 def first_seen(wanted: DataFile) -> FirstSeen | None:
-    """Record of a file of the catalogue that states no hash; None where there is none.
+    """Record of a catalogue file without a stated hash; None if there is no record.
 
-    A user's own file may change at will and never has one.
+    A user's own file may change at any time and never has one.
     """
     if wanted.sha256 is not None or wanted.path is not None:
         return None
@@ -62,7 +62,7 @@ def first_seen(wanted: DataFile) -> FirstSeen | None:
 
 
 def remember(wanted: DataFile, path: Path, sha256: str) -> None:
-    """Record the hash of a file that was read and found good, if its hash is not stated.
+    """Record the hash of a file that was read and found valid, if its hash is not stated.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def remember(wanted: DataFile, path: Path, sha256: str) -> None:
 
 
 def expected_sha256(wanted: DataFile) -> str | None:
-    """Hash that a file's content must have: the stated one, else the one first seen."""
+    """Hash that a file's content must have: the stated one, else the first seen."""
     if wanted.sha256 is not None:
         return wanted.sha256
     record = first_seen(wanted)

@@ -1,8 +1,8 @@
 """Reader of IDX files, the format of MNIST: images in one file, their labels in another.
 
-An IDX file is a head of big-endian numbers (two zero bytes, the kind of the entries, the
+An IDX file is a header of big-endian numbers (two zero bytes, the type of the entries, the
 number of dimensions, the dimensions) and the entries, the last dimension fastest. Only
-unsigned bytes are read, the one kind that image sets use.
+unsigned bytes are read, the only type that image sets use.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from svmbench.errors import DataError
 
 UNSIGNED_BYTE = 0x08
 
-_MOST_DIMENSIONS = 32  # what NumPy can take
+_MOST_DIMENSIONS = 32  # NumPy's limit
 
 DIGITS = 3
-"""Decimal digits of an unsigned byte: float32 holds them, scaled or not, to all their worth."""
+"""Decimal digits of an unsigned byte: float32 holds them without loss, scaled or not."""
 
 
 def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> ParsedText:
@@ -38,21 +38,21 @@ def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> Pa
     label_path : Path
         IDX file of as many unsigned bytes, in one dimension.
     scale : float, optional
-        What the entries are multiplied by; by default they stay whole numbers.
+        Factor by which the entries are multiplied; by default they stay whole numbers.
 
     Returns
     -------
     ParsedText
-        A column for each place in an image, row after row; those that are zero everywhere
-        are columns too. Entries count as three digits, scaled or not, and so are stored in
-        single precision, whose rounding of a scaled entry (6e-8 of it) lies far below the
-        step of the entries themselves (1/255 of the largest).
+        One column per pixel, row after row; pixels that are zero everywhere are columns too.
+        Entries count as three digits, scaled or not, and so are stored in single precision.
+        Its rounding of a scaled entry (6e-8 of it) is far below the step of the entries
+        themselves (1/255 of the largest).
 
     Raises
     ------
     DataError
-        When a file cannot be read, is not IDX of unsigned bytes, is cut short, or the two
-        do not belong together.
+        When a file cannot be read, is not IDX of unsigned bytes, is truncated, or the two do
+        not belong together.
     """
     images, sha256 = _read(path)
     labels, label_sha256 = _read(label_path)
@@ -63,7 +63,7 @@ def parse_idx(path: Path, label_path: Path, *, scale: float | None = None) -> Pa
     if len(labels) != len(images):
         raise DataError(
             f"{label_path}: {len(labels)} labels for the {len(images)} rows of {path.name};"
-            " take both files from one place"
+            " take both files from the same source"
         )
     if len(images) == 0:
         raise DataError(f"{path}: no rows; a data set needs at least one")
@@ -92,36 +92,36 @@ def _read(path: Path) -> tuple[Array, str]:
     content = bytearray()
 
     def keep(chunk: bytes) -> None:
-        # What is more than announced is wrong already, and may be more than memory holds.
+        # Stop at the first excess byte: the rest may be more than memory holds.
         content.extend(chunk)
         if len(content) > 4 * 256:
             announced = _announced(content)
             if len(content) > announced:
                 raise DataError(
-                    f"{path}: more than the {announced} bytes that its head announces;"
+                    f"{path}: more than the {announced} bytes that its header announces;"
                     " fetch it again"
                 )
 
     feed_text(path, digest.update, keep)
     start = 4 + 4 * content[3] if len(content) >= 4 else 4
     if len(content) < start or content[:2] != b"\0\0" or not 1 <= content[3] <= _MOST_DIMENSIONS:
-        raise DataError(f"{path}: byte 0: not the head of an IDX file; fetch it again")
+        raise DataError(f"{path}: byte 0: not the header of an IDX file; fetch it again")
     if content[2] != UNSIGNED_BYTE:
         raise DataError(
-            f"{path}: byte 2: entries of kind {content[2]:#04x}; only unsigned bytes"
+            f"{path}: byte 2: entries of type {content[2]:#04x}; only unsigned bytes"
             f" ({UNSIGNED_BYTE:#04x}) are read: convert it to LIBSVM text"
         )
     shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
     expected = _announced(content)
     if len(content) != expected:
         raise DataError(
-            f"{path}: {len(content)} bytes, not the {expected} that its head announces;"
+            f"{path}: {len(content)} bytes, not the {expected} that its header announces;"
             " fetch it again"
         )
     return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape), digest.hexdigest()
 
 
 def _announced(content: bytearray) -> int:
-    """Bytes of a file whose head, which is whole, is this."""
+    """Size in bytes of a file that starts with this complete header."""
     shape = np.frombuffer(content, dtype=">u4", offset=4, count=content[3]).tolist()
     return 4 + 4 * len(shape) + int(math.prod(shape))

@@ -1,4 +1,4 @@
-"""Work on a stream of things by several threads, the results in the order of the things."""
+"""Map a function over a stream of items with several threads, in order."""
 
 from __future__ import annotations
 
@@ -7,38 +7,38 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-Thing = TypeVar("Thing")
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_WAITING = 2  # things for each thread, so that none is idle while the next thing is had
+_WAITING = 2  # items per thread, so that no thread is idle while the next item is read
 
 
 def in_order(
-    work: Callable[[Thing], Result], things: Iterable[Thing], threads: int
+    work: Callable[[Item], Result], items: Iterable[Item], threads: int
 ) -> Iterator[Result]:
-    """Results of ``work`` on each thing, in their order.
+    """Results of ``work`` on each item, in the order of the items.
 
-    Only a few things are under way at a time. An exception in ``work`` comes out in its
-    place: the results before it first, those behind it never, so that what is seen does not
-    depend on the number of threads. ``things`` is asked by the caller's thread; after an
-    exception of its own, results may be missing.
+    Only a few items are in progress at a time. An exception in ``work`` is raised in its
+    place: after the results before it, and instead of those behind it, so that the outcome
+    does not depend on the number of threads. The caller's thread iterates over ``items``;
+    after an exception raised there, results may be missing.
 
     Parameters
     ----------
     work : callable
-        To gain by it, it must let go of the interpreter's lock.
-    things : iterable
+        It must release the interpreter's lock to gain from threads.
+    items : iterable
     threads : int
-        With one, all is done in the caller's.
+        With one, the caller's thread does all the work.
     """
     if threads == 1:
-        yield from map(work, things)
+        yield from map(work, items)
         return
     with ThreadPoolExecutor(threads) as pool:
         pending: deque[Future[Result]] = deque()
-        for thing in things:
-            pending.append(pool.submit(work, thing))
-            del thing
+        for item in items:
+            pending.append(pool.submit(work, item))
+            del item
             if len(pending) >= _WAITING * threads:
                 yield pending.popleft().result()
         while pending:

@@ -32,24 +32,24 @@ COMPRESSED: dict[str, Callable[[Path], Any]] = {
 }
 
 READER_VERSION = 1
-"""Raised whenever the same text would give other stored rows, so that caches are rebuilt."""
+"""Incremented whenever the same text gives other stored rows, so that caches are rebuilt."""
 
 LONGEST_LINE = 1 << 29
-"""Bytes of the longest line that is read: ten million features of 50 characters each.
+"""Length limit of a line in bytes: ten million features of 50 characters each.
 
-A line is parsed once it is whole, so that this bounds the memory that any text can take beyond
-its rows in compact form, however little of it is there in compressed form.
+A line is parsed once it is complete, so this bounds the memory that any text can take beyond
+its rows in compact form, however small the compressed file is.
 """
 
-_DICTIONARY = 1 << 30  # bytes that decompressing may take; xz itself makes files of 64 MiB
+_DICTIONARY = 1 << 30  # bytes that decompression may take; xz's own presets take up to 64 MiB
 _CHUNK = 4 << 20
-_PIECE = 1 << 20  # parsed, it fits the caches of a processor
+_PIECE = 1 << 20  # once parsed, it fits a processor's caches
 _LABELS_SHOWN = 10
 
 
 @dataclass(frozen=True, eq=False)
 class ParsedText:
-    """What a file of LIBSVM text says, before it is decided how all of its rows are stored.
+    """The content of a file of LIBSVM text, before its rows are stored in one form.
 
     Parameters
     ----------
@@ -57,11 +57,11 @@ class ParsedText:
     sha256 : str
         Of the uncompressed text.
     labels : ndarray of numbers, shape (m,)
-        As they stand in the text; where rows bear several, those of all rows, in a row.
+        As in the text; if rows have several labels, those of all rows one after another.
     parts : list of Part
-        The rows, in order; `to_dataset` uses them up.
+        The rows, in order; `to_dataset` consumes them.
     n_samples, nnz : int
-        Number of rows and of entries that are not zero.
+        Number of rows and of nonzero entries.
     max_index : int
         The largest index in the text, counted from 1.
     zeros : int
@@ -69,7 +69,7 @@ class ParsedText:
     label_indptr : ndarray of int64, shape (m + 1,), or None
         Where each row's labels start; None where each row has one.
     label_path, label_sha256 : Path and str, or None
-        File of the labels, where they are apart, and its hash.
+        File of the labels, if it is separate, and its hash.
     """
 
     path: Path
@@ -86,7 +86,7 @@ class ParsedText:
 
     @classmethod
     def of_parts(cls, path: Path, sha256: str, parts: list[Part]) -> ParsedText:
-        """Gather what the parts say.
+        """Combine the parts of a file.
 
         Raises
         ------
@@ -114,7 +114,7 @@ class ParsedText:
 
     @property
     def provenance(self) -> Provenance:
-        """Name and hash of the content; of two files, the hash of their hashes."""
+        """Name and hash of the content; for two files, the hash of their hashes."""
         sha256 = self.sha256
         if self.label_sha256 is not None:
             sha256 = hashlib.sha256((self.sha256 + self.label_sha256).encode()).hexdigest()
@@ -122,7 +122,7 @@ class ParsedText:
 
 
 def plain_name(path: Path) -> str:
-    """Name of the file without the suffix of a compression this reader knows."""
+    """Name of the file without the suffix of a known compression."""
     return path.stem if path.suffix in COMPRESSED else path.name
 
 
@@ -134,18 +134,18 @@ def open_text(path: Path) -> IO[bytes]:
 
 
 class _Streams(io.RawIOBase):
-    """Content of compressed streams that follow one another in a file.
+    """Content of concatenated compressed streams in a file.
 
-    The standard library's own readers of these take anything behind a whole stream that is not
-    another one for padding: of a file of several streams they would leave out those behind
-    a damaged one, without a word.
+    The standard library's readers take anything after a complete stream that is not another
+    stream for padding: in a file of several streams they would silently leave out all streams
+    behind a damaged one.
     """
 
     def __init__(self, path: Path, decompressor: Callable[[], Any]) -> None:
         self._file = path.open("rb")
         self._decompressor = decompressor
         self._stream = decompressor()
-        self._begun = False  # whether any byte of the stream at hand was met
+        self._begun = False  # whether any byte of the current stream was read
 
     def readable(self) -> bool:
         return True
@@ -163,7 +163,7 @@ class _Streams(io.RawIOBase):
                 if not piece:
                     return 0
             if not self._begun:
-                piece = piece.lstrip(b"\0")  # what xz pads with; no stream begins so
+                piece = piece.lstrip(b"\0")  # xz's padding; no stream begins with it
                 if not piece:
                     continue
                 self._begun = True
@@ -186,7 +186,7 @@ def _xz() -> lzma.LZMADecompressor:
 
 
 def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
-    """Hand the uncompressed bytes of a file to each consumer, some MB at a time.
+    """Pass the uncompressed bytes of a file to each consumer, some MB at a time.
 
     Raises
     ------
@@ -201,7 +201,7 @@ def feed_text(path: Path, *consumers: Callable[[bytes], Any]) -> None:
 
 @contextmanager
 def _reading(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file's text; what goes wrong with it is said in one line."""
+    """Open a file's text; report any failure in one line."""
     _require_plain(path)
     try:
         with open_text(path) as stream:
@@ -211,13 +211,13 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
     except OSError as error:
-        if error.errno is None:  # the bz2 module's word for data that is not bzip2
+        if error.errno is None:  # what the bz2 module raises for data that is not bzip2
             raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
         raise DataError(f"{path}: {error.strerror}; make it a readable file") from None
 
 
 def _require_plain(path: Path) -> None:
-    """Refuse pipes and devices: they may never end, and cannot be read a second time."""
+    """Refuse pipes and devices: they may never end, and cannot be read twice."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -225,7 +225,7 @@ def _require_plain(path: Path) -> None:
     except ValueError as error:  # a NUL in its name
         raise DataError(f"{path}: no such file ({error}); check the path") from None
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise DataError(f"{path}: a pipe or a device; copy what it gives into a file")
+        raise DataError(f"{path}: a pipe or a device; copy its content into a file")
 
 
 def text_sha256(path: Path) -> str:
@@ -245,9 +245,9 @@ def parse_libsvm(
 ) -> ParsedText:
     """Read a file of LIBSVM text.
 
-    Pieces of the text are parsed side by side while the next ones are read, decompressed and
-    hashed; what comes out, rows or complaint, is the same for any number of threads. The
-    text is never in memory as a whole, and its rows only in compact form.
+    Pieces of the text are parsed in parallel while the next ones are read, decompressed and
+    hashed; the result, rows or an error, is the same for any number of threads. The text is
+    never in memory as a whole, and its rows only in compact form.
 
     Parameters
     ----------
@@ -256,11 +256,11 @@ def parse_libsvm(
     n_features : int, optional
         The largest index allowed.
     multilabel : bool
-        Whether rows bear any number of labels, whole numbers with commas between.
+        Whether rows have any number of labels, whole numbers separated by commas.
     dtype : {'float64'}, optional
-        Keep double precision although single would do.
+        Keep double precision even if single would do.
     threads : int, optional
-        Parsers at a time; by default as many as there are processors for this process.
+        Number of parallel parsers; by default the number of processors of this process.
 
     Raises
     ------
@@ -287,7 +287,7 @@ def available_processors() -> int:
 
 
 class _DoubleNeededError(Exception):
-    """Rows have been rounded to single precision, and a later one wants double."""
+    """Rows have been rounded to single precision, and a later one needs double."""
 
 
 def _parse(
@@ -307,7 +307,7 @@ def _parse(
             parser.feed(chunk)
         lines = parser.lines
         part = Part(*parser.take(single_digits))
-        parsers.put(parser)  # for its buffers; one that failed takes no more
+        parsers.put(parser)  # to reuse its buffers; a parser that failed is not reused
         return part, lines
 
     parts: list[Part] = []
@@ -316,7 +316,7 @@ def _parse(
         for part, count in in_order(parse, _pieces(path, digest), threads):
             double = part.values is not None and part.values.dtype == np.float64
             if double and single_digits:
-                # Parts behind it, and perhaps before it, were rounded on the way.
+                # Parts behind it, and perhaps before it, have been rounded already.
                 raise _DoubleNeededError
             parts.append(part)
             lines += count
@@ -326,13 +326,13 @@ def _parse(
 
 
 def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Exception]:
-    """Whole lines of a text, each time about as many bytes, in chunks; the last as it stands.
+    """Pieces of a text in whole lines, about equally long; the last may end within a line.
 
-    What goes wrong in reading comes last, in the place of a piece, since what is wrong with
-    the text before it is to be said first. The text is hashed while others parse it.
+    An error in reading is yielded last, in place of a piece, so that errors in the text before
+    it are reported first. The text is hashed while other threads parse it.
     """
     piece: list[memoryview] = []
-    begun = 0  # bytes of the line that is not whole yet
+    begun = 0  # bytes of the line that is not complete yet
     try:
         with _reading(path) as stream:
             while chunk := stream.read(_PIECE):
@@ -340,7 +340,7 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
                 begun += len(chunk) if first < 0 else first
                 if begun > LONGEST_LINE:
                     size = f"longer than {LONGEST_LINE >> 20} MiB"
-                    what = f"the line is {size}; is this LIBSVM text, a row a line?"
+                    what = f"the line is {size}; is this LIBSVM text, one row per line?"
                     yield ParseError(1, LONGEST_LINE + 1, what)
                     return
                 cut = chunk.rfind(b"\n") + 1
@@ -356,15 +356,15 @@ def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Ex
 
 
 def positive_labels(text: ParsedText) -> tuple[float, ...]:
-    """Which labels a file itself makes +1.
+    """The labels that become +1 by default.
 
-    Of two labels the larger; of a single one, that if it is +1 and none if it is -1 or 0.
-    Where rows bear several, that must be stated.
+    Of two labels it is the larger one. A single label stays +1 if it is +1, and becomes -1 if
+    it is -1 or 0. If rows have several labels, the positive ones must be stated.
 
     Raises
     ------
     DataError
-        When the labels do not tell.
+        When the labels do not determine it.
     """
     found = np.unique(text.labels)
     if text.label_indptr is None:
@@ -379,7 +379,7 @@ def positive_labels(text: ParsedText) -> tuple[float, ...]:
 
 
 def binary_labels(text: ParsedText, positive: Collection[float]) -> Array:
-    """Labels as -1 and +1, int8: +1 where one of the row's labels is among ``positive``."""
+    """Labels as -1 and +1, int8: +1 if one of the row's labels is in ``positive``."""
     mask = np.isin(text.labels, np.fromiter(positive, dtype=np.float64))
     if text.label_indptr is not None:
         found = np.concatenate([[0], np.cumsum(mask)])[text.label_indptr]
@@ -388,7 +388,7 @@ def binary_labels(text: ParsedText, positive: Collection[float]) -> Array:
 
 
 def show_labels(labels: Array) -> str:
-    """Distinct labels for a message, the first ten of them."""
+    """The first ten distinct labels, for a message."""
     shown = [f"{label:g}" for label in np.unique(labels)]
     more = ", ..." if len(shown) > _LABELS_SHOWN else ""
     return ", ".join(shown[:_LABELS_SHOWN]) + more
@@ -405,8 +405,8 @@ def to_dataset(
 ) -> Dataset:
     """Data set of a parsed text: labels mapped, rows stored compactly.
 
-    ``transforms`` says what of this was the user's choice, so that it tells the rows from
-    others of the same text. The text's parts are used up.
+    ``transforms`` records the user's choices, which distinguish the rows from others of the
+    same text. The text's parts are consumed.
     """
     labels = binary_labels(text, positive)
     indptr, indices, values = join(text.parts, n_features, dtype=dtype)
@@ -443,7 +443,7 @@ def read_libsvm(
     name : str, optional
         By default the file's name without a compression suffix.
     dtype : {'float64'}, optional
-        Store the values in double although single precision would do.
+        Store the values in double precision even if single would do.
 
     Returns
     -------
@@ -454,7 +454,7 @@ def read_libsvm(
     ------
     DataError
         When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``), has
-        no rows, or its labels do not tell which is +1.
+        no rows, or its labels do not determine which is +1.
     """
     path = Path(path)
     text = parse_libsvm(path, n_features=n_features, dtype=dtype)
@@ -473,7 +473,7 @@ def read_libsvm(
 
 
 def require_positive(text: ParsedText, positive: Collection[float]) -> None:
-    """Raise DataError when no row bears a positive label: most likely it is misstated."""
+    """Raise DataError when no row has a positive label: it is probably misstated."""
     if not np.isin(text.labels, np.fromiter(positive, dtype=np.float64)).any():
         wanted = show_labels(np.fromiter(positive, dtype=np.float64))
         raise DataError(

@@ -1,4 +1,4 @@
-"""From a data set's name to its rows, memory-mapped: find, read, compact, transform, cache."""
+"""Load a data set by name: find, read, compact, transform, cache and memory-map its rows."""
 
 from __future__ import annotations
 
@@ -62,24 +62,24 @@ def load(
     offline: bool = False,
     stand_in: float | None = None,
 ) -> Loaded:
-    """Open a data set, reading or making its rows only when the cache does not have them yet.
+    """Open a data set; read or generate its rows if the cache does not have them yet.
 
     Parameters
     ----------
     spec : str, mapping, OwnFiles, Entry or Derived
-        A catalogue name, perhaps with other labels made +1, a path or a user's own files:
-        see `svmbench.data.catalogue.resolve`; or what transforms make of one of these.
+        A catalogue name, perhaps with another choice of positive labels, a path or a user's
+        own files (see `svmbench.data.catalogue.resolve`); or transforms of one of these.
     offline : bool
-        Leave the network alone.
+        Do not use the network.
     stand_in : float, optional
-        Take synthetic rows of the set's shape, so many times as many as it has, even if the
-        set itself is here. Numbers of rows in transforms are scaled alike.
+        Use synthetic rows of the set's shape even if the set itself is available; the number
+        of rows is the set's times this factor. Numbers of rows in transforms are scaled too.
 
     Raises
     ------
     DataError
         When a file is missing, unreadable or not the one that the catalogue describes, when
-        a stand-in is wanted of a set that has none, or a transform does not fit the rows.
+        a stand-in is asked for and none is described, or a transform does not fit the rows.
     ConfigError
         When ``spec`` is not a description of a data set.
     """
@@ -100,8 +100,8 @@ def _opened(
     paths: Callable[[], dict[Role, Path]],
     make: Callable[[], None],
 ) -> Loaded:
-    # The first turn makes what the cache does not have; a second look may find that another
-    # process is replacing what it found damaged.
+    # The first attempt stores missing entries; at the second, another process may be replacing
+    # an entry that it found damaged.
     for _ in range(_OPENINGS):
         places = paths()
         opened = {role: open_cached(path) for role, path in places.items()}
@@ -109,7 +109,7 @@ def _opened(
         if train is not None and (test is not None or "test" not in roles):
             return Loaded(train, test, places["train"], places.get("test"))
         make()
-    raise DataError(f"{name}: the cache entry does not last; run again")
+    raise DataError(f"{name}: the cache entry was removed repeatedly; run again")
 
 
 def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
@@ -129,7 +129,7 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
     def make() -> Pair:
         return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
 
-    return _made(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
+    return _generated(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
 
 
 def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loaded:
@@ -148,32 +148,32 @@ def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loade
     def make() -> Pair:
         return apply_transforms(base.train, base.test, steps, name=spec.name)
 
-    return _made(spec.name, identity, has_test, make)
+    return _generated(spec.name, identity, has_test, make)
 
 
-def _made(name: str, identity: list[Any], has_test: bool, make: Callable[[], Pair]) -> Loaded:
-    """Open rows made by a function of nothing but what ``identity`` says."""
+def _generated(name: str, identity: list[Any], has_test: bool, make: Callable[[], Pair]) -> Loaded:
+    """Open rows that ``make`` generates and ``identity`` determines."""
     roles: list[Role] = ["train", "test"] if has_test else ["train"]
     paths = {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
 
     def make_and_store() -> None:
         for role, data in zip(roles, make(), strict=False):
-            assert data is not None  # there are test rows whenever they were announced
+            assert data is not None  # has_test promises test rows
             store(data, paths[role].name)
 
     return _opened(name, roles, lambda: paths, make_and_store)
 
 
 def cached_paths(wanted: Entry) -> dict[Role, Path]:
-    """Cache entries of a data set's rows, whether they are there or not.
+    """Cache entries of a data set's rows, whether they exist or not.
 
-    Empty where a file's content is not known: nobody states its hash and it was never read,
-    or it is a user's own and missing.
+    Empty if a file's content is not known: its hash is not stated and it was never read, or it
+    is a user's own file and missing.
 
     Raises
     ------
     DataError
-        When a file that was read before has changed since.
+        When a file has changed since it was first read.
     """
     facts = {}
     for role, file in wanted.files.items():
@@ -185,8 +185,7 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
 
 
 def _read_and_store(wanted: Entry, offline: bool) -> None:
-    # Both files together: where the description leaves d or the labels open, they decide
-    # as one.
+    # Both files together: they decide d or the labels if the description leaves them open.
     texts = {role: _read(wanted, file, offline) for role, file in wanted.files.items()}
     positive = wanted.positive
     if positive is None:
@@ -224,7 +223,7 @@ def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
     try:
         text = _parse(wanted, *paths)
     except DataError:
-        # Of a file that is not the right one, say that rather than what it stumbled over.
+        # If it is the wrong file, say that instead of where parsing failed.
         for path, part in zip(paths, file.parts, strict=True):
             if expected_sha256(part) is not None:
                 check_sha256(path, part, libsvm.text_sha256(path))
@@ -242,7 +241,7 @@ def _located(wanted: Entry, file: DataFile, offline: bool) -> Path:
         if wanted.stand_in is None:
             raise
         raise DataError(
-            f"{error}; 'svmbench run CONFIG --stand-in' takes synthetic rows of its shape"
+            f"{error}; 'svmbench run CONFIG --stand-in' uses synthetic rows of its shape"
         ) from None
 
 
@@ -258,7 +257,7 @@ def _parse(wanted: Entry, path: Path, label_path: Path | None = None) -> ParsedT
     if wanted.n_features not in (None, text.max_index):
         raise DataError(
             f"{path}: {text.max_index} columns, not {wanted.n_features} as its description"
-            " states; correct the one or replace the other"
+            " states; correct the description or replace the file"
         )
     return text
 
@@ -283,12 +282,12 @@ def _check_counts(text: ParsedText, file: DataFile, positive: Collection[float])
         if stated is not None and found != stated:
             raise DataError(
                 f"{text.path}: {what} {found}, not {stated} as its description states;"
-                " correct the one or replace the other"
+                " correct the description or replace the file"
             )
 
 
 def _file_facts(file: DataFile) -> Facts | None:
-    # What tells one content of the file from another, without reading it.
+    # What identifies the file's content, without reading it.
     if file.sha256 is not None:
         return [file.file, file.sha256]
     if file.path is not None:
@@ -309,7 +308,7 @@ def _file_facts(file: DataFile) -> Facts | None:
 
 
 def _key(wanted: Entry, role: Role, facts: dict[Role, Facts]) -> str:
-    # Stated counts are no part of it: they check the rows and do not change them.
+    # Stated counts are not part of it: they check the rows and do not change them.
     both = wanted.n_features is None or wanted.positive is None
     identity: list[Any] = [
         libsvm.READER_VERSION,

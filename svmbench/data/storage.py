@@ -1,4 +1,4 @@
-"""How rows are stored: the smallest form that holds what the text says."""
+"""Storage of rows in the smallest form that holds their values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmbench.data.dataset import Array, FloatArray
 Precision = Literal["float64"]
 
 FLOAT32_DIGITS = 6
-"""Decimal digits that survive float32: its rounding lies below a text's of so many."""
+"""Decimal digits that survive float32: its rounding is below that of a text with as many."""
 
 _LARGEST_UINT16_WIDTH = 1 << 16
 _BLOCK = 1 << 20
@@ -20,23 +20,23 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Consecutive rows of a text, each part in the smallest form that holds it.
+    """Consecutive rows of a text, in the smallest form that holds them.
 
     Parameters
     ----------
     labels : ndarray of int8 or float64, shape (m,)
-        As they stand in the text; where rows bear several, those of all rows, in a row.
+        As in the text; if rows have several labels, those of all rows one after another.
     label_indptr : ndarray of int64, shape (m + 1,), or None
         Where each row's labels start; None where each row has one.
     indptr : ndarray of int64, shape (m + 1,)
-        Row starts, of dense rows too.
+        Row starts, for dense rows too.
     indices : ndarray of integers, shape (nnz,), or None
         Columns from 0, ascending within a row; None for dense rows.
     values : ndarray of float32 or float64, or None
         Shape (nnz,), or (m, width) for dense rows; None where all are one.
     exact : bool
-        Whether the values are those of the text in double precision, none rounded further.
-        Values in double precision are there because single precision would not do.
+        Whether the values equal those of the text read in double precision.
+        Values are in double precision only if single precision would not do.
     max_index : int
         The largest index in the text, counted from 1.
     zeros : int
@@ -59,7 +59,7 @@ class Part:
 
     @property
     def nnz(self) -> int:
-        """Number of entries that are not zero."""
+        """Number of nonzero entries."""
         return int(self.indptr[-1])
 
 
@@ -71,7 +71,7 @@ def part_of(
     max_index: int,
     significant_digits: int,
 ) -> Part:
-    """Part of rows that stand in memory, in single precision where that will do.
+    """Part of rows in memory, in single precision if that will do.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def join(
     Parameters
     ----------
     parts : list of Part
-        Used up: each goes once it has its place, so that there is no second copy of the
-        rows at any time.
+        Consumed: each part is freed once it is copied, so that there is never a second copy
+        of all rows.
     n_features : int
         d.
     dtype : {'float64'}, optional
@@ -112,7 +112,7 @@ def join(
     Returns
     -------
     indptr, indices, values : ndarray or None
-        As `Dataset` takes them: the same as `compact` makes of all rows.
+        As `Dataset` takes them: the same as `compact` returns for all rows.
     """
     m, nnz = sum(part.n_samples for part in parts), sum(part.nnz for part in parts)
     ones = all(part.values is None for part in parts)
@@ -174,9 +174,9 @@ def compact(
 ) -> tuple[Array | None, Array | None, Array | None]:
     """Rows in their smallest form.
 
-    Columns are uint16 where d allows. Values are left out where all are one; they are
-    float32 where that holds them exactly or where the text gives at most six significant
-    digits, and float64 otherwise. Rows are dense, row-major, where that takes fewer bytes.
+    Columns are uint16 if d allows. Values are left out if all are one. They are float32 if
+    that holds them exactly or the text gives at most six significant digits, and float64
+    otherwise. Rows are dense, row-major, if that takes fewer bytes.
 
     Parameters
     ----------
@@ -184,13 +184,13 @@ def compact(
     indices : ndarray of integers, shape (nnz,)
         Columns from 0, ascending within a row.
     values : ndarray of float64, shape (nnz,), or None
-        None where all are one.
+        None if all are one.
     n_features : int
         d.
     significant_digits : int
         The most digits of any value that a float32 does not hold exactly.
     dtype : {'float64'}, optional
-        Keep double although single precision would do. Ones are exact in both and stay
+        Keep double even if single precision would do. Ones are exact in both and stay
         implicit.
 
     Returns

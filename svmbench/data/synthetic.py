@@ -1,30 +1,32 @@
-"""Stand-ins: seeded synthetic rows of a data set's shape, for when the set cannot be had.
+"""Stand-ins: seeded synthetic rows of a data set's shape, for when the set is not available.
 
-A stand-in imitates what decides the cost and the difficulty of training: how many rows,
-columns and entries there are, how the entries spread over the columns and the rows, how
-the columns' scales differ, how the classes are balanced and how far they overlap. It
-imitates nothing else, and it is marked wherever it appears (``Provenance.stand_in``).
+A stand-in imitates what decides the cost and the difficulty of training: the numbers of
+rows, columns and entries, the distribution of the entries over columns and rows, the
+columns' scales, the balance of the classes and their overlap. It imitates nothing else, and
+it is marked wherever it appears (``Provenance.stand_in``).
 
-**Rows.** A row has n distinct columns: all of them (law dense), a binomial number, each
-column alike (uniform), or a log-normal number, as texts have, where the column of rank r
-is drawn with probability proportional to (r + n_mean)^-exponent (zipf; without the shift,
-which stands for leaving out the commonest words, the first columns would be in every
-row). Columns are drawn one after another without replacement. Which column has which
-rank is random. Values are ones, standard normal, counts (geometric, 1 upwards), or tf-idf
-(1 + ln of such a count, times ln(1 + 1/p) for a column that is in a share p of the rows).
-Columns are then multiplied by scales spread evenly over ``conditioning`` decades from 1
-upwards, as measurements beside yes and no are, and rows divided by their norms if wanted.
+**Rows.** A row has n distinct columns. Under the law dense, it has all of them. Under
+uniform, n is binomial and every column is equally likely. Under zipf, n is log-normal, as
+in texts, and the column of rank r is drawn with probability proportional to
+(r + n_mean)^-exponent; the shift stands for leaving out the commonest words, and without it
+the first columns would be in every row. Columns are drawn one after another without
+replacement. Ranks are assigned to columns at random. Values are ones, standard normal,
+counts (geometric, from 1), or tf-idf (1 + ln of such a count, times ln(1 + 1/p) for a
+column that is in a share p of the rows). Columns are then multiplied by scales spread
+evenly over ``conditioning`` decades from 1 upwards, as in data that mixes measurements with
+indicators, and rows are divided by their norms if ``unit_norm`` is set.
 
-**Labels.** y = sign(w.x + b) with a normal w that makes every column count alike whatever
-its scale; b is such that a fraction ``positives`` of the rows is +1. Before that,
-``margin_noise`` standard deviations of the score are added to it at random; after that, a
-fraction ``noise`` of the labels is flipped, half of these in each class, so that the
-balance stays.
+**Labels.** y = sign(w.x + b) with a normal w that gives every column the same influence
+whatever its scale; b is such that a fraction ``positives`` of the rows is +1. First,
+``margin_noise`` standard deviations of random noise are added to the score; last, a
+fraction ``noise`` of the labels is flipped, half of them in each class, which keeps the
+balance.
 
-**Seeds.** NumPy's PCG64, seeded by SeedSequence from the seed, the part (columns, pilot,
+**Seeds.** NumPy's PCG64 is seeded by SeedSequence from the seed, the part (columns, pilot,
 train, test) and the number of the chunk of rows. The same version of NumPy gives the same
-rows everywhere, but for the last bits that processors' logarithms differ by. A stand-in at
-a smaller scale is the beginning of that at a larger one, with the same test rows' law.
+rows on every machine, up to the last bits in which processors' logarithms differ. A
+stand-in at a smaller scale is the beginning of the one at a larger scale; the law of the
+test rows is the same.
 """
 
 from __future__ import annotations
@@ -46,26 +48,26 @@ from svmbench.data.storage import FLOAT32_DIGITS, compact
 from svmbench.errors import DataError
 
 GENERATOR_VERSION = 1
-"""Raised whenever the same shape and seed would give other rows, so that caches are rebuilt."""
+"""Incremented whenever the same shape and seed give other rows, so that caches are rebuilt."""
 
 _CHUNK_ENTRIES = 1 << 18
 _CHUNK_ROWS = 1 << 14
 _PILOT_ROWS = 1 << 14
 _COLUMNS, _PILOT, _TRAIN, _TEST = range(4)
-_LENGTH_SPREAD = 0.6  # of the logarithm of texts' lengths
-_COUNT_STOP = 0.5  # a count goes on with this probability
-_SPARSE_ENOUGH = 16  # d over the mean row length from which drawing beats sorting
+_LENGTH_SPREAD = 0.6  # standard deviation of the logarithm of texts' lengths
+_COUNT_STOP = 0.5  # a count stops with this probability
+_SPARSE_ENOUGH = 16  # d over the mean row length above which drawing beats sorting
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """What a stand-in's labels are made of.
+    """The separating plane from which a stand-in's labels are generated.
 
     Parameters
     ----------
     w : ndarray of float64, shape (d,)
     b : float
-        A row is +1 where w.x + b > 0, before labels are flipped.
+        A row is +1 if w.x + b > 0, before labels are flipped.
     spread : float
         Standard deviation of w.x over the rows.
     """
@@ -78,15 +80,15 @@ class Truth:
 def stand_in(
     shape: Shape, name: str, *, scale: float = 1.0, seed: int | None = None
 ) -> tuple[Dataset, Dataset | None]:
-    """Make the stand-in of a data set.
+    """Generate the stand-in of a data set.
 
     Parameters
     ----------
     shape : Shape
     name : str
-        The set's; the rows bear it, and their provenance that they are a stand-in.
+        The set's name, which the rows take; their provenance marks them as a stand-in.
     scale : float
-        What the numbers of training and test rows are multiplied by; d stays.
+        Factor of the numbers of training and test rows; d stays the same.
     seed : int, optional
         The shape's own unless given.
 
@@ -99,14 +101,14 @@ def stand_in(
     Raises
     ------
     DataError
-        When the scale is not positive, or more labels are to be flipped than the rarer
-        class has rows.
+        When the scale is not positive, or the share of flipped labels exceeds the rarer
+        class's share of the rows.
     """
     if not 0.0 < scale < math.inf:
         raise DataError(f"{name}: the stand-in's scale is {scale:g}; give a positive number")
     if shape.noise > min(shape.positives, 1.0 - shape.positives):
         raise DataError(
-            f"{name}: the stand-in's noise {shape.noise:g} is more than its rarer class;"
+            f"{name}: the stand-in's noise {shape.noise:g} exceeds the share of its rarer class;"
             " lower it in the set's description"
         )
     maker = _Maker(shape, shape.seed if seed is None else seed)
@@ -129,7 +131,7 @@ def _rows_at(m: int, scale: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Chunk:
-    """Some rows: dense values of shape (rows, d), or sparse rows; values None for ones."""
+    """Some rows: dense values of shape (rows, d), or sparse rows; values is None for ones."""
 
     starts: Array | None
     columns: Array | None
@@ -141,7 +143,7 @@ class _Chunk:
         """w.x of every row."""
         if self.starts is None or self.columns is None:
             assert self.values is not None
-            # Not by BLAS, whose sums differ from machine to machine.
+            # Not by BLAS: its sums differ from machine to machine.
             scores: FloatArray = np.einsum("ij,j->i", self.values.astype(np.float64), w)
             return scores
         products = w[self.columns]
@@ -159,7 +161,7 @@ class _Maker:
         self.seed = seed
         self.mean_length = shape.fraction * shape.d
         self.by_sorting = shape.d <= _SPARSE_ENOUGH * self.mean_length
-        # Half of the columns, where they are drawn: the last ones would take for ever.
+        # Half of the columns if they are drawn: drawing the last ones would take for ever.
         self.longest = shape.d if self.by_sorting else max(1, shape.d // 2)
         self.log_length = self._log_length()
         work = shape.d if self.by_sorting else self.mean_length
@@ -187,10 +189,10 @@ class _Maker:
         return normalised
 
     def truth(self) -> Truth:
-        """The plane that gives the wanted share of positives, from rows made for this alone."""
+        """The plane that gives the wanted share of positives, computed from pilot rows."""
         p = self.shape.positives
         rarer = min(p, 1.0 - p)
-        # About a thousand rows of the rarer class, so that its share is met within a few per cent.
+        # About a thousand rows of the rarer class, so that its share is right to a few per cent.
         n_rows = int(min(max(1000 / max(rarer, 1e-9), _PILOT_ROWS), 16 * _PILOT_ROWS))
         scores = np.concatenate([chunk.scores(self.w) for _, chunk in self._chunks(_PILOT, n_rows)])
         spread = float(scores.std())
@@ -257,7 +259,7 @@ class _Maker:
         return np.clip(lengths, 1, self.longest).astype(np.int64)
 
     def _log_length(self) -> float:
-        """Mean logarithm of texts' lengths for which the mean length, clipped, is as wanted."""
+        """Mean logarithm of texts' lengths that gives the wanted mean of the clipped lengths."""
         grid = [NormalDist().inv_cdf((i + 0.5) / 1000) for i in range(1000)]
         deviates = _LENGTH_SPREAD * np.array(grid)
         low, high = -1.0, math.log(self.longest) + 3.0
@@ -282,7 +284,7 @@ class _Maker:
     # --- rows ---
 
     def _chunks(self, part: int, m: int) -> Iterator[tuple[slice, _Chunk]]:
-        """Chunks of rows; each is made whole and cut, so that m does not change its numbers."""
+        """Chunks of rows, generated whole and then cut, so that values do not depend on m."""
         for number, rows in enumerate(self._chunk_slices(m)):
             chunk = self._chunk(part, number)
             n = rows.stop - rows.start
@@ -363,10 +365,10 @@ def _smallest(rng: np.random.Generator, lengths: Array, weights: FloatArray) -> 
 
 
 def _drawn(rng: np.random.Generator, lengths: Array, cumulative: FloatArray) -> Array:
-    """The same by drawing again what a row has already; for rows that are nearly empty.
+    """The same by redrawing columns that a row has already; for very sparse rows.
 
-    Never more are drawn at once than are missing, so that all that are new stay: which
-    columns a row gets is then as if they were drawn one by one.
+    No more columns are drawn at once than are missing, so every new column is kept: a row's
+    columns have the same law as if they were drawn one by one.
     """
     d = len(cumulative)
     missing = lengths.copy()

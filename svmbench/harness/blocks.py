@@ -1,8 +1,8 @@
-"""Which runs can be compared pair by pair: those of a block that were made in one sitting.
+"""Blocks of runs that can be compared pair by pair because they were executed together.
 
-A block is one data set, one λ and one repeat, with all solvers: what `plan_runs` interleaves, so
-that the machine of the moment falls on all alike. Runs that are made one by one later on, beside
-others of an earlier day, have lost that.
+A block is one data set, one λ and one repeat, with all solvers. `plan_runs` interleaves its
+runs, so that the machine's momentary state affects all solvers alike. Runs that are added to a
+block later, on another day say, lack that property.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, read_trace
 
-#: A block that was interrupted is gone on with until its last run is this old.
-SITTING = timedelta(hours=1)
+#: An interrupted block is resumed unless its last run is older than this.
+RESUMABLE = timedelta(hours=1)
 
 Block = tuple[str, float, int]
 
@@ -28,19 +28,19 @@ def block_of(run: Run) -> Block:
 def torn(
     done: Sequence[tuple[Run, Trace]], wanted: Sequence[Run], store: Store, changed: bool
 ) -> set[Block]:
-    """The blocks that would end as old runs beside new ones, were only the missing ones made.
+    """The blocks that would mix old and new runs if only the missing runs were executed.
 
     Parameters
     ----------
     done : sequence of (Run, Trace)
-        Runs that are finished.
+        Finished runs.
     wanted : sequence of Run
-        Runs that are to be made.
+        Runs still to execute.
     store : Store
-        Where both lie, and what lay there before.
+        Holds both, and the runs that were there before.
     changed : bool
-        Whether the sweep is not the one that the runs were made for, so that what is missing
-        may be new to it rather than interrupted.
+        Whether the sweep has changed since the finished runs, so that a missing run may be new
+        rather than interrupted.
     """
     last: dict[Block, datetime] = {}
     for run, trace in done:
@@ -52,25 +52,25 @@ def torn(
         for run in wanted
         for block in [block_of(run)]
         if block in last
-        and (changed or now - last[block] > SITTING or _was_made(run, store, before))
+        and (changed or now - last[block] > RESUMABLE or _has_ended(run, store, before))
     }
 
 
 def forget(runs: Sequence[Run], store: Store) -> None:
-    """Remove the traces of runs, and those of runs that their place had before."""
+    """Remove the traces of runs, and of earlier runs with the same readable name."""
     before = _names(store)
     for run in runs:
         for stem in before.get(_name(run.id), ()):
             (store.runs / f"{stem}.jsonl").unlink(missing_ok=True)
 
 
-def _was_made(run: Run, store: Store, before: dict[str, list[str]]) -> bool:
-    """Whether a run ended in this place, be it of another identity, faulty, damaged or gone."""
+def _has_ended(run: Run, store: Store, before: dict[str, list[str]]) -> bool:
+    """Whether a run of this name has ended: also with another id, faulty, damaged or removed."""
     others = [stem for stem in before.get(_name(run.id), ()) if stem != run.id]
     if others or store.loss(run) is not None:
         return True
     trace = read_trace(store.path(run))
-    # Of a program that has been installed since, the block was made without it.
+    # A solver that was not installed has an ended trace too: its block was executed without it.
     return trace is not None and bool(trace.end) and trace.state != "interrupted"
 
 
@@ -79,7 +79,7 @@ def _started(trace: Trace) -> datetime:
 
 
 def _names(store: Store) -> dict[str, list[str]]:
-    """Traces of the folder by the readable part of their names."""
+    """The folder's traces by the readable part of their names."""
     found: dict[str, list[str]] = {}
     for path in store.runs.glob("*.jsonl"):
         found.setdefault(_name(path.stem), []).append(path.stem)
@@ -87,5 +87,5 @@ def _names(store: Store) -> dict[str, list[str]]:
 
 
 def _name(run: str) -> str:
-    """What of a run's id does not depend on its facts."""
+    """The readable part of a run's id, which does not depend on its facts."""
     return run.rpartition("-")[0]

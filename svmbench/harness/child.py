@@ -1,6 +1,6 @@
-"""Processes that make one run or one measurement: how they are started, and how they end.
+"""Start and end of child processes, each of which executes one run or one measurement.
 
-They outlive nobody: a parent that is killed can end no child, so each sees to its own end.
+A parent that is killed cannot end its children, so each child ends itself with its parent.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import IO
 
 from svmbench.harness.environment import pinned
 
-#: Exit code of a child that could not write what it found.
+#: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
 
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
@@ -24,7 +24,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 def start(
-    module: str, threads: int, complaints: IO[bytes], answers: bool = False
+    module: str, threads: int, stderr: IO[bytes], answers: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start a module in a process of its own, with a pipe to its standard input.
 
@@ -32,22 +32,22 @@ def start(
     ----------
     module : str
     threads : int
-        Of the numerical libraries.
-    complaints : file
-        Gets its standard error.
+        Threads of the numerical libraries.
+    stderr : file
+        Receives its standard error.
     answers : bool
-        Whether there is a pipe from its standard output as well.
+        Whether to open a pipe from its standard output as well.
     """
-    # Ctrl-C is for the parent, which then ends the child; in the midst of an import it would
-    # look like a broken installation. The child inherits what its starter has blocked.
+    # Ctrl-C is for the parent, which then ends the child; in the middle of an import it would
+    # look like a broken installation. The child inherits the parent's blocked signals.
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         return subprocess.Popen(
-            # -P: whatever lies in the current folder must not shadow the installed package.
+            # -P: files in the current folder must not shadow the installed package.
             [sys.executable, "-P", "-m", module],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE if answers else subprocess.DEVNULL,
-            stderr=complaints,
+            stderr=stderr,
             env=pinned(threads),
             start_new_session=True,
         )
@@ -56,13 +56,13 @@ def start(
 
 
 def end_with(parent: int) -> None:
-    """Have this process killed once its parent is gone, whatever it does then.
+    """Kill this process as soon as its parent ends.
 
     Parameters
     ----------
     parent : int
-        Id of the process that started this one. On other systems than Linux only a parent that
-        has gone already is noticed.
+        Id of the process that started this one. On systems other than Linux, only a parent that
+        has ended already is noticed.
     """
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -70,30 +70,30 @@ def end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def cause_of_death(code: int, complaints: IO[bytes], for_memory: bool) -> tuple[str, str]:
-    """The state and the reason of work whose process died before the work was done.
+def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:
+    """End state and reason of a run whose process died before it finished.
 
     Parameters
     ----------
     code : int
         The process's exit code; negative for a signal.
-    complaints : file
+    stderr : file
         Its standard error.
     for_memory : bool
-        Whether the system may have killed it for its memory.
+        Whether the system may have killed it for lack of memory.
     """
     if code < 0:
         name = signal.Signals(-code).name
         if name == "SIGKILL" and for_memory:
-            return "out_of_memory", "killed by the system (SIGKILL), most likely for its memory"
+            return "out_of_memory", "killed by the system (SIGKILL), probably for lack of memory"
         if name in FROM_OUTSIDE:
             return "interrupted", f"the worker was ended from outside ({name})"
         return "failed", f"the worker crashed ({name})"
-    return "failed", last_line(complaints) or f"the worker left with exit code {code}"
+    return "failed", last_line(stderr) or f"the worker exited with code {code}"
 
 
-def last_line(complaints: IO[bytes]) -> str:
-    """The last line of a process's standard error; empty where there is none."""
-    complaints.seek(0)
-    lines = complaints.read().decode(errors="replace").strip().splitlines()
+def last_line(stderr: IO[bytes]) -> str:
+    """The last line of a process's standard error; empty if there is none."""
+    stderr.seek(0)
+    lines = stderr.read().decode(errors="replace").strip().splitlines()
     return lines[-1] if lines else ""

@@ -1,4 +1,4 @@
-"""Whether this machine is fit to measure on, what to change, and whether svmbench works on it."""
+"""Checks of whether svmbench works and whether this machine is fit to measure on."""
 
 from __future__ import annotations
 
@@ -33,36 +33,36 @@ from svmbench.solvers.stochastic.sgd_s import SgdS
 #: Largest share by which evaluations between advances may disturb the clock.
 CLOCK_TOLERANCE = 0.02
 
-UNKNOWN = "the system does not say"
-CLOSE = "end other programs; timings scatter with them"
+UNKNOWN = "not reported by the system"
+CLOSE = "end other programs; they make timings scatter"
 
-#: Seconds for which the machine is watched, and the share of a processor that other processes
+#: Seconds for which the machine is observed, and the share of a processor that other processes
 #: may use in that time.
-WATCHED, CALM = 1.0, 0.1
+OBSERVED, CALM = 1.0, 0.1
 
-#: Share of their time that the machine's host may take from its processors, and from which on
-#: nothing is to be measured.
-STOLEN, ROBBED = 0.01, 0.1
+#: Share of processor time that a virtual machine's host may take before a warning, and before
+#: the machine is unfit.
+STOLEN_WARNING, STOLEN_UNFIT = 0.01, 0.1
 
-#: Load average that is no reason to complain where nothing else is told.
+#: Load average that needs no warning where the system reports nothing else.
 CALM_LOAD = 0.5
 
 #: Nanoseconds that the clock may step by, and that reading it may take.
 STEP_NS, READING_NS = 1000.0, 2000.0
 
-#: Clocks that are read without asking the system, or a hypervisor.
-SWIFT_CLOCKS = ("tsc", "arch_sys_counter")
+#: Clocks that are read without a call to the system or a hypervisor.
+FAST_CLOCKS = ("tsc", "arch_sys_counter")
 
-#: GiB in swap from which on a run may meet it.
+#: GiB in swap above which swapping may slow a run.
 SWAPPED = 0.01
 
-#: Bytes that are streamed to calibrate the memory, more than most caches hold; measurements; and
-#: the share by which they may scatter.
+#: Bytes that one memory measurement reads, more than most caches hold; number of measurements;
+#: and the share by which they may scatter.
 STREAMED, STREAMS, STREAM_SCATTER = 1 << 28, 9, 0.1
 
-#: Repetitions of one piece of work whose scatter is the machine's noise; smallest difference to
-#: be seen that is no reason to complain, and the one from which on nothing can be measured.
-WORKED, FINE, COARSE = 41, 1.05, 1.5
+#: Repetitions of a fixed workload whose scatter is the machine's noise; smallest detectable ratio
+#: that needs no warning, and the one above which the machine is unfit.
+REPETITIONS, FINE, COARSE = 41, 1.05, 1.5
 
 
 @dataclass(frozen=True)
@@ -72,13 +72,13 @@ class Check:
     Parameters
     ----------
     what : str
-        The thing checked.
+        The subject of the check.
     verdict : {'ok', 'warning', 'unfit', 'fault'}
         warning: timings may be less precise. unfit: timings mean nothing. fault: svmbench does
         not work.
     found : str
     advice : str
-        What to do, where there is something.
+        What to do, if anything.
     """
 
     what: str
@@ -90,8 +90,8 @@ class Check:
 def examine() -> Iterator[Check]:
     """Run all checks, the quick ones first."""
     facts = environment()
-    for about in (_machine, _build):
-        yield about(facts)
+    for check in (_machine, _build):
+        yield check(facts)
     examiners: tuple[Callable[[], Check], ...] = (
         *(_governor, _boost, _processors, _threads),
         *(_memory, _swap, _cache, _mirror, _worker),
@@ -102,13 +102,13 @@ def examine() -> Iterator[Check]:
 
 
 def conclusion(checks: Sequence[Check]) -> str:
-    """The verdict on the machine in a line: fit, fit with reservations, or not fit."""
+    """The verdict on the machine in one line: fit, fit with reservations, or not fit."""
     bad = [check for check in checks if check.verdict in ("unfit", "fault")]
     doubtful = [check for check in checks if check.verdict == "warning"]
     if not (bad or doubtful):
         return "fit to measure on"
-    said = "; ".join(f"{f.what} ({f.advice})" if f.advice else f.what for f in bad or doubtful)
-    return f"not fit: change {said}" if bad else f"fit with reservations: {said}"
+    causes = "; ".join(f"{f.what} ({f.advice})" if f.advice else f.what for f in bad or doubtful)
+    return f"not fit: change {causes}" if bad else f"fit with reservations: {causes}"
 
 
 def _machine(facts: dict[str, Any]) -> Check:
@@ -120,7 +120,7 @@ def _build(facts: dict[str, Any]) -> Check:
     found = f"{facts['compiler']}: {facts['flags']}"
     if "-march=native" in facts["flags"]:
         return Check("kernels", "ok", found)
-    advice = "portable build; SVMBENCH_NATIVE=1 when installing tunes it to this machine"
+    advice = "portable build; install with SVMBENCH_NATIVE=1 to tune it to this machine"
     return Check("kernels", "ok", found, advice)
 
 
@@ -135,10 +135,10 @@ def _governor() -> Check:
 
 
 def _boost() -> Check:
-    what, told = "turbo", system.boost()
-    if told is None:
+    what, boost = "turbo", system.boost()
+    if boost is None:
         return Check(what, "ok", UNKNOWN)
-    on, path = told
+    on, path = boost
     if not on:
         return Check(what, "ok", "off")
     value = 1 if path.name == "no_turbo" else 0
@@ -147,7 +147,7 @@ def _boost() -> Check:
 
 
 def _processors() -> Check:
-    """What may be run on: online, allowed by the mask, granted by the quota."""
+    """Usable processors: online, allowed by the affinity mask, granted by the quota."""
     online, allowed, quota = os.cpu_count(), system.allowed_processors(), system.quota()
     found = f"{online} online"
     if allowed is not None and allowed != online:
@@ -156,25 +156,25 @@ def _processors() -> Check:
     threads = system.hyper_threads()
     found += {None: "", True: ", hyper-threads on", False: ", hyper-threads off"}[threads]
     if quota is not None and quota < 1.0:
-        advice = "the control group stops runs in the middle: raise its limit (cpu.max)"
+        advice = "the control group pauses runs: raise its limit (cpu.max)"
         return Check("processors", "unfit", found, advice)
     if threads:
         advice = "two threads share a core: write off to /sys/devices/system/cpu/smt/control"
         return Check("processors", "warning", found, advice)
     if (allowed or online) == 1:
-        advice = "svmbench itself, and everything else, runs where the solver does"
+        advice = "svmbench itself and all other programs share the solver's only processor"
         return Check("processors", "warning", found, advice)
     return Check("processors", "ok", found)
 
 
 def _threads() -> Check:
-    told = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
-    found = ", ".join(f"{name}={value}" for name, value in told.items()) or "none set"
-    return Check("thread variables", "ok", f"{found}; workers are held to a sweep's threads")
+    variables = {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ}
+    found = ", ".join(f"{name}={value}" for name, value in variables.items()) or "none set"
+    return Check("thread variables", "ok", f"{found}; workers use the sweep's number of threads")
 
 
 def _others() -> Check:
-    """Who else uses the processors, now and in the last minute."""
+    """Other processes' use of the processors, now and in the last minute."""
     what = "other processes"
     begun = system.now()
     if begun is None:
@@ -182,9 +182,9 @@ def _others() -> Check:
         if average <= CALM_LOAD:
             return Check(what, "ok", f"load {average:.2f}")
         return Check(what, "warning", f"load {average:.2f}", CLOSE)
-    names = [f"{name} {100 * share:.0f} %" for name, share in system.busiest(WATCHED)[:3]]
-    told = system.since(begun)
-    busy = told["others_cpu_seconds"] / told["elapsed_seconds"]
+    names = [f"{name} {100 * share:.0f} %" for name, share in system.busiest(OBSERVED)[:3]]
+    activity = system.since(begun)
+    busy = activity["others_cpu_seconds"] / activity["elapsed_seconds"]
     load = f"load {os.getloadavg()[0]:.2f}"
     if busy <= CALM:
         return Check(what, "ok", f"{load}, {100 * busy:.0f} % of a processor now")
@@ -194,20 +194,20 @@ def _others() -> Check:
 
 
 def _steal() -> Check:
-    """Time that the host of a virtual machine took while it was watched, and since it started."""
+    """Time that the host of a virtual machine took, during a short test and since it started."""
     what = "stolen time"
     begun = system.now()
     if begun is None:
         return Check(what, "ok", UNKNOWN)
-    _burn(WATCHED / 2)  # an idle processor has nothing to be stolen
-    stolen = system.since(begun)["stolen_seconds"] / (WATCHED / 2)
+    _burn(OBSERVED / 2)  # no time can be stolen from an idle processor
+    stolen = system.since(begun)["stolen_seconds"] / (OBSERVED / 2)
     always = begun.stolen / max(1.0, begun.busy + begun.stolen)
     kind = "virtual machine" if system.is_virtual() else "not known to be virtual"
     found = f"{kind}, {100 * stolen:.0f} % now, {100 * always:.1f} % of the work since it started"
-    if stolen <= STOLEN and always <= STOLEN:
+    if stolen <= STOLEN_WARNING and always <= STOLEN_WARNING:
         return Check(what, "ok", found)
-    advice = "the host takes processors away: measure at another hour, or on another machine"
-    return Check(what, "unfit" if stolen > ROBBED else "warning", found, advice)
+    advice = "the host takes processors away: measure at another time, or on another machine"
+    return Check(what, "unfit" if stolen > STOLEN_UNFIT else "warning", found, advice)
 
 
 def _burn(seconds: float) -> None:
@@ -217,7 +217,7 @@ def _burn(seconds: float) -> None:
 
 
 def _timer() -> Check:
-    """Smallest step of the clock and what a reading takes."""
+    """Smallest step of the clock and the cost of a reading."""
     readings = [time.perf_counter_ns() for _ in range(20_000)]
     steps = np.diff(np.array(readings))
     step, cost = float(steps[steps > 0].min()), float(np.median(steps))
@@ -225,12 +225,12 @@ def _timer() -> Check:
     resolution = time.get_clock_info("perf_counter").resolution * 1e9
     found = (
         f"{source or UNKNOWN}, resolution {resolution:g} ns, "
-        f"steps of {step:.0f} ns seen, {cost:.0f} ns a reading"
+        f"steps of {step:.0f} ns observed, {cost:.0f} ns per reading"
     )
     if step > STEP_NS or cost > READING_NS:
         return Check("timer", "warning", found, "short times are coarse; take longer runs")
-    if source is not None and source not in SWIFT_CLOCKS:
-        advice = "reading the time asks the system: boot with clocksource=tsc where it is stable"
+    if source is not None and source not in FAST_CLOCKS:
+        advice = "reading the time is a system call: boot with clocksource=tsc if it is stable"
         return Check("timer", "ok", found, advice)
     return Check("timer", "ok", found)
 
@@ -241,24 +241,24 @@ def _swap() -> Check:
         return Check("swap", "ok", UNKNOWN)
     if swapped <= SWAPPED:
         return Check("swap", "ok", "not in use")
-    advice = "memory comes back from disk in the middle of a run: free some, then swapoff -a"
+    advice = "memory may be read back from disk during a run: free some, then swapoff -a"
     return Check("swap", "warning", f"{swapped:.2f} GiB in use", advice)
 
 
 def _bandwidth() -> Check:
-    """Streaming reads from memory, and how much they scatter."""
+    """Speed of streaming reads from memory, and its scatter."""
     speeds = bandwidths()
     middle = statistics.median(speeds)
     scatter = (max(speeds) - min(speeds)) / middle
     found = f"{middle:.1f} GB/s in one thread, {100 * scatter:.0f} % between repeats"
     if scatter <= STREAM_SCATTER:
         return Check("memory bandwidth", "ok", found)
-    advice = "others use the memory: solvers that wait for it will scatter as much"
+    advice = "other programs use the memory: times of memory-bound solvers will scatter as much"
     return Check("memory bandwidth", "warning", found, advice)
 
 
 def bandwidths(size: int = STREAMED, times: int = STREAMS) -> list[float]:
-    """GB/s of streaming reads of so many bytes, one measurement after another."""
+    """GB/s of streaming reads of ``size`` bytes, one measurement after another."""
     available = available_memory()
     words = np.ones(min(size, (available or size) // 4) // 8, dtype=np.uint64)
     found = []
@@ -270,26 +270,26 @@ def bandwidths(size: int = STREAMED, times: int = STREAMS) -> list[float]:
 
 
 def _noise() -> Check:
-    """The scatter of one piece of work done again and again, and what it hides."""
+    """The scatter of a repeated workload, and the differences that it hides."""
     wall, cpu = repeated_work()
     # Both runs of a pair scatter.
     least = [detectable(math.sqrt(2.0) * scatter_of(s), MIN_PAIRS) for s in (wall, cpu)]
     seen = [100 * (factor - 1) for factor in least]
     found = (
-        f"differences below {seen[0]:.1f} % in seconds, {seen[1]:.1f} % in processor seconds, are "
-        f"not to be seen here with {MIN_PAIRS} repeats"
+        f"differences below {seen[0]:.1f} % in seconds, {seen[1]:.1f} % in processor seconds, "
+        f"cannot be detected with {MIN_PAIRS} repeats"
     )
     if least[0] <= FINE:
         return Check("noise", "ok", found)
-    advice = "make more repeats"
+    advice = "use more repeats"
     if seen[1] < 0.7 * seen[0]:
         advice += " and compare processor seconds (svmbench compare --metric cpu_seconds)"
     return Check("noise", "unfit" if min(least) > COARSE else "warning", found, advice)
 
 
-def repeated_work(times: int = WORKED, epochs: int = 10) -> tuple[list[float], list[float]]:
-    """Wall and processor seconds of the same training, again and again; the first is left out."""
-    problem = Problem(_made_rows(20_000, 500, 20), 1e-4)
+def repeated_work(times: int = REPETITIONS, epochs: int = 10) -> tuple[list[float], list[float]]:
+    """Wall and processor seconds of repeated identical training, without the first one."""
+    problem = Problem(_random_rows(20_000, 500, 20), 1e-4)
     wall, cpu = [], []
     for number in range(times + 1):
         solver = SgdS()
@@ -303,7 +303,7 @@ def repeated_work(times: int = WORKED, epochs: int = 10) -> tuple[list[float], l
 
 
 def scatter_of(samples: Sequence[float]) -> float:
-    """Standard deviation of the logarithms."""
+    """Standard deviation of the samples' logarithms."""
     return statistics.stdev(math.log(sample) for sample in samples)
 
 
@@ -332,7 +332,7 @@ def _cache() -> Check:
 def _mirror() -> Check:
     folder = mirror()
     if folder is None:
-        return Check("mirror", "ok", "none; data sets come from the network")
+        return Check("mirror", "ok", "none; data sets are downloaded")
     count = sum(1 for path in folder.iterdir() if path.is_file()) if folder.is_dir() else 0
     if count:
         return Check("mirror", "ok", f"{folder}, {count} files")
@@ -351,7 +351,7 @@ def _worker() -> Check:
     seconds = time.perf_counter() - begun
     if done.returncode == 0:
         return Check("worker process", "ok", f"starts in {seconds:.2f} s")
-    lines = done.stderr.strip().splitlines() or ["it said nothing"]
+    lines = done.stderr.strip().splitlines() or ["no error message"]
     return Check("worker process", "fault", lines[-1], "install svmbench again")
 
 
@@ -360,7 +360,7 @@ def _clock() -> Check:
     found = f"{ratio:.3f} x one uninterrupted advance"
     if abs(ratio - 1.0) <= CLOCK_TOLERANCE:
         return Check("clock", "ok", found)
-    advice = "evaluations disturb what is timed, or the machine is too noisy to tell"
+    advice = "evaluations disturb the timed training, or the machine is too noisy to decide"
     return Check("clock", "warning", found, advice)
 
 
@@ -372,9 +372,9 @@ def clock_ratio(times: int = 9, epochs: int = 60) -> float:
     times : int
         Interleaved measurements of each.
     epochs : int
-        Length of a run of sgd-s on 20,000 made rows of 20 nonzeros.
+        Length of a run of sgd-s on 20,000 random rows of 20 nonzeros.
     """
-    problem = Problem(_made_rows(20_000, 500, 20), 1e-4)
+    problem = Problem(_random_rows(20_000, 500, 20), 1e-4)
     clocked, single = [], []
     for _ in range(times):
         clocked.append(_clocked(problem, epochs))
@@ -408,10 +408,10 @@ def _uninterrupted(problem: Problem, epochs: int) -> float:
     return time.perf_counter() - begun
 
 
-def _made_rows(m: int, d: int, nonzeros: int) -> Dataset:
+def _random_rows(m: int, d: int, nonzeros: int) -> Dataset:
     rng = np.random.default_rng(0)
     steps = rng.integers(1, d // nonzeros + 1, size=(m, nonzeros))
     indices = (np.cumsum(steps, axis=1) - 1).astype(np.uint16)
     labels = np.where(rng.random(m) < 0.5, -1, 1).astype(np.int8)
     indptr = np.arange(0, m * nonzeros + 1, nonzeros, dtype=np.int64)
-    return Dataset("made", d, indptr, indices.ravel(), None, labels, Provenance("doctor", ""))
+    return Dataset("random", d, indptr, indices.ravel(), None, labels, Provenance("doctor", ""))

@@ -1,4 +1,4 @@
-"""What machine and software produced a result."""
+"""The machine and the software that produced a result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import Any
 import svmbench
 from svmbench.kernels.rows import __build__ as build_record
 
-# Numerical libraries start threads of their own unless told not to before they load.
+# Numerical libraries start threads of their own unless these are set before they load.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -29,12 +29,12 @@ THREAD_VARIABLES = (
 
 
 def pinned(threads: int) -> dict[str, str]:
-    """The current environment with every numerical library held to ``threads`` threads."""
+    """The current environment with every numerical library limited to ``threads`` threads."""
     return dict(os.environ) | dict.fromkeys(THREAD_VARIABLES, str(threads))
 
 
 def machine() -> dict[str, Any]:
-    """Facts about the machine that change what a timing means, and never on their own."""
+    """Facts about the machine that affect timings and do not change by themselves."""
     return {
         "cpu": _cpu_model(),
         "logical_cpus": os.cpu_count(),
@@ -52,7 +52,7 @@ def fingerprint() -> str:
 
 
 def environment() -> dict[str, Any]:
-    """Everything recorded beside the results of a sweep."""
+    """Everything recorded along with the results of a sweep."""
     return {
         "schema_version": 1,
         "recorded": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -70,7 +70,7 @@ def environment() -> dict[str, Any]:
 
 
 def memory_kills() -> int | None:
-    """Processes that the system has killed for want of memory so far, where it tells."""
+    """Number of processes the system has killed for lack of memory; None if it is unknown."""
     for line in (_read("/proc/vmstat") or "").splitlines():
         if line.startswith("oom_kill "):
             return int(line.split()[1])
@@ -115,7 +115,7 @@ def _version(package: str) -> str | None:
 
 
 def _git() -> str | None:
-    """Commit of the checkout svmbench runs from, with ``+`` if it was changed since."""
+    """Commit of the checkout that svmbench runs from, with ``+`` if files have changed."""
     folder = Path(svmbench.__file__).resolve().parent.parent
     if not (folder / ".git").exists():
         return None

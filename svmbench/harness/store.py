@@ -1,6 +1,6 @@
-"""The results folder: run files, their tables runs.csv and traces.csv, the environment.
+"""The results folder: trace files, the tables runs.csv and traces.csv, the environment.
 
-``results/NAME/`` holds config.yaml as resolved, environment.json, runs/*.jsonl, runs.csv
+``results/NAME/`` contains the resolved config.yaml, environment.json, runs/*.jsonl, runs.csv
 and traces.csv; the report adds tables/ and plots/.
 """
 
@@ -36,7 +36,7 @@ from svmbench.records.states import FAULTS, RERUN
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 
-#: How the name of a trace ends while its run is under way.
+#: Suffix of a trace while its run is in progress.
 GROWING = ".part"
 
 
@@ -46,7 +46,7 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Made if there is none.
+        Created if it does not exist.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -61,8 +61,8 @@ class Store:
     def locked(self) -> Iterator[None]:
         """Keep other processes from writing to the folder while the block runs.
 
-        The lock goes with the process that holds it, however that ends; what it was writing to
-        is removed by the next one.
+        The lock is released when the process that holds it ends, for whatever reason; the next
+        process removes its unfinished files.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class Store:
         """
         place = self.folder / ".lock"
         try:
-            # Not what a link points at, nor a pipe that nobody reads; nor is the holder's id lost.
+            # Do not follow a link, wait for a pipe, or truncate the file: it has the holder's id.
             flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
             with writing(place):
                 descriptor = os.open(place, flags, 0o666)
@@ -106,11 +106,11 @@ class Store:
         return self.runs / f"{run.id}.jsonl"
 
     def growing(self, run: Run) -> Path:
-        """The trace file of a run under way, which leaves in place what was there before."""
+        """The trace file of a run in progress; the trace of an earlier run stays in place."""
         return self.runs / f"{run.id}{GROWING}"
 
     def settle(self, run: Run, trace: Trace) -> None:
-        """Put the trace that has grown to its end in its place; weights of another run go."""
+        """Move a finished trace into place, and remove weights of an earlier run."""
         rename(self.growing(run), self.path(run))
         self._rows.pop(run.id, None)
         if not trace.weights:
@@ -119,15 +119,15 @@ class Store:
     def finished(
         self, run: Run, retry_faults: bool = False, with_weights: bool = False
     ) -> Trace | None:
-        """The trace of a run that need not be made: its file is whole and it came to an end.
+        """The trace of a run that need not be repeated: its file is intact and it has ended.
 
         Parameters
         ----------
         run : Run
         retry_faults : bool
-            Make runs again that failed or ran out of memory.
+            Repeat runs that failed or ran out of memory.
         with_weights : bool
-            Make runs again that were made without keeping weights, or whose weights are gone.
+            Repeat runs that did not keep their weights, or have lost them.
         """
         trace = self.read(run)
         if trace is None or trace.state in RERUN or trace.header.get("id") != run.id:
@@ -137,13 +137,13 @@ class Store:
         return None if retry_faults and trace.state in FAULTS else trace
 
     def _keeps_weights(self, run: Run, trace: Trace) -> bool:
-        # A run that was asked to keep its weights and died has none, and would die again.
+        # A run that died has no weights even if it should keep them, and would die again.
         if not trace.weights:
             return bool(trace.header.get("keep_weights"))
         return weights_are_kept(self.path(run), trace.weights)
 
     def loss(self, run: Run) -> Literal["damaged", "missing"] | None:
-        """What has become of a run that runs.csv lists as ended and that is not finished now."""
+        """Whether the trace of an ended run is damaged or missing; None if neither."""
         path = self.path(run)
         trace = self.read(run)
         if trace is None and path.exists():
@@ -161,16 +161,16 @@ class Store:
 
     @cached_property
     def _listed(self) -> frozenset[str]:
-        """Ids of the runs that came to an end, as runs.csv lists them."""
+        """Ids of the runs that runs.csv lists as ended."""
         try:
             table = pd.read_csv(self.folder / "runs.csv", usecols=["id", "state"], dtype=str)
         except (OSError, ValueError):
-            return frozenset()  # there is none yet, or it is no table: nothing is known
+            return frozenset()  # there is none yet, or it is not a table: nothing is known
         ended = ~table["state"].isin(("skipped", *RERUN))
         return frozenset(table["id"][ended])
 
     def config(self) -> str | None:
-        """config.yaml as it lies there; None where there is none."""
+        """The text of config.yaml; None if there is none."""
         try:
             return (self.folder / "config.yaml").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
@@ -184,13 +184,13 @@ class Store:
     def export(self, runs: Iterable[Run], skipped: frozenset[str]) -> None:
         """Write runs.csv, traces.csv and regret.csv for the runs of a plan that have a trace.
 
-        One that would say nothing is removed.
+        A table that would be empty is removed.
 
         Parameters
         ----------
         runs : iterable of Run
         skipped : frozenset of str
-            Ids of runs not made because their cell had hit its time limit.
+            Ids of runs that were skipped because their cell had hit its time limit.
         """
         rows: list[dict[str, Any]] = []
         points, regrets = _Text(), _Text()
@@ -203,8 +203,8 @@ class Store:
                 rows.append(found.row)
                 points.add(found.points)
                 regrets.add(found.regrets)
-        # Where no run was begun there is nothing to report on; regrets are not always asked for.
-        # The runs come last: whoever finds one listed finds what belongs to it as well.
+        # If no run was started there is nothing to report; regrets are not always requested.
+        # runs.csv is written last: if it lists a run, the other tables have that run too.
         self._write("regret.csv", str(regrets), bool(regrets.body))
         self._write("traces.csv", str(points), bool(rows))
         self._write("runs.csv", pd.DataFrame(rows).to_csv(index=False), bool(rows))
@@ -217,7 +217,7 @@ class Store:
             file.write(text)
 
     def _rows_of(self, run: Run) -> _Rows | None:
-        """What a run contributes to the tables; read once, because it is written often."""
+        """A run's rows of the tables; cached, because tables are written often."""
         known = self._rows.get(run.id)
         if known is None or known.reference is not run.instance.reference:
             trace = self.read(run)
@@ -234,7 +234,7 @@ class Store:
 
 @dataclass(frozen=True)
 class _Rows:
-    """A run's row of runs.csv, and its lines of the other tables, header and body."""
+    """A run's row of runs.csv, and its lines of the other tables as header and body."""
 
     reference: Reference | None
     row: dict[str, Any]
@@ -244,7 +244,7 @@ class _Rows:
 
 @dataclass
 class _Text:
-    """A table that is put together from those of single runs."""
+    """A CSV table joined from the tables of single runs."""
 
     header: str = "\n"
     body: list[str] = field(default_factory=list)
@@ -339,7 +339,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
 
 
 def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
-    """The rows of traces.csv that a run contributes."""
+    """A run's rows of traces.csv."""
     dataset, lam, label = run.cell
     m = run.instance.problem.data.n_samples
     return [
@@ -369,7 +369,7 @@ def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
 
 
 def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
-    """The rows of regret.csv that a run contributes."""
+    """A run's rows of regret.csv."""
     dataset, lam, label = run.cell
     return [
         {
@@ -390,7 +390,7 @@ def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
 
 
 def _hit(points: list[dict[str, Any]], threshold: float, m: int) -> dict[str, Any]:
-    """First checkpoint at which the accuracy was reached, and the last at which it was not."""
+    """First checkpoint that reached the accuracy, and the last that did not."""
     within = [p["accuracy"] is not None and p["accuracy"] <= threshold for p in points]
     first = points[within.index(True)] if True in within else None
     above = [p["wall"] for p, reached in zip(points, within, strict=True) if not reached]

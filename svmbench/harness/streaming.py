@@ -1,4 +1,4 @@
-"""One streaming pass over the rows: the unit in which training time travels between machines."""
+"""One streaming pass over the rows: a unit of time that is comparable between machines."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.physics import stream_sum
 
-#: Bytes that a measurement reads at least: a pass over fewer is made several times.
+#: Bytes that a measurement reads at least: a pass over fewer bytes is repeated.
 LEAST_BYTES = 1 << 20
 
-#: Measurements, of which the fastest counts: whatever disturbs one makes it slower. Large rows are
-#: left at two once they have taken so many seconds.
+#: Number of measurements, and the seconds after which two suffice. The fastest one counts, since
+#: any disturbance makes a measurement slower.
 TIMES, LARGE = 5, 0.2
 
 
 def pass_seconds(data: Dataset) -> float:
-    """Seconds to read the arrays of the rows once and in order, labels left out.
+    """Seconds to read the arrays of the rows once and in order, without the labels.
 
-    No method that looks at every row can take less a pass. Rows that lie in a cache are read from
-    there, as training does.
+    No method that reads every row can take less per pass. Rows in a processor's cache are read
+    from there, as in training.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Makes one run in a worker process, and sees to it that its trace has an end."""
+"""Executes one run in a worker process, and guarantees that its trace is closed."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ from svmbench.solvers.registry import find_solver
 
 
 class Worker:
-    """A worker process, kept for the next run if that is a further rung of the same ladder."""
+    """A worker process, reused for the next run if that is a rung of the same ladder."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
         self._ladder: tuple[object, ...] | None = None
-        self.complaints: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
+        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.end()
-        self.complaints.close()
+        self.stderr.close()
 
     def give(self, run: Run, job: dict[str, Any]) -> subprocess.Popen[bytes]:
-        """Hand a job to the process of the run's ladder, or to a new one."""
+        """Pass a job to the process of the run's ladder, or to a new one."""
         ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
         if self._process is None or ladder is None or ladder != self._ladder:
             self.end()
-            self.complaints.seek(0)
-            self.complaints.truncate()
+            self.stderr.seek(0)
+            self.stderr.truncate()
             self._process = child.start(
-                "svmbench.harness.worker", run.threads, self.complaints, answers=True
+                "svmbench.harness.worker", run.threads, self.stderr, answers=True
             )
         self._ladder = ladder
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it died before it read its job; it may have said why
+        with suppress(BrokenPipeError):  # it died before it read its job; stderr may say why
             self._process.stdin.write(json.dumps(job).encode() + b"\n")
             self._process.stdin.flush()
         return self._process
@@ -82,10 +82,10 @@ def make_run(
     keep_weights: bool = False,
     worker: Worker | None = None,
 ) -> Trace | None:
-    """Make one run in a worker process and return its trace; None if it was given up.
+    """Execute one run in a worker process and return its trace; None if it was given up.
 
-    A worker that dies, or shows no sign of life for longer than the time limit and the
-    sweep's grace, gets its trace ended here; so does one that is stopped.
+    If the worker dies, is stopped, or writes nothing for longer than the time limit and the
+    sweep's grace, its trace is closed here.
 
     Parameters
     ----------
@@ -94,13 +94,13 @@ def make_run(
     time_limit : float
         Seconds of training.
     stop : threading.Event
-        Set when the user wants it all to end.
+        Set when the user interrupts the sweep.
     end : float
-        Moment of the monotonic clock at which it is given up and leaves no trace.
+        Moment of the monotonic clock at which the run is given up and leaves no trace.
     keep_weights : bool
-        Keep the weights it ends with.
+        Keep the final weights.
     worker : Worker, optional
-        What made the run before, and may go on; a new one unless given.
+        The worker of the run before, to be reused if possible; by default a new one.
     """
     if worker is None:
         with Worker() as own:
@@ -108,15 +108,15 @@ def make_run(
     path = store.growing(run)
     with writing(path):
         path.unlink(missing_ok=True)
-    trace = _made(run, path, header_of(run, time_limit, keep_weights), stop, end, worker)
+    trace = _execute(run, path, header_of(run, time_limit, keep_weights), stop, end, worker)
     if trace is None or (trace.state in RERUN and store.finished(run) is not None):
-        path.unlink(missing_ok=True)  # what was there before is worth more
+        path.unlink(missing_ok=True)  # keep the finished trace of an earlier run
     else:
         store.settle(run, trace)
     return trace
 
 
-def _made(
+def _execute(
     run: Run,
     path: Path,
     header: dict[str, Any],
@@ -124,11 +124,11 @@ def _made(
     end: float,
     worker: Worker,
 ) -> Trace | None:
-    """Make one run whose trace grows in that file, and see to it that it has an end there."""
+    """Execute one run that writes its trace to that file, and guarantee that it is closed."""
     missing = find_solver(run.solver.name).missing()
     if missing is not None:
         return close_trace(path, header, "not_installed", missing)
-    # Between two looks at the clock a run grows by a checkpoint's share.
+    # Between two checkpoints a run grows by this ratio.
     patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
     kills = memory_kills()
     process = worker.give(run, _job(run, path, header))
@@ -147,9 +147,9 @@ def _made(
         return close_trace(path, header, "time_limit", reason)
     if process.returncode == child.CANNOT_WRITE:
         path.unlink(missing_ok=True)
-        raise UnwritableError(child.last_line(worker.complaints))
+        raise UnwritableError(child.last_line(worker.stderr))
     for_memory = kills is None or memory_kills() != kills
-    death = child.cause_of_death(process.returncode, worker.complaints, for_memory)
+    death = child.cause_of_death(process.returncode, worker.stderr, for_memory)
     return close_trace(path, header, *death)
 
 
@@ -200,7 +200,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
 def _wait(
     process: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
 ) -> Literal["answered", "dead", "silent", "stopped", "late"]:
-    """Wait for a worker's answer or its death, until it is silent too long or told to stop."""
+    """Wait for a worker's answer or death, until it is silent for too long or must stop."""
     assert process.stdout is not None
     size, since = -1, time.monotonic()
     while True:

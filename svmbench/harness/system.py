@@ -1,4 +1,4 @@
-"""What the system tells of its processors and of who uses them; None where it does not tell."""
+"""The system's processors and their use, as it reports them; None where it does not."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from pathlib import Path
 
 PROC, SYS = Path("/proc"), Path("/sys")
 
-#: The first fields of a line of /proc/stat, in ticks; guests' time is in the user's already.
+#: The first fields of a line of /proc/stat, in ticks; user time includes guests' time.
 _BUSY = ("user", "nice", "system", "irq", "softirq")
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
 @dataclass(frozen=True)
 class Moment:
-    """Readings of one moment, in seconds since some other.
+    """Readings at one moment, in seconds since an arbitrary start.
 
     Parameters
     ----------
     wall : float
-        Of the monotonic clock.
+        Monotonic clock.
     own : float
         Processor time of this process.
     busy : float
         Processor time of all processes.
     stolen : float
-        Time in which processors would have run and the machine's host did not let them.
+        Time in which processors were ready to run and the host of the virtual machine did not let
+        them.
     """
 
     wall: float
@@ -38,7 +39,7 @@ class Moment:
 
 
 def now() -> Moment | None:
-    """The readings now; None where the system has no /proc/stat."""
+    """The current readings; None if the system has no /proc/stat."""
     text = read(PROC / "stat")
     if not text or not text.startswith("cpu "):
         return None
@@ -51,13 +52,13 @@ def now() -> Moment | None:
 
 
 def since(begun: Moment | None) -> dict[str, float]:
-    """What the machine did since that moment, as `svmbench.records.disturbance` reads it.
+    """The machine's activity since that moment, as `svmbench.records.disturbance` reads it.
 
     Returns
     -------
     dict
         Elapsed seconds, stolen seconds of all processors, and processor seconds of all other
-        processes; empty where the system does not tell.
+        processes; empty if the system does not report them.
     """
     ended = now()
     if begun is None or ended is None:
@@ -66,18 +67,18 @@ def since(begun: Moment | None) -> dict[str, float]:
     return {
         "elapsed_seconds": ended.wall - begun.wall,
         "stolen_seconds": ended.stolen - begun.stolen,
-        # Ticks are coarser than the own time that is taken from them.
+        # Ticks are coarser than this process's own time, so the difference may be negative.
         "others_cpu_seconds": max(0.0, ended.busy - begun.busy - own),
     }
 
 
 def busiest(seconds: float) -> list[tuple[str, float]]:
-    """Names of other processes and the share of a processor each takes, the busiest first.
+    """Names of other processes and the share of a processor each uses, the busiest first.
 
     Parameters
     ----------
     seconds : float
-        Time for which they are watched.
+        Length of the observation.
     """
     before = dict(_processes())
     time.sleep(seconds)
@@ -91,10 +92,10 @@ def busiest(seconds: float) -> list[tuple[str, float]]:
 
 
 def _processes() -> Iterator[tuple[int, tuple[str, int]]]:
-    """Number, name and ticks of every process."""
+    """Id, name and ticks of every process."""
     for place in PROC.glob("[0-9]*"):
         text = read(place / "stat")
-        if text and ")" in text:  # names can hold blanks and brackets
+        if text and ")" in text:  # names can contain blanks and brackets
             head, _, tail = text.rpartition(")")
             fields = tail.split()
             yield int(place.name), (head.partition("(")[2], int(fields[11]) + int(fields[12]))
@@ -107,8 +108,8 @@ def governors() -> list[str]:
 
 
 def boost() -> tuple[bool, Path] | None:
-    """Whether processors may exceed their nominal frequency, and the file that says so."""
-    # Intel's own driver tells the opposite of what the others tell.
+    """Whether processors may exceed their nominal frequency, and the file that sets this."""
+    # The value of Intel's own driver has the opposite meaning.
     for place, on in (("intel_pstate/no_turbo", "0"), ("cpufreq/boost", "1")):
         path = SYS / "devices/system/cpu" / place
         if text := read(path):
@@ -117,12 +118,12 @@ def boost() -> tuple[bool, Path] | None:
 
 
 def clock_source() -> str | None:
-    """What the system reads the time from."""
+    """Name of the system's clock source."""
     return read(SYS / "devices/system/clocksource/clocksource0/current_clocksource")
 
 
 def is_virtual() -> bool:
-    """Whether this is a virtual machine that says so."""
+    """Whether this machine reports that it is virtual."""
     return " hypervisor" in (read(PROC / "cpuinfo") or "")
 
 
@@ -138,7 +139,7 @@ def allowed_processors() -> int | None:
 
 
 def quota() -> float | None:
-    """Processors' worth of time that the control group may use; None without a limit."""
+    """Number of processors that the control group may use on average; None without a limit."""
     for line in (read(PROC / "self/cgroup") or "").splitlines():
         _, controllers, path = line.split(":", 2)
         if controllers == "":  # the unified hierarchy
@@ -153,7 +154,7 @@ def quota() -> float | None:
 
 
 def _quotas(root: Path, path: str, name: str) -> Iterator[float]:
-    """The limits of a group and of those above it."""
+    """The limits of a group and of its ancestors."""
     place = root / path.lstrip("/")
     for folder in (place, *place.parents):
         text = read(folder / name)
@@ -166,7 +167,7 @@ def _quotas(root: Path, path: str, name: str) -> Iterator[float]:
 
 
 def swapped() -> float | None:
-    """GiB of memory that lie in swap."""
+    """GiB of swap in use."""
     entries = dict(line.split(":", 1) for line in (read(PROC / "meminfo") or "").splitlines())
     if "SwapTotal" not in entries:
         return None
@@ -175,7 +176,7 @@ def swapped() -> float | None:
 
 
 def read(path: Path) -> str | None:
-    """The text of a small file; None if there is none or it may not be read."""
+    """The text of a small file; None if it does not exist or is not readable."""
     try:
         return path.read_text(errors="replace").strip()
     except OSError:

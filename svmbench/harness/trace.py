@@ -1,8 +1,8 @@
-"""The trace of a run: JSON lines, appended as things happen.
+"""The trace of a run: JSON lines, appended while it runs.
 
-The first line is the run's header, then comes a line a checkpoint, and the last line
-holds the end state and a hash of the lines before it. A kill loses at most the line
-that was being written, and a damaged file is told from a finished one.
+The first line is the run's header, each checkpoint adds a line, and the last line holds the
+end state and a hash of the lines before it. A kill loses at most the line that was being
+written, and a damaged file is detected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from svmbench.records.states import ENDS
 
 SCHEMA_VERSION = 1
 
-#: Checkpoints are at most one part in this many apart.
+#: Checkpoints are at most one part in this many apart, relative to the work so far.
 _TENTH = 10
 CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
 
@@ -34,9 +34,10 @@ EACH_ITERATION = 100
 def checkpoints(m: int) -> Iterator[int]:
     """Presentations at which a run is evaluated, ascending without end.
 
-    From m/100 on in steps of at most a tenth; from one epoch on whole epochs only once
-    they lie that close, and every whole epoch before: the certificates of methods that
-    make passes are fresh there.
+    Presentations are rows presented to the update rule, counted with repetition. The first
+    checkpoint is at m/100, and steps are at most a tenth. Every whole epoch is a checkpoint,
+    because methods that work in passes have fresh certificates there; once epochs are less than
+    a tenth apart, all checkpoints are whole epochs.
     """
     at = max(1, m // 100)
     while True:
@@ -51,8 +52,8 @@ def checkpoints(m: int) -> Iterator[int]:
 def iteration_checkpoints() -> Iterator[int]:
     """Iterations after which a solver whose step is an iteration is evaluated, without end.
 
-    After each at first, since iterations may be few and expensive; then in steps of at most a
-    tenth, since they may also be many and cheap.
+    At first every iteration is evaluated, since iterations may be few and expensive; later in
+    steps of at most a tenth, since they may also be many and cheap.
     """
     yield from range(1, EACH_ITERATION)
     at = EACH_ITERATION
@@ -74,7 +75,7 @@ class TraceWriter:
     Raises
     ------
     UnwritableError
-        From any method, when the disk is full or may not be written to.
+        From any method, when the disk is full or not writable.
     """
 
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
@@ -82,7 +83,7 @@ class TraceWriter:
         self._digest = hashlib.sha256()
         with writing(path):
             path.unlink(missing_ok=True)
-            self._file = path.open("x", encoding="utf-8")  # never into what a link points at
+            self._file = path.open("x", encoding="utf-8")  # never into the target of a link
         self.append({"kind": "run", "schema_version": SCHEMA_VERSION, **header})
 
     def __enter__(self) -> TraceWriter:
@@ -98,7 +99,7 @@ class TraceWriter:
             self._file.close()
 
     def append(self, record: dict[str, Any]) -> None:
-        """Write one line and hand it to the operating system."""
+        """Write one line and pass it to the operating system."""
         line = _line(record)
         self._digest.update(line.encode())
         with writing(self._path):
@@ -106,7 +107,7 @@ class TraceWriter:
             self._file.flush()
 
     def end(self, state: str, **facts: Any) -> None:
-        """Write the last line and wait until the disk has the file."""
+        """Write the last line and flush the file to disk."""
         record = {"kind": "end", "state": state, **facts}
         self._digest.update(_line(record).encode())
         self.append({**record, "sha256": self._digest.hexdigest()})
@@ -116,7 +117,7 @@ class TraceWriter:
 
 @dataclass(frozen=True)
 class Trace:
-    """A run as its file tells it.
+    """A run as recorded in its file.
 
     Parameters
     ----------
@@ -126,9 +127,9 @@ class Trace:
     end : dict
         Empty while the run has not ended, or if it was killed.
     regrets : list of dict
-        Where they were asked for: the regret after some numbers of steps, ascending.
+        The regret after ascending numbers of steps, if it was requested.
     weights : dict
-        Where the final weights were kept: the file beside the trace and its hash.
+        File name and hash of the final weights, if they were kept.
     """
 
     header: dict[str, Any]
@@ -139,15 +140,14 @@ class Trace:
 
     @property
     def state(self) -> str:
-        """One of `svmbench.records.states.ENDS`; a trace without an end is an interrupted run's."""
+        """One of `svmbench.records.states.ENDS`; 'interrupted' if the trace has no end."""
         return str(self.end.get("state", "interrupted"))
 
 
 def read_trace(path: Path) -> Trace | None:
     """The trace in that file; None if there is none or it is damaged.
 
-    A torn last line, which a kill can leave, is not damage; the run is then one
-    that has not ended.
+    An incomplete last line, which a kill can leave, is not damage; the run has not ended then.
     """
     if not path.is_file():
         return None
@@ -180,15 +180,15 @@ def read_trace(path: Path) -> Trace | None:
 
 
 def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
-    """Whether a last line belongs to the lines before it, and is itself as it was written.
+    """Whether a last line's hash matches the lines before it and the line itself.
 
-    In older traces its hash is that of the lines before it alone.
+    In older traces the hash covers only the lines before it.
     """
     found = record.get("sha256")
     whole = before.copy()
     try:
         rest = _line({key: value for key, value in record.items() if key != "sha256"})
-    except ValueError:  # a number of more digits than are ever written out
+    except ValueError:  # a number of more digits than are ever written
         return False
     whole.update(rest.encode())
     return record.get("state") in ENDS and found in (whole.hexdigest(), before.hexdigest())
@@ -196,7 +196,7 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 _MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
-_BESIDE = ("setup_wall", "conversion_wall", "pass_wall", "switches")
+_OPTIONAL = ("setup_wall", "conversion_wall", "pass_wall", "switches")
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
     "peak_memory_bytes",
@@ -205,12 +205,12 @@ _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret
 
 
 def is_complete(trace: Trace) -> bool:
-    """Whether every record has what tables are made of: no hash guards a run without an end."""
+    """Whether every record has the fields of the tables: no hash protects a run without an end."""
     return (
         all(
             all(_is_number(point.get(name)) for name in _COUNTS)
             and all(name in point for name in _MEASURES)
-            and _are_numbers_or_unknown(point, (*_MEASURES, *_BESIDE))
+            and _are_numbers_or_unknown(point, (*_MEASURES, *_OPTIONAL))
             for point in trace.points
         )
         and all(
@@ -235,11 +235,11 @@ def _is_number(value: Any) -> bool:
 
 
 def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:
-    """End the trace of a worker that cannot do it itself, keeping what it wrote; return it."""
-    torn = read_trace(path)
+    """Close the trace of a worker that died, keep what it wrote, and return it."""
+    written = read_trace(path)
     temporary = path.with_suffix(".tmp")
     with TraceWriter(temporary, header) as writer:
-        for record in [*torn.points, *torn.regrets] if torn is not None else []:
+        for record in [*written.points, *written.regrets] if written is not None else []:
             writer.append(record)
         writer.end(state, reason=reason)
     rename(temporary, path)
@@ -249,16 +249,16 @@ def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> 
 
 
 def rename(path: Path, target: Path) -> None:
-    """Give a trace that has ended its name, in place of what was there."""
+    """Give a finished trace its final name, replacing any older file."""
     with writing(target):
         path.replace(target)
         sync_folder(target.parent)
 
 
 def _line(record: dict[str, Any]) -> str:
-    return json.dumps({key: _plain(value) for key, value in record.items()}) + "\n"
+    return json.dumps({key: _finite(value) for key, value in record.items()}) + "\n"
 
 
-def _plain(value: Any) -> Any:
-    """JSON has no inf and no nan; both mean here that there is no value to give."""
+def _finite(value: Any) -> Any:
+    """The value, or None for inf and nan, which JSON does not have."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

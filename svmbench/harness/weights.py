@@ -1,7 +1,7 @@
-"""The weights a run ended with, kept beside its trace where they are asked for.
+"""The final weights of a run, kept next to its trace on request.
 
-The trace names the file and its hash, in a line that the trace's own hash covers: a file that was
-exchanged or damaged is told from the one that belongs to the run.
+The trace names the file and its hash, in a line that the trace's own hash covers, so a file that
+was exchanged or damaged is detected.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import replacing
 
-#: What takes the place of .jsonl in the name of a run's file.
+#: Suffix of the weights' file; it replaces .jsonl in the name of the trace.
 SUFFIX = ".weights.npz"
 
 
 def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
-    """Write the weights beside a trace, durably.
+    """Write the weights durably next to a trace.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def keep_weights(trace: Path, w: FloatArray, bias: float) -> dict[str, Any]:
 
 
 def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float]:
-    """The weights and the bias that a trace says were kept.
+    """Read the weights and the bias that were kept with a trace.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
     Raises
     ------
     ValueError
-        When the file is missing, or not the one that the run wrote.
+        When the file is missing, or is not the one that the run wrote.
     """
     path = trace.with_suffix(SUFFIX)
     try:
@@ -76,7 +76,7 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
 
 
 def weights_are_kept(trace: Path, record: dict[str, Any]) -> bool:
-    """Whether the file that a trace's line names is there and whole."""
+    """Whether the file that a trace's line names exists and is intact."""
     try:
         kept_weights(trace, record)
     except ValueError:

@@ -1,9 +1,9 @@
-"""Runs of one solver on one problem in a process of their own, under the suite's one clock.
+"""The worker process: runs of one solver on one problem, timed by the suite's only clock.
 
-The parent starts ``python -m svmbench.harness.worker`` with the numerical libraries
-pinned to their threads, and writes jobs to its standard input, one a line, as JSON; each is
-answered by an empty line. There is more than one job only where the runs are rungs of a ladder,
-which need the same rows in the same form.
+The parent starts ``python -m svmbench.harness.worker`` with the numerical libraries limited to
+their threads, and writes jobs to its standard input, one per line, as JSON. The worker answers
+each with an empty line. There is more than one job only if the runs are rungs of a ladder, which
+need the same rows in the same form.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from svmbench.memory import available_memory
 from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
-#: Relative error granted to a solver's own lower bound: its rounding, and in single
-#: precision the drift of its weights from the dual variables they stand for.
+#: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
+#: the drift of its weights from its dual variables.
 BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
 
-#: Share of the memory that is free which a run may take unless the sweep says otherwise.
+#: Share of the free memory that a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
 
-#: Features up to which the weights a run ends with are kept: in the plane they are a line.
+#: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 FEW_FEATURES = 16
 
 
@@ -55,7 +55,7 @@ class Clock:
     cpu : int
         Nanoseconds of processor time of the whole process.
     switches : int
-        Times the system took the processor away.
+        Number of involuntary context switches.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class Clock:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let the clock run while the block does."""
+        """Run the clock during the block."""
         switches = getrusage(RUSAGE_SELF).ru_nivcsw
         cpu = time.process_time_ns()
         wall = time.perf_counter_ns()
@@ -78,7 +78,7 @@ class Clock:
 
 
 class Certificate(NamedTuple):
-    """What a solver shows at one moment: weights and bias, their value, its lower bound."""
+    """A solver's weights and bias at one moment, their value, and its lower bound."""
 
     w: FloatArray
     bias: float
@@ -87,7 +87,7 @@ class Certificate(NamedTuple):
 
 
 class Measurement:
-    """A solver, advanced checkpoint by checkpoint, evaluated and held to its limits.
+    """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
 
     Parameters
     ----------
@@ -99,12 +99,12 @@ class Measurement:
     reference_dual, reference_primal : float
         D_ref <= P* <= P_ref, certified by the harness.
     conversion : float, optional
-        Seconds that bringing the rows into the solver's form took, where that has been done.
+        Seconds that converting the rows to the solver's form took, if that has been done.
 
     Attributes
     ----------
     reason : str
-        Why the run ended as it did, where its state does not say it all.
+        Why the run ended as it did, if its state does not say everything.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Measurement:
         self.reason = ""
         self.clock = Clock()
         self._evaluating = self._evaluations = 0
-        self._beside: dict[str, float] = {}
+        self._activity: dict[str, float] = {}
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
@@ -142,13 +142,13 @@ class Measurement:
             )
 
     def run(self, seed: int, trace: TraceWriter | list[dict[str, Any]]) -> str:
-        """Make the run, append its points to the trace, and return its end state."""
+        """Execute the run, append its points to the trace, and return its end state."""
         stream = pass_seconds(self.problem.data)
         begun = system.now()
         try:
             return self._train(seed, trace, stream)
         finally:
-            self._beside = system.since(begun)
+            self._activity = system.since(begun)
 
     def _train(self, seed: int, trace: TraceWriter | list[dict[str, Any]], stream: float) -> str:
         if self.conversion is None:
@@ -169,7 +169,7 @@ class Measurement:
         while state is None:
             certificate = self._advance()
             if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
-                continue  # what it shows on the way is not what it was run for
+                continue  # intermediate weights are not the result that it aims for
             point = self._evaluate(certificate or self._certify())
             trace.append(point)
             state = self._verdict(point)
@@ -179,7 +179,7 @@ class Measurement:
         return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
 
     def _advance(self) -> Certificate | None:
-        """Train up to the next checkpoint, and find the own gap if the run stops by it."""
+        """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
         while self._target <= self.solver.counters.presentations:
             self._target = next(self._targets)  # the last step went past it
         while self._iteration_target <= self._iterations:
@@ -196,9 +196,9 @@ class Measurement:
             return self._certify()
 
     def _iterate(self, target: int) -> None:
-        """Make iterations up to a checkpoint: ``target`` presentations, or one of iterations.
+        """Iterate up to a checkpoint: ``target`` presentations, or one of iterations.
 
-        Whatever can end the run is looked at after each.
+        After each iteration, every condition that can end the run is checked.
         """
         solver = self.solver
         while True:
@@ -223,17 +223,17 @@ class Measurement:
         return Certificate(w, bias, training, self.solver.dual())
 
     def closing(self) -> dict[str, Any]:
-        """What the run's last line tells besides its state.
+        """Facts for the run's last line, in addition to its state.
 
-        The mean seconds one evaluation of P took, what the solver says it decided, what else the
-        machine did from begin to end, and where the features are few the weights and bias it ended
-        with.
+        They are the mean seconds of one evaluation of P, the solver's remark on its decisions,
+        the machine's other activity during the run and, if the features are few, the final weights
+        and bias.
         """
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": self._evaluating / 1e9 / max(1, self._evaluations),
             "remark": self.solver.remark,
-            **self._beside,
+            **self._activity,
         }
         w = np.asarray(self.solver.w, dtype=np.float64)
         if w.size <= FEW_FEATURES and np.isfinite(w).all():
@@ -265,14 +265,14 @@ class Measurement:
         }
 
     def _verdict(self, point: dict[str, Any]) -> str | None:
-        """The state the run ends in at this point, if it does."""
+        """The end state if the run ends at this point, else None."""
         if self.reason:
             return "failed"
         if not math.isfinite(point["primal"]):
             return "diverged"
         if self._overclaims(point["dual"]):
             self.reason = (
-                f"shows {point['dual']!r} as a lower bound of P* <= {self.reference_primal!r}"
+                f"reports the lower bound {point['dual']!r}, but P* <= {self.reference_primal!r}"
             )
             return "failed"
         if self._satisfied(point) if self.solver.horizon == "none" else self._at_horizon():
@@ -280,7 +280,7 @@ class Measurement:
         return self._limit()
 
     def _limit(self) -> str | None:
-        """The state in which a limit ends the run now, if one does."""
+        """The end state if a limit has been reached, else None."""
         counters = self.solver.counters
         if counters.presentations >= self._most or counters.updates >= self._most_updates:
             return "max_steps"
@@ -289,18 +289,18 @@ class Measurement:
         return "time_limit" if self.clock.wall >= self.stop["time_limit"] * 1e9 else None
 
     def _at_horizon(self) -> bool:
-        """Whether a solver that was told its horizon has come to it."""
+        """Whether a solver that was given a horizon has reached it."""
         if self.solver.horizon == "steps":
             return bool(self.solver.counters.presentations >= self._horizon)
         return self.solver.stopped is True
 
     def _overclaims(self, dual: float | None) -> bool:
-        """Whether the solver's lower bound lies above a certified upper one."""
+        """Whether the solver's lower bound lies above a certified upper bound."""
         slack = BOUND_SLACK[self.solver.parameters.precision]
         return dual is not None and dual > self.reference_primal * (1.0 + slack)
 
     def _satisfied(self, point: dict[str, Any]) -> bool:
-        """Whether all targets are met that were set and that the solver can be held to."""
+        """Whether all targets are met that were set and that apply to the solver."""
         targets = []
         if self.stop["accuracy"]:
             targets.append(point["accuracy"] <= min(self.stop["accuracy"]))
@@ -311,12 +311,12 @@ class Measurement:
         return bool(targets) and all(targets)
 
 
-#: What of a job must be the same for its run to go on with the rows of the one before.
+#: Fields of a job that must be the same for its run to reuse the rows of the run before.
 POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
 
 
 class Posed(NamedTuple):
-    """The problem of the run before, and its solver, whose rows the next one may take over."""
+    """The problem and the solver of the run before; the next run may reuse their rows."""
 
     job: dict[str, Any]
     problem: Problem
@@ -326,8 +326,8 @@ class Posed(NamedTuple):
 
 
 def main() -> None:
-    """Read jobs from standard input and make their runs."""
-    # Programs from outside print what they like to standard output.
+    """Read jobs from standard input and execute their runs."""
+    # External programs may print to standard output.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     last: Posed | None = None
@@ -335,7 +335,7 @@ def main() -> None:
         job = json.loads(line)
         end_with(job["parent"])
         try:
-            last = _make_run(job, last)
+            last = _execute(job, last)
         except UnwritableError as error:
             print(error, file=sys.stderr)
             sys.exit(CANNOT_WRITE)
@@ -343,8 +343,8 @@ def main() -> None:
         answers.flush()
 
 
-def _make_run(job: dict[str, Any], last: Posed | None) -> Posed | None:
-    """Make one run; what the next one may go on with."""
+def _execute(job: dict[str, Any], last: Posed | None) -> Posed | None:
+    """Execute one run, and return what the next run may reuse."""
     if last is not None:
         _forget_peak_memory()
     with TraceWriter(Path(job["trace"]), job["header"]) as trace:
@@ -360,7 +360,7 @@ def _make_run(job: dict[str, Any], last: Posed | None) -> Posed | None:
         if job["keep_weights"]:
             trace.append(keep_weights(Path(job["trace"]), solver.w, float(solver.bias)))
         if job["regret"] and state not in ("failed", "diverged"):
-            # What a run did is settled; that its regret takes too much memory does not undo it.
+            # The run itself is complete, even if its regret takes too much memory.
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
         trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
@@ -368,7 +368,7 @@ def _make_run(job: dict[str, Any], last: Posed | None) -> Posed | None:
 
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
-    # Certifying optima takes libraries that a run does not; nor should it hold them.
+    # Deferred: certifying optima loads libraries that a run does not need.
     from svmbench.reference.regret import regrets
 
     for record in regrets(measurement.solver, measurement.problem, seed):
@@ -415,13 +415,13 @@ def open_rows(path: str) -> Dataset:
     """
     data = open_cached(Path(path))
     if data is None:
-        raise FileNotFoundError(f"{path}: the cached rows went away; run again to restore them")
+        raise FileNotFoundError(f"{path}: the cached rows were removed; run again to restore them")
     data.touch()
     return data
 
 
 def _limit_memory(limit: int | None) -> None:
-    """Have allocations fail beyond ``limit`` bytes more than the process has by now.
+    """Make allocations fail beyond ``limit`` bytes more than the process has now.
 
     The memory-mapped rows do not count: they are shared and never written.
     """
@@ -436,7 +436,7 @@ def _limit_memory(limit: int | None) -> None:
 
 
 def peak_memory() -> int:
-    """The most bytes this process has held."""
+    """Peak memory of this process in bytes."""
     peak = of_this_process("VmHWM")
     if peak is None:
         peak = getrusage(RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
@@ -444,16 +444,16 @@ def peak_memory() -> int:
 
 
 def _forget_peak_memory() -> None:
-    """Have the peak begin anew from what is held now, where the system can."""
+    """Reset the peak to the memory in use now, if the system can."""
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
 
 
 def of_this_process(entry: str) -> int | None:
-    """Bytes that /proc tells of this process; None where there is no such thing.
+    """Bytes that /proc reports for this process; None where it does not exist.
 
-    VmHWM, unlike the resource usage's peak, leaves out what the parent had before it
-    became this program.
+    VmHWM, unlike the peak in getrusage, leaves out the memory of the process before it executed
+    this program.
     """
     try:
         status = Path("/proc/self/status").read_text()

@@ -1,1 +1,1 @@
-"""Certified optima of problems: the bound that runs are measured against, and regret."""
+"""Certified optima of problems, against which runs are measured, and regret."""

@@ -1,7 +1,7 @@
-"""Certified optima: for each problem a lower bound on P* that every run is held against.
+"""Certified optima: for each problem a lower bound on P*, against which runs are measured.
 
-The method that finds one is of no consequence; the certificate is recomputed from
-(w, b, alpha) by `Problem`, also when it comes from the disk.
+The method that finds an optimum does not matter: `Problem` recomputes the certificate from
+(w, b, alpha), also when the optimum is read from disk.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ SCHEMA_VERSION = 2
 #: Features up to which normal equations are formed.
 FEW_FEATURES = 2000
 
-#: Share of the time limit that the suite's fastest solver has, on the problems it can solve.
+#: Share of the time limit for the suite's fastest solver, on the problems it can solve.
 CHAMPION_SHARE = 0.6
 
-#: Bytes that an archive's arrays may take besides their entries.
+#: Bytes that an archive's arrays may take in addition to their entries.
 _ROOM = 1 << 16
 
-#: Seconds that coordinate descent has before the interior-point method is tried.
+#: Seconds for coordinate descent before the interior-point method is tried.
 HEAD_START = 1.0
 
-#: Share of the time limit by which it must be there.
+#: Share of the time limit by which the interior-point method must end.
 INTERIOR_SHARE = 0.8
 
 
@@ -66,12 +66,12 @@ class Reference:
     primal, dual : float
         P(w, b) and D(alpha): P* lies between them.
     seconds : float
-        What finding it took, on the machine and at the time that found it.
+        Time of the search, on the machine that found it.
     bias : float
-        b; 0 where the problem has none.
+        b; 0 if the problem has none.
     sought : float
-        Time limit of the longest search that ended short of its gap: another as long would find
-        no better one. 0 where there was none.
+        Time limit of the longest search that ended short of its gap: another one as long would
+        find nothing better. 0 if there was none.
     """
 
     w: FloatArray
@@ -94,28 +94,29 @@ def certified_optimum(
     time_limit: float,
     progress: Callable[[float], None] = lambda gap: None,
 ) -> Reference:
-    """The problem's reference, from the cache where that one is good enough.
+    """The problem's certified optimum, from the cache if that one is good enough.
 
     Parameters
     ----------
     problem : Problem
     gap : float
-        Relative gap asked for. A reference is returned in any case; its own `gap` says
-        whether it was reached.
+        Requested relative gap. A reference is returned in any case; its own `gap` says whether
+        the request was met.
     time_limit : float
         Seconds after which the best pair found so far is returned.
     progress : callable
-        Told the gap reached, from time to time.
+        Called with the gap reached, from time to time.
 
     Notes
     -----
-    For the hinge without bias and ball the champion comes first, then the interior-point method
-    where the features are few, then dual coordinate descent. Otherwise shrinking dual coordinate
-    descent comes first, being the quicker where it converges at all; where it has not by
-    `HEAD_START` seconds and the features are few, the interior-point method takes over, and if
-    that ends short of the gap the descent goes on. With an l1 ball the
-    interior-point method comes first, on those of many features that have weights. The bounds
-    that are returned are valid in any case, were it those of w = 0 and alpha = 0.
+    For the hinge without bias and ball, the champion (the suite's fastest solver) comes first,
+    then the interior-point method if the features are few, then dual coordinate descent.
+    Otherwise shrinking dual coordinate descent comes first: it is faster if it converges at
+    all. If it has not converged within `HEAD_START` seconds and the features are few, the
+    interior-point method takes over; if that ends short of the gap, the descent is resumed.
+    With an l1 ball the interior-point method comes first; if there are many features, it uses
+    only those with weights. The returned bounds are always valid, even if they are those of
+    w = 0 and alpha = 0.
     """
     path = reference_path(problem.facts())
     cached = _read(path, problem)
@@ -123,7 +124,7 @@ def certified_optimum(
         return cached
     best = _search(problem, gap, time_limit, progress)
     if cached is not None:
-        # Each bound by itself: what runs were held against before is never kept less well.
+        # Each bound separately: the bounds that earlier runs were measured against never worsen.
         seconds = cached.seconds if cached.gap <= best.gap else best.seconds
         best = _better(best, problem, (cached.w, cached.bias, cached.alpha), seconds)
     if best.gap > gap:
@@ -149,7 +150,7 @@ def _search(
 
 
 def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], float]]:
-    """What to try in turn, and by which share of the time limit each turn ends."""
+    """The methods to try in turn, and the share of the time limit by which each turn ends."""
     few = problem.data.n_features <= FEW_FEATURES
     head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
     if problem.constraint == "l1":
@@ -170,7 +171,7 @@ def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], fl
 
 
 def _better(best: Reference, problem: Problem, pair: Pair, seconds: float) -> Reference:
-    """The best w and the best alpha of all that were shown; each may come from another pair."""
+    """The best w and the best alpha so far; they may come from different pairs."""
     w, bias, alpha = pair
     primal, dual = problem.primal(w, bias), problem.dual(alpha)
     if not primal < best.primal:
@@ -181,12 +182,12 @@ def _better(best: Reference, problem: Problem, pair: Pair, seconds: float) -> Re
 
 
 def reference_path(facts: dict[str, Any]) -> Path:
-    """Where the reference of the problem of these facts (`Problem.facts`) is kept."""
+    """Path of the reference of the problem with these facts (`Problem.facts`)."""
     name = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
     return cache_dir() / "references" / f"{name}.npz"
 
 
-#: What zip, its decompressors and NumPy's reading of a header raise at an absent or damaged file.
+#: What zip, its decompressors and NumPy's header reader raise for an absent or damaged file.
 _DAMAGED = (
     OSError, EOFError, ValueError, KeyError, IndexError, TypeError, OverflowError, SyntaxError,
     RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
@@ -195,13 +196,13 @@ _DAMAGED = (
 
 
 def stored_pair(path: Path, n_features: int, n_samples: int) -> Pair | None:
-    """Weights, bias and alpha of a stored reference; None where it is absent or damaged.
+    """Weights, bias and alpha of a stored reference; None if it is absent or damaged.
 
     Parameters
     ----------
     path : Path
     n_features, n_samples : int
-        Sizes of the problem it is of.
+        Sizes of its problem.
     """
     stored = _load(path, n_features, n_samples)
     return None if stored is None else (stored["w"], float(stored["bias"]), stored["alpha"])
@@ -217,12 +218,12 @@ def _read(path: Path, problem: Problem) -> Reference | None:
 
 
 def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] | None:
-    """What is stored, checked; None where it is absent or damaged."""
+    """The validated arrays of a stored reference; None if it is absent or damaged."""
     shapes = {"w": (n_features,), "alpha": (n_samples,)}
     try:
         stored = _unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
     except _DAMAGED:
-        return None  # it is made again
+        return None  # it is computed again
     stored.setdefault("sought", np.zeros(()))
     for name in ("schema_version", "w", "alpha", "bias", "seconds", "sought"):
         array = stored.get(name)

@@ -1,15 +1,14 @@
-"""Regret of online learning: what a run was charged, less what the best fixed w would have been.
+"""Regret of online learning: the cost of a run minus the cost of the best fixed w.
 
     regret_T = sum_{t=1}^T f_t(w_t) - min_w sum_{t=1}^T f_t(w)
     f_t(w) = lam/2 ||w||^2 + loss(y_t w.x_t)
 
-w_t is the iterate that step t starts from. The drawn rows, each as often as it was drawn, are a
+w_t is the iterate at the start of step t. The drawn rows, each as often as it was drawn, form a
 data set of T rows, and the minimum is T times that problem's P*: with D <= P* <= P certified for
 it, the regret lies between sum f_t(w_t) - T P and sum f_t(w_t) - T D.
 
-A run's rows and costs are found by playing it again, one step at a time, so that the run that
-is timed keeps no record. Of a long run only its first steps are played, and the last record is
-theirs.
+A run's rows and costs are found by replaying it, one step at a time, so that the timed run keeps
+no record. Only the first steps of a long run are replayed; its last record is for those.
 """
 
 from __future__ import annotations
@@ -30,24 +29,24 @@ from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Solver
 from svmbench.solvers.second_order.ipm import take_rows
 
-#: Steps from which on regrets are told: the bounds on them are stated from there.
+#: Fewest steps for which regret is reported: the bounds on it are stated from there on.
 LEAST_STEPS = 3
 
-#: Steps that are played again, and weights that they copy: both bound the time, and neither
-#: depends on how fast a machine is.
+#: Limits on the steps that are replayed and on the weights that they copy. Both bound the time,
+#: and neither depends on the speed of the machine.
 MOST_STEPS, MOST_WEIGHTS = 2**20, 2**30
 
-#: Time for the steps up to a record, beyond which there is none, and for its comparator:
-#: together less than a silent worker is borne with.
+#: Seconds for the steps up to a record, beyond which there is no record, and for its comparator:
+#: together less than the time after which a silent worker is killed.
 REPLAY_SECONDS, SECONDS = 8.0, 18.0
 
-#: Steps between two looks at the clock.
+#: Steps between two readings of the clock.
 GLANCE = 256
 
 
 @runtime_checkable
 class Online(Protocol):
-    """A solver that takes one row a step and tells which, and from where."""
+    """A solver that uses one row per step and reports the row and its iterate."""
 
     def start(self, problem: Problem, seed: int) -> None:
         """As in `svmbench.solvers.base.Solver`."""
@@ -61,21 +60,21 @@ class Online(Protocol):
 
     @property
     def presented(self) -> int | None:
-        """Row of the last step; None where a step has several."""
+        """Row of the last step; None if a step has several."""
 
     def regret_bound(self, steps: int) -> float | None:
-        """A proved bound on the regret after so many steps, or None."""
+        """A proved bound on the regret after that many steps, or None."""
 
 
 class Regret(NamedTuple):
-    """An interval that holds the regret."""
+    """An interval that contains the regret."""
 
     low: float
     high: float
 
 
 class Follower:
-    """Starts a solver again and notes, step by step, what it draws and what that costs.
+    """Replays a solver and records each step's row and cost.
 
     Parameters
     ----------
@@ -102,7 +101,7 @@ class Follower:
         return np.array(self._drawn, dtype=np.int64)
 
     def follow(self, steps: int, time_limit: float = math.inf) -> bool:
-        """Take so many more steps; whether the time, in seconds, did for them.
+        """Take that many more steps; False if the time limit in seconds stopped them.
 
         Raises
         ------
@@ -132,20 +131,20 @@ def regret(
     gap: float = 1e-6,
     time_limit: float = 60.0,
 ) -> Regret:
-    """The regret of a run that was charged ``online_cost`` for the rows ``drawn``.
+    """The regret of a run with cost ``online_cost`` on the rows ``drawn``.
 
     Parameters
     ----------
     problem : Problem
-        Its loss, lambda and ball are the comparator's, too.
+        Its loss, lambda and ball also apply to the comparator.
     drawn : ndarray of int, shape (T,)
         At least one row.
     online_cost : float
         sum f_t(w_t).
     gap : float
-        Relative gap asked for of the comparator's value.
+        Requested relative gap of the comparator's value.
     time_limit : float
-        Seconds for it; where they do not do, the interval is wider.
+        Seconds to find it; if they do not suffice, the interval is wider.
     """
     data = replace(
         take_rows(problem.data, drawn), provenance=_provenance(problem.data.provenance, drawn)
@@ -153,32 +152,32 @@ def regret(
     sequence = replace(problem, data=data)
     best = certified_optimum(sequence, gap, time_limit)
     steps = len(drawn)
-    # Where the optimum is exact the bounds differ by rounding alone, whichever way.
+    # If the optimum is exact, the bounds differ by rounding alone, in either direction.
     low, high = sorted(online_cost - steps * value for value in (best.primal, best.dual))
     return Regret(low, high)
 
 
 def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, Any]]:
-    """Regrets of the run the solver has made, after 4, 8, 16, ... steps and after the last.
+    """Regrets of the solver's run, after 4, 8, 16, ... steps and after the last step.
 
-    The last is step `MOST_STEPS`, or the one by which `MOST_WEIGHTS` have been copied, where the
-    run is longer; and where even so the steps up to a record take more than `REPLAY_SECONDS`,
-    the record before it is the last.
+    In a longer run the last is step `MOST_STEPS`, or the step by which `MOST_WEIGHTS` have been
+    copied. If the steps up to a record take more than `REPLAY_SECONDS`, the record before it is
+    the last.
 
     Parameters
     ----------
     solver : Solver
-        Started anew and followed; the presentations it has made are the steps.
+        Restarted and replayed; its counter of presentations gives the number of steps.
     problem : Problem
     seed : int
-        The run's.
+        Seed of the run.
 
     Yields
     ------
     dict
         presentations T, online_cost sum f_t(w_t), the interval regret_low to regret_high, and
-        regret_bound, None where none is proved. Nothing for a method whose steps are not of one
-        row, or a problem with a bias, and after fewer than three steps.
+        regret_bound, None if none is proved. Nothing is yielded if the method's steps have more
+        than one row, if the problem has a bias, or after fewer than three steps.
     """
     d = problem.data.n_features
     last = min(solver.counters.presentations, MOST_STEPS, max(MOST_WEIGHTS // d, LEAST_STEPS))
@@ -201,6 +200,6 @@ def regrets(solver: Solver, problem: Problem, seed: int) -> Iterator[dict[str, A
 
 
 def _provenance(source: Provenance, drawn: Array) -> Provenance:
-    """Tells the drawn rows from others, and so their comparator in the cache."""
+    """Provenance that identifies the drawn rows, and so their comparator in the cache."""
     digest = hashlib.sha256(np.asarray(drawn, dtype="<i8").tobytes()).hexdigest()
     return replace(source, transforms=(*source.transforms, f"drawn rows {digest[:32]}"))

@@ -1,7 +1,7 @@
-"""Ways to a problem's optimum, for references: each yields ever better w, b and alpha.
+"""Methods to find a problem's certified optimum: each yields better and better w, b and alpha.
 
-None of them has to be right. What they yield is certified by `Problem`, and what they do not
-reach is said by the certificate.
+None of them needs to be correct: `Problem` certifies what they yield, and the certificate shows
+how far they are from the optimum.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from svmbench.solvers.second_order.ipm import Ipm
 #: Weights, bias and a feasible alpha.
 Pair = tuple[FloatArray, float, FloatArray]
 
-#: Value of the feature that stands for a free bias, in units of the rows' root mean square norm.
-#: Larger ones leave fewer multiplier steps and harder problems between them; of 0.3, 1 and 3 the
-#: first was the quickest on text.
+#: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
+#: A larger value takes fewer multiplier steps but poses harder problems between them; of 0.3, 1
+#: and 3, the first was the fastest on text.
 BIAS_VALUE = 0.3
 
-#: Gap of the problem without the ball at which its w tells whether the ball binds.
-TELLING = 1e-3
+#: Gap of the problem without the ball at which its w shows whether the ball binds.
+BINDING_GAP = 1e-3
 
-#: Features in the first working set, and the relative gap to which one is solved.
+#: Features in the first working set, and the relative gap to which a working set is solved.
 FIRST_FEATURES, WORKING_GAP = 200, 1e-11
 
-#: Steps of the champion between two looks, at least; later an eighth of those made.
-LOOKED_AT = 4
+#: Fewest steps of the champion between two evaluations; later an eighth of the steps so far.
+CHAMPION_STEPS = 4
 
-#: Iterations of the dual gradient method between two looks.
+#: Iterations of the dual gradient method between two evaluations.
 GRADIENT_ITERATIONS = 20
 
 
@@ -54,23 +54,23 @@ def descent(problem: Problem) -> Iterator[Pair]:
 
 
 def champion(problem: Problem) -> Iterator[Pair]:
-    """The suite's fastest, for the hinge without bias and ball; until rounding ends it."""
+    """The suite's fastest solver, for the hinge without bias and ball, until rounding ends it."""
     solver = Auto()
     solver.start(problem, seed=0)
-    made, next_look = 0, LOOKED_AT
+    steps, next_evaluation = 0, CHAMPION_STEPS
     while not solver.exhausted:
         solver.advance(1)
-        made += 1
-        if made >= next_look or solver.exhausted:
-            next_look = max(made + LOOKED_AT, made * 9 // 8)
+        steps += 1
+        if steps >= next_evaluation or solver.exhausted:
+            next_evaluation = max(steps + CHAMPION_STEPS, steps * 9 // 8)
             yield solver.w, 0.0, solver.alpha
 
 
 class _Multiplied(Dcd):
-    """Descent whose last feature is the same in all rows and keeps an offset of its weight."""
+    """Descent with a constant last feature that keeps an offset of its weight."""
 
     def shift(self, amount: float) -> None:
-        """Add to the last weight what no alpha accounts for."""
+        """Add an offset to the last weight, independent of alpha."""
         self._kernel.w[-1] += amount
 
 
@@ -78,8 +78,8 @@ def balanced_descent(problem: Problem) -> Iterator[Pair]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
     A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
-    multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It sits
-    in the feature's weight, where the descent finds it.
+    multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It is kept
+    in the feature's weight, which the descent uses.
     """
     data = problem.data
     size = BIAS_VALUE * math.sqrt(float(data.rows.norms2().mean())) or 1.0
@@ -98,19 +98,19 @@ def balanced_descent(problem: Problem) -> Iterator[Pair]:
 
 
 def _longer(solver: Dcd, problem: Problem) -> int:
-    """Presentations before the next look: an epoch, or an eighth of those made so far."""
+    """Presentations before the next evaluation: an epoch, or an eighth of those so far."""
     presentations: int = solver.counters.presentations
     return max(problem.data.n_samples, presentations // 8)
 
 
 def descent_inside(problem: Problem) -> Iterator[Pair]:
-    """Descent without the ball, as long as it may be that the ball does not bind."""
+    """Descent without the ball, as long as the ball may turn out not to bind."""
     unconfined = replace(problem, l1_radius=math.inf)
-    way = descent if problem.bias == "none" else balanced_descent
-    for w, bias, alpha in way(unconfined):
+    method = descent if problem.bias == "none" else balanced_descent
+    for w, bias, alpha in method(unconfined):
         yield problem.project(w), bias, alpha
         gap = relative_gap(unconfined.primal(w, bias), unconfined.dual(alpha))
-        if gap <= TELLING and not problem.admits(w):
+        if gap <= BINDING_GAP and not problem.admits(w):
             return
 
 
@@ -124,11 +124,12 @@ def interior(problem: Problem) -> Iterator[Pair]:
 
 
 def working_sets(problem: Problem, most: int) -> Iterator[Pair]:
-    """The interior-point method on the features that a binding ball leaves weights.
+    """The interior-point method on a working set: the features with weights in a binding ball.
 
-    Where the projection of the whole u(alpha) has no more features than the set, the set's
-    optimum is the problem's; otherwise these join it, and those without weight leave it when
-    it has no room for them. It ends there, or with more than ``most`` features.
+    If the projection of the whole u(alpha) has no features outside the set, the set's optimum
+    is the problem's. Otherwise those features join the set; if it becomes too large, features
+    without weight leave it first. The search ends at the optimum, or when more than ``most``
+    features remain.
     """
     data = problem.data
     push = np.abs(combination(data.rows, problem.repaired(np.ones(data.n_samples))))
@@ -148,7 +149,7 @@ def working_sets(problem: Problem, most: int) -> Iterator[Pair]:
         missing = np.setdiff1d(np.flatnonzero(nearest), chosen)
         if len(missing) == 0:
             return
-        # at most as many again as there are: the farther from its optimum, the more it asks for
+        # At most double the set: far from the optimum, too many features seem to be missing.
         strongest = np.argsort(-np.abs(nearest[missing]), kind="stable")
         missing = missing[strongest[: len(chosen)]]
         if len(chosen) + len(missing) > most:
@@ -159,9 +160,9 @@ def working_sets(problem: Problem, most: int) -> Iterator[Pair]:
 
 
 def dual_gradient(problem: Problem) -> Iterator[Pair]:
-    """Accelerated projected gradient ascent on D: slow, and good for every class.
+    """Accelerated projected gradient ascent on D: slow, but applicable to every problem.
 
-    Beck and Teboulle, SIAM J. Imaging Sciences 2 (2009), begun anew where the momentum points
+    Beck and Teboulle, SIAM J. Imaging Sciences 2 (2009), restarted when the momentum points
     downhill (O'Donoghue and Candes, Found. Comput. Math. 15, 2015).
     """
     data, m = problem.data, problem.data.n_samples
@@ -205,7 +206,7 @@ def columns(data: Dataset, chosen: Array) -> Dataset:
 
 
 def _largest_eigenvalue(data: Dataset) -> float:
-    """About the largest eigenvalue of X'X, by the power method."""
+    """An estimate of the largest eigenvalue of X'X by the power method."""
     labels = data.labels.astype(np.float64)
     vector = np.random.default_rng(0).normal(size=data.n_features)
     value = 0.0
@@ -217,7 +218,7 @@ def _largest_eigenvalue(data: Dataset) -> float:
 
 
 def _nearest_feasible(problem: Problem, point: FloatArray) -> FloatArray:
-    """The point of the box nearest to this one, with a free bias among those that balance."""
+    """The nearest point of the box; with a free bias, the nearest point that balances."""
     upper = problem.loss.upper
     if problem.bias == "none":
         return np.clip(point, 0.0, upper)

@@ -1,1 +1,1 @@
-"""Recomputes what results claim, by other code than measured them."""
+"""Recompute the figures in results, by code independent of the code that measured them."""

@@ -1,16 +1,16 @@
-"""P, D and errors in extended precision, each with a bound on what rounding may have done.
+"""P, D and errors in extended precision, each with a bound on the rounding error.
 
-Nothing here is shared with the kernels: rows are SciPy's or NumPy's matrices, numbers NumPy's
-long double (64 bits of mantissa on x86, 113 on some others, 53 where there is nothing longer).
+Nothing here is shared with the kernels: rows are matrices of SciPy or NumPy, numbers are NumPy's
+long doubles (64 bits of mantissa on x86, 113 on some others, 53 where there is nothing longer).
 
-The bounds are first-order and of the worst case: with u the unit of double precision,
+The bounds are first-order worst-case bounds: with u the unit of double precision,
 
     s_i = y_i (w.x_i + b)   off by (n_i + 3) u (sum_j |w_j x_ij| + |b|) =: e_i
     loss(s_i)               off by slope_i e_i + e_i^2/2 + 4 u (1 + loss(s_i)) max(1, 1/gamma)
     u_j = w(alpha)_j        off by (c_j + 4) u (sum_i |alpha_i x_ij|)/(lam m) =: f_j
 
-for a row of n_i entries and a column of c_j, a sum in any order. What is recomputed is itself
-rounded, by the long double's unit in place of u; both are in the bound.
+for a row of n_i entries and a column of c_j, with sums in any order. The recomputed value is
+rounded too, with the long double's unit in place of u; the bound includes both.
 """
 
 from __future__ import annotations
@@ -27,35 +27,35 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 
 LONG = np.longdouble
 
-#: Rounding units: of double precision, and of both together.
+#: Rounding units: of double precision, and of double and extended precision together.
 UNIT = float(np.finfo(np.float64).eps) / 2.0
 BOTH = UNIT + float(np.finfo(LONG).eps) / 2.0
 
-#: Stored entries that are brought to extended precision at a time.
+#: Stored entries that are converted to extended precision at a time.
 ENTRIES = 1 << 22
 
-#: Share by which a w may leave its ball and counts as the nearest multiple inside.
+#: Share by which w may leave its ball; it is then scaled back onto the ball.
 OUTSIDE = 1e-5
 
-#: Share by which the sums of alpha of the two classes may differ and count as equal.
+#: Relative difference of the two classes' sums of alpha that counts as equal.
 UNBALANCED = 1e-12
 
 
 class Bounded(NamedTuple):
-    """A number, and how far one computed in double precision may lie from it."""
+    """A number, and a bound on the deviation of its value computed in double precision."""
 
     value: float
     rounding: float
 
     def agrees(self, recorded: float | None) -> bool:
-        """Whether the recorded number may be this one; None stands for one that is not finite."""
+        """Whether the recorded number may be this one; None means it was not finite."""
         if recorded is None or not math.isfinite(recorded):
-            # Doubles end at 1e308, and squares of what is summed long before.
+            # Doubles overflow at 1e308, and squares of the summands long before.
             return not abs(self.value) < 1e150
         return math.isfinite(self.value) and abs(recorded - self.value) <= self.rounding
 
     def deviation(self, recorded: float | None) -> float:
-        """Relative deviation of the recorded number; 0 where neither is finite."""
+        """Relative deviation of the recorded number; 0 if neither is finite."""
         if recorded is None or not math.isfinite(self.value):
             return 0.0 if self.agrees(recorded) else math.inf
         return abs(recorded - self.value) / max(abs(self.value), 1e-300)
@@ -84,7 +84,7 @@ class Facts:
 
     @classmethod
     def of(cls, facts: dict[str, Any]) -> Facts:
-        """From the mapping in the header of a run."""
+        """Build them from the mapping in a run's header."""
         radius, gamma = facts["l1_radius"], facts["gamma"]
         return cls(
             float(facts["lambda"]),
@@ -108,7 +108,7 @@ class Facts:
 class Recomputed(NamedTuple):
     """P and the errors of one weight vector.
 
-    Rows so near to the border that rounding may have decided them are in ``most_errors`` only.
+    Rows so close to the border that rounding may have decided them count in ``most_errors`` only.
     """
 
     primal: Bounded
@@ -117,7 +117,7 @@ class Recomputed(NamedTuple):
 
 
 def blocks(data: Dataset) -> Iterator[tuple[slice, Any]]:
-    """The rows in pieces: their numbers, and a matrix of long doubles (SciPy's, or dense)."""
+    """Blocks of rows: their numbers, and a matrix of long doubles (SciPy's, or dense)."""
     m, d = data.n_samples, data.n_features
     if data.indices is None or data.indptr is None:
         assert data.values is not None
@@ -166,8 +166,8 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
     data : Dataset
     facts : Facts
     w : ndarray of float64, shape (d,)
-        One outside its ball by rounding alone counts as the nearest multiple inside, as in
-        `svmbench.problem`; farther outside P is inf.
+        Scaled back onto its ball if it is outside by rounding alone, as in `svmbench.problem`;
+        if it is farther outside, P is inf.
     bias : float
     """
     with np.errstate(all="ignore"):
@@ -182,7 +182,7 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
             off = (_lengths(X) + 3.0) * BOTH * sizes + moved * sizes
             values, slopes = losses(facts, margins)
             total += values.sum()
-            # Where the slope jumps a margin may lie on the other side.
+            # Where the slope jumps, rounding may move a margin to the other side.
             steepest = np.where(np.abs(1.0 - margins) <= off, LONG(1.0), slopes)
             units = 4.0 * BOTH * (1.0 + values) * max(1.0, 1.0 / facts.gamma)
             rounding += (steepest * off + off * off / facts.gamma + units).sum()
@@ -198,18 +198,18 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
 
 
 def count_errors(data: Dataset, w: FloatArray, bias: float) -> tuple[int, int]:
-    """Least and most rows with y (w.x + b) <= 0 that a computation in doubles may have found."""
+    """Fewest and most rows with y (w.x + b) <= 0 that a computation in doubles may count."""
     anywhere = Facts(1.0, "hinge", 1.0, False, math.inf)
     found = evaluate(data, anywhere, w, bias)
     return found.least_errors, found.most_errors
 
 
 def dual(data: Dataset, facts: Facts, alpha: FloatArray) -> Bounded:
-    """D(alpha), a lower bound on P*; -inf where alpha lies outside its box.
+    """D(alpha), a lower bound on P*; -inf if alpha lies outside its box.
 
-    With a free bias the two classes' sums of alpha are first made equal, so that D is a bound
-    for what is stored; the difference this makes is in the rounding where it is no more than
-    `svmbench.problem` lets pass.
+    With a free bias, the two classes' sums of alpha are first made equal, so that D is a bound
+    for the stored alpha. The rounding includes the resulting difference if that is no larger
+    than `svmbench.problem` accepts.
 
     Parameters
     ----------
@@ -245,9 +245,9 @@ def dual(data: Dataset, facts: Facts, alpha: FloatArray) -> Bounded:
 
 
 def _balance(data: Dataset, variables: Array) -> float:
-    """Scale the class of the larger sum down, in place; by which share of it.
+    """Scale the class with the larger sum down, in place, and return the share removed.
 
-    The share beyond which `svmbench.problem` would call alpha infeasible allows nothing.
+    It is 0 if `svmbench.problem` would call alpha infeasible: the rounding allows nothing then.
     """
     positive = data.labels > 0
     sums = variables[positive].sum(), variables[~positive].sum()
@@ -259,7 +259,7 @@ def _balance(data: Dataset, variables: Array) -> float:
 
 
 def _projected(facts: Facts, w: Array) -> tuple[Array, Any]:
-    """The point of the ball nearest to w, and the threshold tau it takes."""
+    """The point of the ball nearest to w, and its threshold tau."""
     sizes = np.abs(w)
     if facts.radius == math.inf or sizes.sum() <= LONG(facts.radius):
         return w, LONG(0.0)
@@ -270,10 +270,10 @@ def _projected(facts: Facts, w: Array) -> tuple[Array, Any]:
 
 
 def _inside(facts: Facts, w: Array) -> tuple[Array, float]:
-    """The weights, brought inside their ball, and the relative rounding that this costs."""
+    """The weights, scaled back onto their ball, and the relative rounding error of this."""
     size = np.abs(w).sum()
     if not facts.radius < size <= (1.0 + OUTSIDE) * facts.radius:
-        # At the very border rounding decides whether they are moved at all.
+        # At the border itself, rounding decides whether they are moved at all.
         border = abs(size - facts.radius) <= len(w) * UNIT * facts.radius
         return w, (len(w) + 4) * UNIT if border else 0.0
     return w * (LONG(facts.radius) / size), (len(w) + 4) * UNIT

@@ -1,4 +1,4 @@
-"""Holds what a results folder says against its stored weights, references and rows."""
+"""Check the figures in a results folder against its stored weights, references and rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ REPEATED = ("primal", "accuracy", "train_error", "test_error")
 
 @dataclass(frozen=True)
 class Verification:
-    """What came of one run or one reference.
+    """The outcome for one run or one reference.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Verification:
         The run's id, or the data set and lambda of the reference.
     verdict : {'holds', 'does not hold', 'not verified'}
     reason : str
-        What is wrong, or what is missing; empty where it holds.
+        What is wrong or missing; empty if it holds.
     deviation : float or None
         Relative deviation of the recorded P (of a run) or D (of a reference).
     allowed : float or None
@@ -55,16 +55,16 @@ class Verification:
     with_weights: bool = False
 
 
-class NotHereError(Exception):
-    """What a verification needs is missing or damaged."""
+class MissingError(Exception):
+    """Something that a verification needs is missing or damaged."""
 
 
 class ContradictionError(Exception):
-    """A recorded figure is not the recomputed one."""
+    """A recorded figure differs from the recomputed one."""
 
 
 def folders(root: Path) -> list[Path]:
-    """The results folders at and below ``root``, those that have runs.csv and runs/.
+    """The results folders at and below ``root``: folders with runs.csv and runs/.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def folders(root: Path) -> list[Path]:
     )
     if not found:
         raise DataError(
-            f"{root}: no results in it (runs.csv beside runs/); name a folder that "
+            f"{root}: no results in it (runs.csv next to runs/); name a folder that "
             "'svmbench run' has written"
         )
     return found
@@ -88,7 +88,7 @@ def listed(folder: Path) -> list[dict[str, str]]:
     Raises
     ------
     DataError
-        When the file cannot be read, or is no table of runs.
+        When the file cannot be read, or is not a table of runs.
     """
     path = folder / "runs.csv"
     try:
@@ -97,22 +97,22 @@ def listed(folder: Path) -> list[dict[str, str]]:
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read ({error})") from error
     if any(not row.get("id") or "state" not in row for row in rows):
-        raise DataError(f"{path}: no table of runs; run the sweep again")
+        raise DataError(f"{path}: not a table of runs; run the sweep again")
     return rows
 
 
 @dataclass
 class Verifier:
-    """Verifies folders, and remembers the rows and the references it has looked at."""
+    """Verifies folders, and caches the rows and the references it has read."""
 
     _data: dict[str, Dataset] = field(default_factory=dict)
     _bounds: dict[Path, tuple[Bounded, Bounded]] = field(default_factory=dict)
-    _told: set[tuple[Path, float, float]] = field(default_factory=set)
+    _reported: set[tuple[Path, float, float]] = field(default_factory=set)
 
     def folder(self, folder: Path) -> Iterator[Verification]:
-        """A result for each run that runs.csv lists and for each reference they were held against.
+        """Verify each run that runs.csv lists and each reference it was measured against.
 
-        Runs that were not made (skipped, spared) or showed no point have none.
+        Runs that were skipped, or that recorded no checkpoint, have no result.
 
         Raises
         ------
@@ -133,37 +133,37 @@ class Verifier:
             yield self._run(path, row, trace)
 
     def _run(self, path: Path, row: dict[str, str], trace: Trace) -> Verification:
-        name, there = row["id"], bool(trace.weights)
+        name, with_weights = row["id"], bool(trace.weights)
         last = trace.points[-1]
         try:
             _check_table(row, trace)
-            if not there:
+            if not with_weights:
                 return Verification("run", name, "holds")
             primal = self._recompute(path, trace)
-        except NotHereError as error:
-            return Verification("run", name, "not verified", str(error), with_weights=there)
+        except MissingError as error:
+            return Verification("run", name, "not verified", str(error), with_weights=with_weights)
         except ContradictionError as error:
-            return Verification("run", name, "does not hold", str(error), with_weights=there)
+            return Verification("run", name, "does not hold", str(error), with_weights=with_weights)
         allowed = primal.rounding / abs(primal.value) if primal.value else math.inf
         return Verification(
             "run", name, "holds", "", primal.deviation(last["primal"]), allowed, True
         )
 
     def _recompute(self, path: Path, trace: Trace) -> Bounded:
-        """P of the stored weights, once all that was recorded of them agrees."""
+        """P of the stored weights, after checking all figures recorded for them."""
         header, last = trace.header, trace.points[-1]
         try:
             w, bias = kept_weights(path, trace.weights)
         except ValueError as error:
-            raise NotHereError(str(error)) from error
+            raise MissingError(str(error)) from error
         data = self._rows(header["problem"]["data"])
         if len(w) != data.n_features:
-            raise NotHereError(f"{len(w)} weights for rows of {data.n_features} features")
+            raise MissingError(f"{len(w)} weights for rows of {data.n_features} features")
         found = evaluate(data, Facts.of(header["problem"]), w, bias)
         if not found.primal.agrees(last["primal"]):
             raise ContradictionError(
                 f"P is {found.primal.value!r}, recorded as {last['primal']!r}, and rounding "
-                f"explains {found.primal.rounding:.1e}"
+                f"explains only {found.primal.rounding:.1e}"
             )
         _check_errors("train", last["train_error"], data, found.least_errors, found.most_errors)
         if header["test"] is not None:
@@ -172,7 +172,7 @@ class Verifier:
         return found.primal
 
     def _reference(self, trace: Trace) -> Iterator[Verification]:
-        """The result of the bounds a run was held against, the first time they are met."""
+        """Verify the bounds that a run was measured against, once for each pair of bounds."""
         header = trace.header
         facts, lower, upper = (
             header["problem"],
@@ -180,14 +180,14 @@ class Verifier:
             header["reference_primal"],
         )
         path = reference_path(facts)
-        if (path, lower, upper) in self._told:
+        if (path, lower, upper) in self._reported:
             return
-        self._told.add((path, lower, upper))
+        self._reported.add((path, lower, upper))
         name = f"{header['dataset']} λ={facts['lambda']:g}"
         try:
             least, most = self._bounds_of(path, facts)
             _check_bounds(least, most, lower, upper)
-        except NotHereError as error:
+        except MissingError as error:
             yield Verification("reference", name, "not verified", str(error))
         except ContradictionError as error:
             yield Verification("reference", name, "does not hold", str(error))
@@ -201,11 +201,11 @@ class Verifier:
         """D of the stored reference's alpha and P of its w."""
         if path not in self._bounds:
             if not path.exists():
-                raise NotHereError("its reference is not in the cache any more; run it again")
+                raise MissingError("its reference is no longer in the cache; run it again")
             data = self._rows(facts["data"])
             pair = stored_pair(path, data.n_features, data.n_samples)
             if pair is None:
-                raise NotHereError("its reference in the cache is damaged; run it again")
+                raise MissingError("its reference in the cache is damaged; run it again")
             w, bias, alpha = pair
             problem = Facts.of(facts)
             least, most = dual(data, problem, alpha), evaluate(data, problem, w, bias).primal
@@ -216,20 +216,20 @@ class Verifier:
         if identity not in self._data:
             path = self._entries.get(identity)
             if path is None:
-                raise NotHereError("its rows are not in the cache; run it again")
+                raise MissingError("its rows are not in the cache; run it again")
             try:
                 verify_entry(path)
             except DataError as error:
-                raise NotHereError(str(error)) from error
+                raise MissingError(str(error)) from error
             data = open_cached(path)
             if data is None:
-                raise NotHereError(f"{path}: its rows went away; run it again")
+                raise MissingError(f"{path}: its rows were removed; run it again")
             self._data[identity] = data
         return self._data[identity]
 
     @cached_property
     def _entries(self) -> dict[str, Path]:
-        """The cache's entries by the identity of their rows; of two alike the later."""
+        """The cache's entries by the identity of their rows; the newer of two equal ones."""
         paths = [path for path in (cache_dir() / "datasets").glob("[!.]*") if path.is_dir()]
         paths.sort(key=lambda path: path.stat().st_mtime)
         opened = ((path, open_cached(path)) for path in paths)
@@ -237,19 +237,19 @@ class Verifier:
 
 
 def _check_table(row: dict[str, str], trace: Trace) -> None:
-    """That runs.csv says what the trace does, and the accuracy follows from P and D_ref."""
+    """Check that runs.csv agrees with the trace, and the accuracy with P and D_ref."""
     last, lower = trace.points[-1], trace.header["reference_dual"]
     stated = {column: row.get(column, "") for column in REPEATED}
-    told = {column: last[column] for column in REPEATED}
-    stated["reference_dual"], told["reference_dual"] = row.get("reference_dual", ""), lower
+    traced = {column: last[column] for column in REPEATED}
+    stated["reference_dual"], traced["reference_dual"] = row.get("reference_dual", ""), lower
     for column, text in stated.items():
         try:
             value = float(text) if text else None
         except ValueError:
             value = math.nan
-        if value != told[column]:
+        if value != traced[column]:
             raise ContradictionError(
-                f"runs.csv: {column} is {text or 'empty'}, its trace says {told[column]!r}"
+                f"runs.csv: {column} is {text or 'empty'}, its trace says {traced[column]!r}"
             )
     if last["primal"] is None:
         return
@@ -267,7 +267,7 @@ def _check_errors(which: str, recorded: float | None, data: Dataset, least: int,
 
 
 def _check_bounds(least: Bounded, most: Bounded, lower: float, upper: float | None) -> None:
-    """That the stored pair proves the bounds on P* that a run was held against."""
+    """Check that the stored pair proves the bounds on P* that a run was measured against."""
     for recorded, proved, other, side in (
         (lower, least, most, 1.0),
         (upper, most, least, -1.0),
@@ -280,6 +280,6 @@ def _check_bounds(least: Bounded, most: Bounded, lower: float, upper: float | No
                 f"{name} is recorded as {recorded!r}, but P* lies in "
                 f"[{least.value!r}, {most.value!r}]"
             )
-        raise NotHereError(
+        raise MissingError(
             f"{name} {recorded!r} is tighter than the reference in the cache proves; run it again"
         )

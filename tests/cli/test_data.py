@@ -79,7 +79,7 @@ def test_info_tells_what_is_not_known():
     text = " ".join(run("info", "w8a").stdout.split())
     assert "sha256 not stated by the source; the first one seen will count" in text
     assert "checked The training file's counts" in text
-    assert "stand-in 49,749 rows and 14,951 test rows of 300 columns, 11.65 entries a row" in text
+    assert "stand-in 49,749 rows and 14,951 test rows of 300 columns, 11.65 entries per row" in text
     text = " ".join(run("info", "physics").stdout.split())
     assert "train from unpack it from https://kdd.org/" in text
     text = " ".join(run("info", "mnist").stdout.split())
@@ -180,7 +180,7 @@ def test_info_describes_a_file_of_ones_own(tmp_path, monkeypatch):
         assert text.startswith("own: ")
         for fact in (
             "rows 3 ",
-            "features 2,147,483,647, of which 3 have an entry ",
+            "features 2,147,483,647, 3 of them with an entry ",
             "entries 4, ",
             "labels -1 (2), 1 (1) +1 1 ",
             "stored as int32+float32, ",
@@ -210,8 +210,8 @@ def test_info_describes_a_file_of_several_classes(tmp_path):
         (["info", "./absent.libsvm"], "absent.libsvm: no such file"),
         (["info", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
         (["fetch", "adutl"], "no data set 'adutl'; did you mean 'adult'?"),
-        (["fetch", "adult"], "adult: a9a is missing (the network is not to be used); put "),
-        (["fetch", "adult", "--offline"], "adult: a9a is missing (the network is not"),
+        (["fetch", "adult"], "adult: a9a is missing (the network is switched off); put "),
+        (["fetch", "adult", "--offline"], "adult: a9a is missing (the network is switched"),
         (["fetch", "./absent.libsvm"], "absent.libsvm: no such file"),
     ],
 )

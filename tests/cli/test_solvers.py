@@ -106,7 +106,7 @@ def test_choices_hold_together(plug_in):
 
 def test_nothing_that_applies_is_said():
     impossible = ("--family", "cutting-plane", "--loss", "smoothed-hinge")
-    assert output(*impossible) == "no solver does all that; ask for less\n"
+    assert output(*impossible) == "no solver matches; drop a filter\n"
     assert json.loads(output(*impossible, "--json")) == []
 
 
@@ -114,7 +114,7 @@ def test_nothing_that_applies_is_said():
     ("args", "hint"),
     [
         (["pegasus"], "unknown solver 'pegasus'; did you mean 'pegasos'?"),
-        (["dcd", "--loss", "hinge"], "a NAME and a choice among all solvers"),
+        (["dcd", "--loss", "hinge"], "NAME and a filter exclude each other"),
     ],
 )
 def test_what_cannot_be_told_is_answered_in_one_line(args, hint):
@@ -171,12 +171,12 @@ def test_page_tells_type_range_unit_and_default():
 def test_page_explains_the_horizon():
     assert "\n  horizon     none: one run serves every accuracy\n" in output("dcd")
     words = " ".join(output("svmperf").split())
-    assert "horizon accuracy: it must know the accuracy beforehand" in words
+    assert "horizon accuracy: it must know the accuracy in advance" in words
     assert "; parameter epsilon " in words
     words = " ".join(output("linear-svc").split())
-    assert "horizon accuracy: run anew for tighter and tighter tolerances, up to" in words
+    assert "horizon accuracy: rerun with tighter and tighter tolerances until" in words
     words = " ".join(output("sgd-classifier").split())
-    assert "horizon steps: run anew for more and more steps, up to" in words
+    assert "horizon steps: rerun with more and more steps until" in words
     words = " ".join(output("sdca").split())
     assert "horizon none: one run serves every accuracy; steps with output average or" in words
     assert "; parameter epochs " in words

@@ -102,7 +102,7 @@ def test_labels_in_a_file_of_their_own(tmp_path):
 def test_labels_that_do_not_fit(tmp_path, content):
     values, labels = write(tmp_path, b"0.5 0\n2 3\n"), write(tmp_path, content, "v.lab")
     message = refusal(values, Csv(separator="blanks", header=False), labels)
-    assert message.startswith(f"{labels}: not one label a line for the 2 rows of rows.csv")
+    assert message.startswith(f"{labels}: not one label per line for the 2 rows of rows.csv")
 
 
 values = st.floats(-1e6, 1e6).map(lambda x: f"{x:.5g}") | st.sampled_from(["0", "1e-3", "-.5"])

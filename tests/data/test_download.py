@@ -83,7 +83,7 @@ OUTCOMES = {
     "403": (1, False, "403 Forbidden"),
     "404": (1, False, "404 Not Found"),
     "410": (1, False, "410 Gone"),
-    "429-asks-an-hour": (1, False, "429 Too Many Requests, to be asked again in 3600 s"),
+    "429-asks-an-hour": (1, False, "429 Too Many Requests, retry in 3600 s"),
     "500": (3, False, "500 Internal Server Error (3 tries)"),
     "503-once": (2, True, ""),
     "503-asks-2-s": (2, True, ""),
@@ -245,7 +245,7 @@ def test_the_program_through_it_all(server, tmp_path):
     full, offline = ends["no room"], ends["--offline"]
     assert (full.code, offline.code) == (3, 3)
     assert full.said.startswith("svmbench: CACHE/files: File too large; make room")
-    assert "(the network is not to be used)" in offline.said
+    assert "(the network is switched off)" in offline.said
     assert {case for case, end in ends.items() if end.taken != "whole"} == ends.keys() - set(taken)
     # Only a kill leaves anything, under a name that nobody takes for a file.
     assert {case for case, end in ends.items() if end.left} == {"killed", "the call after a kill"}

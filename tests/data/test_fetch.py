@@ -153,7 +153,7 @@ def test_missing_file(places, monkeypatch, how):
         monkeypatch.setenv("SVMBENCH_OFFLINE", "1")
     message = refusal(locate, "set", wanted("https://example.org/rows"), offline=how == "argument")
     assert message == (
-        "set: rows is missing (the network is not to be used); put rows from"
+        "set: rows is missing (the network is switched off); put rows from"
         f" https://example.org/rows, plain or .xz, .bz2, .gz, into {places / 'mirror'}"
         f" (SVMBENCH_MIRROR) or into {downloads()}, or run 'svmbench run configs/smoke.yaml',"
         " which needs only data that comes with svmbench"

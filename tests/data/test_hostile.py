@@ -124,14 +124,14 @@ def test_images_that_are_more_than_announced_are_not_kept(tmp_path):
     head = b"\0\0\x08\x02" + np.array([1, 3], ">u4").tobytes()
     path.write_bytes(gzip.compress(head + bytes(50 << 20)))
     labels.write_bytes(b"\0\0\x08\x01\0\0\0\x01\x05")
-    with pytest.raises(DataError, match="more than the 15 bytes that its head announces"):
+    with pytest.raises(DataError, match="more than the 15 bytes that its header announces"):
         parse_idx(path, labels)
 
 
 def test_images_of_too_many_dimensions_are_refused(tmp_path):
     path = tmp_path / "images"
     path.write_bytes(b"\0\0\x08\x40" + np.ones(64, ">u4").tobytes() + b"\x01")
-    with pytest.raises(DataError, match="not the head of an IDX file"):
+    with pytest.raises(DataError, match="not the header of an IDX file"):
         parse_idx(path, path)
 
 

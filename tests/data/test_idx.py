@@ -81,11 +81,11 @@ def test_full_images_are_stored_dense(tmp_path):
 @pytest.mark.parametrize(
     ("images", "labels", "words"),
     [
-        (b"", None, "images: byte 0: not the head of an IDX file"),
-        (b"\x1f\x8b\x08\x00" + b"x" * 40, None, "images: byte 0: not the head"),
-        (idx(IMAGES)[:9], None, "images: byte 0: not the head"),
-        (idx(IMAGES, kind=0x0D), None, "images: byte 2: entries of kind 0x0d; only unsigned"),
-        (idx(IMAGES)[:-1], None, "images: 27 bytes, not the 28 that its head announces"),
+        (b"", None, "images: byte 0: not the header of an IDX file"),
+        (b"\x1f\x8b\x08\x00" + b"x" * 40, None, "images: byte 0: not the header"),
+        (idx(IMAGES)[:9], None, "images: byte 0: not the header"),
+        (idx(IMAGES, kind=0x0D), None, "images: byte 2: entries of type 0x0d; only unsigned"),
+        (idx(IMAGES)[:-1], None, "images: 27 bytes, not the 28 that its header announces"),
         (idx(IMAGES) + b"x", None, "images: 29 bytes, not the 28"),
         (idx(LABELS), None, "images: 1 dimension; rows and columns"),
         (None, idx(IMAGES), "labels: 3 dimensions; labels have one"),

@@ -361,7 +361,7 @@ def test_of_a_set_that_cannot_be_had_the_stand_in_is_named():
         load("rcv1.binary")
     message = str(caught.value)
     assert message.startswith("rcv1.binary: rcv1_train.binary is missing (")
-    assert message.endswith("'svmbench run CONFIG --stand-in' takes synthetic rows of its shape")
+    assert message.endswith("'svmbench run CONFIG --stand-in' uses synthetic rows of its shape")
     assert "\n" not in message
 
 
@@ -375,7 +375,7 @@ def test_scales_that_mean_nothing(scale):
 
 
 def test_more_noise_than_there_are_rows_of_a_class():
-    with pytest.raises(DataError, match=r"^made: the stand-in's noise 0.2 is more than its rarer"):
+    with pytest.raises(DataError, match=r"^made: the stand-in's noise 0.2 exceeds the share of"):
         stand_in(Shape(**TEXT, positives=0.1, noise=0.2), "made")
 
 

@@ -627,9 +627,9 @@ NINE = dataset(np.eye(9), np.repeat([1, -1], [3, 6]), name="mine")
 @pytest.mark.parametrize(
     ("transform", "data", "message"),
     [
-        (Rows(start=0, stop=10), NINE, "there are 9 rows only; end at that at most"),
-        (Subsample(size=10), NINE, "there are 9 rows only; take at most those"),
-        (Balance(count=7), NINE, "the larger class has 6 rows only; keep at most those"),
+        (Rows(start=0, stop=10), NINE, "there are only 9 rows; end at that at most"),
+        (Subsample(size=10), NINE, "there are only 9 rows; take at most those"),
+        (Balance(count=7), NINE, "the larger class has only 6 rows; keep at most those"),
         (Balance(), with_values(1.0), "all rows are of one class; leave balance out"),
         (Split(test=9), NINE, "no row would be left for training; take fewer for the test"),
         (Swap(), NINE, "there are no test rows; leave the swap out"),
@@ -664,7 +664,7 @@ def test_a_second_split_is_refused():
 
 def test_sparse_rows_are_not_filled_up_without_bound(monkeypatch):
     monkeypatch.setattr(columns, "MOST_ENTRIES", 80)
-    with pytest.raises(DataError, match=r"81 entries .* of 80 at most; name some columns"):
+    with pytest.raises(DataError, match=r"81 nonzero entries .* limit is 80; name some columns"):
         apply_transforms(NINE, None, [Standardise()], name="made")
     apply_transforms(NINE, None, [Standardise(columns=(1, 2))], name="made")
     full = dataset(np.eye(9), np.ones(9), "dense float32")

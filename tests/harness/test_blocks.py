@@ -79,7 +79,7 @@ def test_an_interrupted_block_is_gone_on_with_unless_it_is_old(tmp_path, monkeyp
     run_sweep(wanted, tmp_path, options=half)
     assert counted(run_sweep(wanted, tmp_path, options=WHOLE)) == (2, 2)
     assert counted(run_sweep(wanted, tmp_path / "old", options=half)) == (2, 0)
-    monkeypatch.setattr(blocks, "SITTING", timedelta(0))
+    monkeypatch.setattr(blocks, "RESUMABLE", timedelta(0))
     assert counted(run_sweep(wanted, tmp_path / "old", options=WHOLE)) == (4, 0)
     assert counted(run_sweep(wanted, tmp_path / "old", options=WHOLE)) == (0, 4)
 

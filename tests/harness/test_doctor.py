@@ -16,7 +16,7 @@ def calm(monkeypatch):
     monkeypatch.setattr(doctor, "clock_ratio", lambda: 1.001)
     monkeypatch.setattr(doctor, "bandwidths", lambda: [10.0, 10.1, 9.9])
     monkeypatch.setattr(doctor, "repeated_work", lambda: ([1.0, 1.01], [1.0, 1.01]))
-    monkeypatch.setattr(doctor, "WATCHED", 0.01)
+    monkeypatch.setattr(doctor, "OBSERVED", 0.01)
     monkeypatch.setattr(doctor.os, "getloadavg", lambda: (0.1, 0.1, 0.1))
     monkeypatch.setattr(doctor.os, "cpu_count", lambda: 4)
     monkeypatch.setattr(system, "now", lambda: None)
@@ -94,7 +94,7 @@ def test_the_last_line_says_what_to_change(monkeypatch):
     monkeypatch.setattr(system, "swapped", lambda: 1.0)
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == 0
-    assert result.output.splitlines()[-1].startswith("fit with reservations: swap (memory comes")
+    assert result.output.splitlines()[-1].startswith("fit with reservations: swap (memory may")
     monkeypatch.setattr(system, "quota", lambda: 0.5)
     result = CliRunner().invoke(main, ["doctor"])
     assert result.exit_code == 1
@@ -123,7 +123,7 @@ def test_both_ways_of_timing_do_the_same_work(monkeypatch):
 
     monkeypatch.setattr(doctor, "_uninterrupted", count)
     assert CLOCK_RATIO(times=1, epochs=2) > 0.0
-    problem = doctor.Problem(doctor._made_rows(20_000, 500, 20), 1e-4)
+    problem = doctor.Problem(doctor._random_rows(20_000, 500, 20), 1e-4)
     solver = doctor.SgdS()
     solver.start(problem, 1)
     for _ in range(2 * 20):

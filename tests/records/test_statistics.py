@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import statistics
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import mannwhitneyu, ttest_1samp
+from scipy.stats import ttest_1samp
 
 from svmbench.records.statistics import (
     LEVEL,
@@ -19,7 +19,6 @@ from svmbench.records.statistics import (
     median,
     median_interval,
     outliers,
-    paired_ratio,
     performance_ratios,
     reached,
     solved_shares,
@@ -132,190 +131,6 @@ def test_expected_running_time_of_runs_that_succeed_with_probability_p():
     assert expected_running_time(times, [1.0] * 12) == 4.0
 
 
-# --- comparisons -------------------------------------------------------------------
-
-
-def pairs(samples, most=9):
-    return st.lists(st.tuples(samples, samples), min_size=1, max_size=most).map(
-        lambda both: tuple(zip(*both, strict=True))
-    )
-
-
-FINITE_PAIRS = pairs(TIMES)
-PAIRS = pairs(st.one_of(TIMES, st.just(math.inf)))
-MARGINS = st.floats(1.0, 2.0)
-
-
-def same(value):
-    return pytest.approx(value, rel=1e-9, nan_ok=True)
-
-
-@given(PAIRS, MARGINS)
-def test_swapping_the_sides_inverts_the_ratio(samples, margin):
-    a, b = samples
-    there, back = paired_ratio(a, b, margin=margin), paired_ratio(b, a, margin=margin)
-    assert there.test == back.test
-    assert there.pairs == back.pairs
-    assert there.p_value == pytest.approx(back.p_value, rel=1e-6, abs=1e-12)
-    with np.errstate(divide="ignore"):
-        assert back.estimate == same(float(np.divide(1.0, there.estimate)))
-        assert back.low == same(float(np.divide(1.0, there.high)))
-        assert back.high == same(float(np.divide(1.0, there.low)))
-
-
-@given(PAIRS, st.integers(-8, 8), st.randoms())
-def test_neither_the_unit_nor_the_order_of_the_pairs_matters(samples, exponent, random):
-    shuffled = list(zip(*samples, strict=True))
-    random.shuffle(shuffled)
-    a, b = ([x * 2.0**exponent for x in side] for side in zip(*shuffled, strict=True))
-    first, second = paired_ratio(*samples), paired_ratio(a, b)
-    assert second.estimate == same(first.estimate)
-    assert (second.low, second.high) == (same(first.low), same(first.high))
-    assert second.p_value == pytest.approx(first.p_value, rel=1e-6, abs=1e-12)
-
-
-@given(PAIRS, st.integers(-6, 6))
-def test_a_factor_on_one_side_is_that_factor_in_the_ratio(samples, exponent):
-    a, b = samples
-    factor = 2.0**exponent
-    plain, scaled = paired_ratio(a, b), paired_ratio(a, [x * factor for x in b])
-    assert scaled.estimate == same(plain.estimate * factor)
-    assert scaled.low == same(plain.low * factor)
-    assert scaled.high == same(plain.high * factor)
-
-
-@given(PAIRS, st.floats(0.5, 0.99))
-def test_the_interval_holds_the_estimate_and_grows_with_its_coverage(samples, coverage):
-    narrow, wide = paired_ratio(*samples, coverage), paired_ratio(*samples, 0.995)
-    if narrow.test != "none":
-        slack = 1 + 1e-12
-        assert wide.low <= narrow.low * slack
-        assert narrow.low <= narrow.estimate * slack
-        assert narrow.estimate <= narrow.high * slack
-        assert narrow.high <= wide.high * slack
-
-
-@given(PAIRS)
-def test_the_interval_leaves_out_1_when_the_test_says_so(samples):
-    ratio = paired_ratio(*samples)
-    assume(ratio.test != "none")
-    # Where a ratio of two samples is 1, ranks are tied there and on neither side.
-    assume(not set(samples[0]) & set(samples[1]) - {math.inf})
-    assume(abs(ratio.p_value - 0.05) > 1e-6)
-    assert (ratio.p_value < 0.05) == (not ratio.low <= 1.0 <= ratio.high)
-
-
-@given(PAIRS, MARGINS, MARGINS)
-def test_a_wider_margin_forgives_more(samples, one, other):
-    less, more = sorted((one, other))
-    strict, lax = (paired_ratio(*samples, margin=margin).p_value for margin in (less, more))
-    assert lax >= strict * (1 - 1e-9)
-
-
-@given(pairs(st.floats(0.1, 10.0)))
-def test_without_unreached_runs_it_is_students_test_of_the_log_ratios(samples):
-    a, b = samples
-    logs = np.log(b) - np.log(a)
-    assume(len(a) > 1 and logs.std() > 1e-6)
-    ratio = paired_ratio(a, b)
-    known = ttest_1samp(logs, 0.0)
-    interval = known.confidence_interval(0.95)
-    assert ratio.test == "t"
-    assert ratio.p_value == pytest.approx(known.pvalue, rel=1e-6)
-    assert ratio.estimate == pytest.approx(statistics.geometric_mean(b / np.array(a)))
-    assert math.log(ratio.low) == pytest.approx(interval.low, abs=1e-9)
-    assert math.log(ratio.high) == pytest.approx(interval.high, abs=1e-9)
-
-
-def rank_sum(a, b):
-    """Twice the number of pairs in which b is larger, ties counting half."""
-    return sum((y > x) * 2 + (y == x) for x, y in product(a, b))
-
-
-@given(pairs(st.sampled_from([1.0, 2.0, 3.0, math.inf]), most=4))
-def test_with_unreached_runs_every_way_to_deal_the_samples_is_counted(samples):
-    a, b = samples
-    ratio = paired_ratio(a, b)
-    assume(ratio.test == "ranks")
-    together, n = [*a, *b], len(b)
-    tails = [0, 0]
-    deals = list(combinations(range(2 * n), n))
-    for deal in deals:
-        mine = [together[at] for at in deal]
-        theirs = [together[at] for at in range(2 * n) if at not in deal]
-        dealt = rank_sum(theirs, mine)
-        tails[0] += dealt >= rank_sum(a, b)
-        tails[1] += dealt <= rank_sum(a, b)
-    assert ratio.p_value == pytest.approx(min(1.0, 2 * min(tails) / len(deals)))
-
-
-@given(st.lists(TIMES, min_size=8, max_size=16, unique=True))
-def test_with_one_unreached_run_the_test_is_that_of_mann_and_whitney(samples):
-    half = len(samples) // 2
-    a, b = samples[:half], [*samples[half : 2 * half - 1], math.inf]
-    large = [*b[:-1], 1e9]
-    assert paired_ratio(a, b).p_value == pytest.approx(
-        mannwhitneyu(a, large, method="exact").pvalue
-    )
-
-
-def test_arriving_always_against_never_is_the_clearest_case():
-    reached_always, never = [1.0] * 7, [math.inf] * 7
-    ratio = paired_ratio(reached_always, never, margin=1.05)
-    assert (ratio.estimate, ratio.low, ratio.high) == (math.inf, math.inf, math.inf)
-    assert ratio.p_value == pytest.approx(1 / 1716)
-    assert ratio.p_value == pytest.approx(ratio.attainable)
-    assert paired_ratio(never, reached_always).high == 0.0
-
-
-def test_what_neither_reached_says_nothing():
-    ratio = paired_ratio([math.inf] * 7, [math.inf] * 7)
-    assert (ratio.test, ratio.pairs, ratio.p_value) == ("none", 0, 1.0)
-    assert math.isnan(ratio.estimate)
-    ratio = paired_ratio([math.inf] * 3 + [1.0] * 4, [math.inf] * 3 + [1.5] * 4)
-    assert (ratio.test, ratio.pairs, ratio.estimate) == ("ranks", 4, 1.5)
-    assert paired_ratio([], []).test == "none"
-
-
-def test_alike_runs_and_runs_that_differ_by_a_factor_alike():
-    equal = paired_ratio([1.0, 2.0, 3.0], [1.0, 2.0, 3.0])
-    assert (equal.estimate, equal.low, equal.high, equal.p_value) == (1.0, 1.0, 1.0, 1.0)
-    double = paired_ratio([1.0, 2.0, 3.0], [2.0, 4.0, 6.0])
-    assert (double.low, double.high, double.p_value) == (same(2.0), same(2.0), 0.0)
-    within = paired_ratio([1.0, 2.0, 3.0], [1.04, 2.08, 3.12], margin=1.05)
-    assert within.p_value == 1.0
-    assert paired_ratio([0.0, 0.0], [0.0, 0.0]).estimate == 1.0
-    assert paired_ratio([0.0, 0.0], [1.0, 1.0]).estimate == math.inf
-    single = paired_ratio([2.0], [3.0])
-    assert (single.estimate, single.low, single.high) == (same(1.5), 0.0, math.inf)
-
-
-@pytest.mark.parametrize("sigma", [0.02, 0.5])
-def test_equal_solvers_are_told_apart_as_often_as_the_level_says(sigma):
-    rng = np.random.default_rng(7)
-    p_values = [
-        paired_ratio(rng.lognormal(0, sigma, 7), rng.lognormal(0, sigma, 7)).p_value
-        for _ in range(2000)
-    ]
-    # Binomial: 100 are expected, and 20 above or below are 2 standard deviations.
-    assert 60 <= sum(p <= 0.05 for p in p_values) <= 140
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "margin", "message"),
-    [
-        ([1.0], [1.0, 2.0], 1.0, "pairs"),
-        ([1.0], [math.nan], 1.0, "numbers"),
-        ([-1.0], [1.0], 1.0, "numbers"),
-        ([1.0], [1.0], 0.9, "margin"),
-        ([1.0], [1.0], math.nan, "margin"),
-    ],
-)
-def test_senseless_comparisons_are_refused(a, b, margin, message):
-    with pytest.raises(ValueError, match=message):
-        paired_ratio(a, b, margin=margin)
-
-
 # --- profiles ----------------------------------------------------------------------
 
 
@@ -373,5 +188,5 @@ def test_what_pairs_can_show():
         for _ in range(500):
             a = rng.lognormal(0.0, 0.3, pairs)
             b = factor * a * rng.lognormal(0.0, scatter, pairs)
-            found += paired_ratio(a, b).p_value <= LEVEL
+            found += ttest_1samp(np.log(b / a), 0.0).pvalue <= LEVEL
         assert 0.74 < found / 500 < 0.88

@@ -184,7 +184,7 @@ def test_a_reference_that_proves_less_or_something_else_is_told(root):
     path.unlink()
     result = verified(root)
     assert result.exit_code == 3
-    assert "not in the cache any more" in result.output
+    assert "no longer in the cache" in result.output
 
 
 def test_a_bound_above_the_optimum_does_not_hold(root):
@@ -216,7 +216,7 @@ def test_weights_asked_for_later_are_made_and_then_reused(tmp_path):
     bare = run_sweep(wanted, tmp_path / "results")
     result = verified(tmp_path)
     assert result.exit_code == 0
-    assert "1 runs keep no weights" in result.output
+    assert "1 runs have no weights" in result.output
     assert (bare.made, run_sweep(wanted, tmp_path / "results").reused) == (1, 1)
     assert run_sweep(wanted, tmp_path / "results", options=KEEP).made == 1
     assert run_sweep(wanted, tmp_path / "results", options=KEEP).reused == 1

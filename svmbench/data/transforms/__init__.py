@@ -1,32 +1,32 @@
-"""What may be done to a data set before training: pure functions of its compact rows.
+"""Transforms of a data set before training: pure functions of its compact rows.
 
-A configuration names transforms, `apply_transforms` carries them out in order, and what
-was done is recorded in the rows' provenance, completely enough to be part of their
-identity. Nothing is changed in place: every transform returns new data sets.
+A configuration names transforms, and `apply_transforms` applies them in order. The rows'
+provenance records them completely, as part of the rows' identity. Nothing is changed in
+place: every transform returns new data sets.
 
-    step      what a transform is, and what its parameters hold
-    rows      which rows there are, and in which order
+    step      the base class of transforms, and the types of their parameters
+    rows      selection and order of rows
     values    values multiplied and divided
     columns   columns filled, removed and added
-    entries   how new entries are stored
-    stored    a form of storage that is asked for
-    chain     all transforms by name; several in a row
+    entries   storage of new entries
+    stored    an explicit choice of storage
+    chain     all transforms by name; chains of them
 
-**Precision.** Every new value is computed in double. How it is stored follows one rule:
+**Precision.** Every new value is computed in double. One rule decides how it is stored:
 
-- Values held exactly by single precision are stored in it, whatever made them.
+- Values that single precision holds exactly are stored in it, whatever their origin.
 - Rows stored in single precision, or as implicit ones, come from a text of at most six
   significant digits, or hold whole numbers or the like exactly. Transforms that multiply
   or divide single values (`Factor`, `MaxAbs`, `UnitNorm`) keep them in single precision:
-  the rounding, 6e-8 of a value, lies below the 5e-7 that six digits leave open, for eight
-  such transforms in a row. A result that single precision could not hold to 6e-8
-  (because it is too large or too small) puts the whole set into double.
-- A constant (`Bias`) enters such rows as a number in a text would: in single precision
-  if it has at most six significant digits.
-- All other results (`Standardise`, whose differences cancel digits, and everything made
-  of rows stored in double) are stored in double.
+  the rounding, 6e-8 of a value, is below the 5e-7 that six digits leave open, for up to
+  eight such transforms. If single precision cannot hold a result to 6e-8 (because it is
+  too large or too small), the whole set is stored in double.
+- A constant (`Bias`) is added to such rows as a number in a text would be: in single
+  precision if it has at most six significant digits.
+- All other results are stored in double: those of `Standardise`, whose differences cancel
+  digits, and all transforms of rows stored in double.
 
-**Randomness** comes from the kernels' generator (kernels/rng.pxd), so that a seed means
+**Randomness** comes from the kernels' generator (kernels/rng.pxd), so that a seed gives
 the same rows on every machine and with every version of NumPy.
 """
 
@@ -95,4 +95,4 @@ __all__ = [
 ]
 
 TRANSFORMS_VERSION = 1
-"""Raised whenever the same transform would give other rows, so that caches are rebuilt."""
+"""Incremented whenever the same transform gives other rows, so that caches are rebuilt."""

@@ -16,7 +16,7 @@ from svmbench.data.transforms.step import Pair, Transform
 from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
-_LONGEST_SUFFIX = 80  # names of data sets are parts of names of files
+_LONGEST_SUFFIX = 80  # names of data sets are parts of file names
 
 
 TRANSFORMS: dict[str, type[Transform]] = {
@@ -33,16 +33,16 @@ TRANSFORMS: dict[str, type[Transform]] = {
 
 @dataclass(frozen=True)
 class Derived:
-    """A data set made of another.
+    """A data set derived from another by transforms.
 
     Parameters
     ----------
     source : str, mapping, OwnFiles or Entry
         The other, as `svmbench.data.catalogue.resolve` takes it.
     transforms : tuple of Transform
-        What is done to it, in order; there may be none.
+        Applied in order; may be empty.
     name : str
-        What the result is called.
+        Name of the result.
     """
 
     source: str | Mapping[str, Any] | OwnFiles | Entry
@@ -53,7 +53,7 @@ class Derived:
 def apply_transforms(
     train: Dataset, test: Dataset | None, transforms: Sequence[Transform], *, name: str
 ) -> Pair:
-    """Carry out transforms in order, and decide anew how the rows are stored.
+    """Apply transforms in order, and store the rows in their smallest form.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def apply_transforms(
     test : Dataset or None
     transforms : sequence of Transform
     name : str
-        Of the result; its test rows get ``.t`` appended.
+        Name of the result; ``.t`` is appended for its test rows.
 
     Returns
     -------
@@ -71,7 +71,8 @@ def apply_transforms(
     Raises
     ------
     DataError
-        When the rows do not allow a transform: data set, transform, why, what to do.
+        When the rows do not allow a transform; it names the data set, the transform, the
+        reason and a remedy.
     """
     for transform in transforms:
         note = transform.record(train)
@@ -92,7 +93,7 @@ def makes_test_rows(transforms: Sequence[Transform]) -> bool:
 
 
 def suffix(transforms: Sequence[Transform]) -> str:
-    """What tells a transformed set's name from the plain one's: ``+max-abs+rows-0-20000``."""
+    """Suffix of a transformed set's name, such as ``+max-abs+rows-0-20000``."""
     text = "".join("+" + "-".join(_words(transform.plain())) for transform in transforms)
     if len(text) <= _LONGEST_SUFFIX:
         return text
@@ -103,7 +104,7 @@ def suffix(transforms: Sequence[Transform]) -> str:
 def _words(plain: Any) -> Iterator[str]:
     if isinstance(plain, dict):
         for key, value in plain.items():
-            # Parameters are told by their values; the transform's own name is the outer key.
+            # Parameters are named by their values only; the outer key is the transform's name.
             yield from [key] if key in TRANSFORMS else []
             yield from _words(value)
     elif isinstance(plain, list):

@@ -21,8 +21,8 @@ MOST_ENTRIES = 1 << 28
 class Standardise(OfTrain):
     """Columns shifted and scaled to mean 0 and standard deviation 1 in the training rows.
 
-    Zeros do not stay zeros, so that sparse columns fill up. A column that is constant in
-    the training rows is only shifted.
+    Zeros do not stay zeros, so sparse columns become dense. A column that is constant in the
+    training rows is only shifted.
     """
 
     name = "standardise"
@@ -62,13 +62,13 @@ class Standardise(OfTrain):
         if data.indices is not None and data.n_samples * n_columns > MOST_ENTRIES:
             self.refuse(
                 data,
-                f"{data.n_samples * n_columns:,} entries that are not zero would be stored, of "
-                f"{MOST_ENTRIES:,} at most; name some columns, or use max-abs, which keeps zeros",
+                f"{data.n_samples * n_columns:,} nonzero entries would be stored, and the limit is "
+                f"{MOST_ENTRIES:,}; name some columns, or use max-abs, which keeps zeros",
             )
 
 
 class Drop(Transform):
-    """Columns removed, and the others renumbered."""
+    """Columns removed and the others renumbered."""
 
     name = "drop"
     main = "columns"
@@ -86,8 +86,8 @@ class Drop(Transform):
 class CompactColumns(OfTrain):
     """Columns without an entry in the training rows removed, and the others renumbered.
 
-    No method gives such a column a weight, so that leaving it out of the test rows too changes
-    no prediction. It takes memory by the number of entries, not of columns.
+    No method gives such a column a weight, so removing it from the test rows too changes no
+    prediction. Memory grows with the number of entries, not of columns.
     """
 
     name = "compact-columns"
@@ -101,7 +101,7 @@ class CompactColumns(OfTrain):
 
 
 class Bias(Transform):
-    """One more feature of the same value in every row, the last: a regularised bias."""
+    """A last feature with the same value in every row: a regularised bias."""
 
     name = "bias"
     main = "rho"
@@ -138,7 +138,7 @@ class Bias(Transform):
 def _chosen_columns(
     transform: Transform, data: Dataset, columns: tuple[int, ...] | None
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which columns are meant, shape (d,)."""
+    """Mask of the chosen columns, shape (d,)."""
     d = data.n_features
     require_memory(
         9 * d,
@@ -155,7 +155,7 @@ def _chosen_columns(
 
 
 def _filled_up(data: Dataset, mean: FloatArray, deviation: FloatArray) -> Dataset:
-    """Sparse rows, all columns standardised, as dense ones."""
+    """Sparse rows with all columns standardised, as dense rows."""
     values = np.empty((data.n_samples, data.n_features))
     values[:] = (0.0 - mean) / deviation
     for block in blocks(data):
@@ -167,7 +167,7 @@ def _filled_up(data: Dataset, mean: FloatArray, deviation: FloatArray) -> Datase
 def _standardised_entries(
     block: Block, chosen: Array, mean: FloatArray, deviation: FloatArray
 ) -> tuple[Array, Array, FloatArray]:
-    """Entries of sparse rows whose chosen columns are full afterwards."""
+    """Entries of sparse rows with the chosen columns standardised, and so dense."""
     assert block.columns is not None
     numbers = np.flatnonzero(chosen)
     full = np.empty((len(block.lengths), len(numbers)))

@@ -1,4 +1,4 @@
-"""New entries of rows, stored by the rule of precision that the package's docstring states."""
+"""New entries of rows, stored by the precision rule in the package's docstring."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_single(data: Dataset) -> bool:
 
 
 def is_single_number(number: float) -> bool:
-    """Whether a constant may enter such rows without making them double."""
+    """Whether a constant can be added to such rows without making them double."""
     digits = Decimal(repr(number)).normalize().as_tuple().digits
     exact = float(np.float32(number)) == number if number <= 3e38 else False
     return exact or (len(digits) <= FLOAT32_DIGITS and _TINY32 <= number <= 3e38)
@@ -51,7 +51,7 @@ def _computed(
     compute: Callable[[Block], FloatArray],
     dtype: np.dtype[Any],
 ) -> Array | None:
-    """New values of all entries; None where single precision would not hold one of them."""
+    """New values of all entries; None if single precision cannot hold one of them."""
     shape = (data.nnz,) if data.indices is not None else (data.n_samples, data.n_features)
     out = np.empty(shape, dtype=dtype)
     for block in blocks(data):
@@ -73,7 +73,7 @@ def rebuilt(
     compute: Callable[[Block], tuple[Array, Array, FloatArray]],
     dtype: np.dtype[Any],
 ) -> Dataset:
-    """Sparse rows with other entries: their lengths, columns and values, block by block."""
+    """Sparse rows with new entries; ``compute`` gives a block's lengths, columns and values."""
     lengths, columns, values = [np.zeros(0, dtype=np.int64)], [], []
     narrow = np.dtype(np.uint16 if n_features <= 1 << 16 else np.int32)
     for block in blocks(data):
@@ -93,8 +93,8 @@ def rebuilt(
 def settled(data: Dataset) -> Dataset:
     """The same rows in their smallest form.
 
-    Values in double become single where that holds them all; rounding was decided when
-    they were computed.
+    Values in double become single if that holds them all exactly; they were rounded, if at
+    all, when they were computed.
     """
     if data.indices is None:
         assert data.values is not None
@@ -108,7 +108,7 @@ def settled(data: Dataset) -> Dataset:
 
 
 def listed(data: Dataset) -> Dataset:
-    """Dense rows as the column numbers and values of what is not zero; sparse ones as they are."""
+    """Dense rows as column numbers and nonzero values; sparse rows unchanged."""
     if data.indices is not None:
         return data
     assert data.values is not None

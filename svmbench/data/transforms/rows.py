@@ -1,4 +1,4 @@
-"""Which rows there are, and in which order."""
+"""Transforms that select, split or reorder rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from svmbench.data.transforms.step import Pair, Row, Seed, Size, Transform
 
 
 class Shuffled(Transform):
-    """Training rows in a random order, laid out so in memory."""
+    """Training rows in a random order, also in memory."""
 
     name = "shuffled"
     main = "seed"
@@ -50,7 +50,7 @@ class Rows(Transform):
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
         """Keep the rows start .. stop - 1."""
         if self.stop > train.n_samples:
-            self.refuse(train, f"there are {train.n_samples} rows only; end at that at most")
+            self.refuse(train, f"there are only {train.n_samples} rows; end at that at most")
         return take_rows(train, np.arange(self.start, self.stop)), test
 
     def scaled(self, scale: float) -> Rows:
@@ -64,7 +64,7 @@ class Rows(Transform):
 
 
 class Subsample(Transform):
-    """A random part of the training rows, in their order."""
+    """A random part of the training rows, in their original order."""
 
     name = "subsample"
     main = "size"
@@ -73,13 +73,13 @@ class Subsample(Transform):
     seed: Seed = Field(default=0, description="Seed of the choice.")
 
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
-        """Keep that many rows, each as likely as any other."""
+        """Keep that many rows, all equally likely."""
         count = _count(self, train, self.size)
         order = self.shuffled_rows(train.n_samples, self.seed)
         return take_rows(train, np.sort(order[:count])), test
 
     def scaled(self, scale: float) -> Subsample:
-        """As many of more rows."""
+        """The same share of ``scale`` times as many rows."""
         return self.model_copy(update={"size": _scaled_size(self.size, scale)})
 
 
@@ -103,19 +103,19 @@ class Balance(Transform):
         if len(fewer) == 0:
             self.refuse(train, "all rows are of one class; leave balance out")
         if count > len(more):
-            self.refuse(train, f"the larger class has {len(more)} rows only; keep at most those")
+            self.refuse(train, f"the larger class has only {len(more)} rows; keep at most those")
         kept = more[self.shuffled_rows(len(more), self.seed)[:count]]
         return take_rows(train, np.sort(np.concatenate([fewer, kept]))), test
 
     def scaled(self, scale: float) -> Balance:
-        """As many of more rows."""
+        """The same share of ``scale`` times as many rows."""
         if self.count is None:
             return self
         return self.model_copy(update={"count": max(1, round(self.count * scale))})
 
 
 class Split(Transform):
-    """A random part of the rows set apart as test rows; both parts keep their order."""
+    """A random part of the rows held out as test rows; both parts keep their order."""
 
     name = "split"
     main = "test"
@@ -124,7 +124,7 @@ class Split(Transform):
     seed: Seed = Field(default=0, description="Seed of the choice.")
 
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
-        """Part the rows in two."""
+        """Split the rows into two parts."""
         if test is not None:
             self.refuse(train, "there are test rows already; leave the split out")
         count = _count(self, train, self.test)
@@ -135,7 +135,7 @@ class Split(Transform):
         return parts[0], parts[1]
 
     def scaled(self, scale: float) -> Split:
-        """As many of more rows."""
+        """The same share of ``scale`` times as many rows."""
         return self.model_copy(update={"test": _scaled_size(self.test, scale)})
 
 
@@ -155,7 +155,7 @@ def _count(transform: Transform, data: Dataset, size: int | float) -> int:
     m = data.n_samples
     count = max(1, round(size * m)) if isinstance(size, float) else size
     if count > m:
-        transform.refuse(data, f"there are {m} rows only; take at most those")
+        transform.refuse(data, f"there are only {m} rows; take at most those")
     return count
 
 

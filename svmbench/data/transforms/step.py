@@ -1,4 +1,4 @@
-"""What every transform is: a step with checked parameters, told in the record."""
+"""The base class of transforms: a step with validated parameters, recorded in provenance."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Pair = tuple[Dataset, Dataset | None]
 
 
 def is_size(value: Any) -> bool:
-    """Whether it is a part of the rows: a fraction between 0 and 1, or how many."""
+    """Whether a value is a share of the rows: a fraction between 0 and 1, or a count."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return value >= 1 if isinstance(value, int) else 0.0 < value < 1.0
@@ -54,7 +54,7 @@ Size = Annotated[
         json_schema_input_type=Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)],
     ),
 ]
-"""A part of the rows: a fraction between 0 and 1, or how many."""
+"""A share of the rows: a fraction between 0 and 1, or a count."""
 
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
 Row = Annotated[int, Strict(), Field(ge=0)]
@@ -74,9 +74,9 @@ class Transform(BaseModel, ABC):
     Attributes
     ----------
     name : str
-        What configurations call it.
+        Its name in configurations.
     main : str, optional
-        The parameter that may stand alone: ``{factor: 0.5}`` is ``{factor: {by: 0.5}}``.
+        The parameter that may be given alone: ``{factor: 0.5}`` is ``{factor: {by: 0.5}}``.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -91,14 +91,14 @@ class Transform(BaseModel, ABC):
 
     @classmethod
     def expand(cls, given: Any) -> Any:
-        """Parameters that a value standing alone means."""
+        """Expand a value given alone into parameters."""
         if cls.main is None:
             raise ValueError(f"Input should be left out: {cls.name} has no parameters")
         return {cls.main: given}
 
     @abstractmethod
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
-        """Carry it out on training rows and, if there are any, test rows.
+        """Apply it to training rows and, if there are any, test rows.
 
         Raises
         ------
@@ -107,7 +107,7 @@ class Transform(BaseModel, ABC):
         """
 
     def scaled(self, scale: float) -> Transform:
-        """The same for ``scale`` times as many rows: numbers of rows change, fractions do not."""
+        """The same for ``scale`` times as many rows: row counts change, fractions do not."""
         return self
 
     def plain(self) -> Any:
@@ -124,15 +124,15 @@ class Transform(BaseModel, ABC):
         return f"{self.name}({shown})" if shown else self.name
 
     def record(self, train: Dataset) -> str:
-        """What provenance says of it when it is applied with these training rows."""
+        """Its entry in the provenance when it is applied with these training rows."""
         return str(self)
 
     def refuse(self, data: Dataset, why: str) -> NoReturn:
-        """Raise DataError: the data set, the transform, why and what to do."""
+        """Raise DataError with the data set, the transform, the reason and a remedy."""
         raise DataError(f"{data.name}: {self}: {why}")
 
     def shuffled_rows(self, m: int, seed: int) -> Array:
-        """Return 0 .. m - 1 in a random order, int32; every kind of transform draws its own."""
+        """Return 0 .. m - 1 in a random order, int32; each kind of transform has its own order."""
         digest = hashlib.sha256(f"svmbench {self.name} {seed}".encode()).digest()
         order = np.arange(m, dtype=np.int32)
         Generator(int.from_bytes(digest[:8], "little")).shuffle(order)
@@ -140,10 +140,10 @@ class Transform(BaseModel, ABC):
 
 
 class OfTrain(Transform, ABC):
-    """A transform whose statistics are the training rows', for these and the test rows."""
+    """A transform that applies statistics of the training rows to both parts."""
 
     def record(self, train: Dataset) -> str:
-        """What provenance says of it: of which text as well, for test rows depend on that too."""
+        """Its entry in the provenance, with the training text, on which test rows depend too."""
         source = train.provenance
         name = "stand-in" if source.stand_in else source.source
         return f"{self} of {name} {source.sha256[:12]}".rstrip()

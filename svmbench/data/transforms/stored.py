@@ -1,4 +1,4 @@
-"""How the rows are to be stored, whatever takes the least room."""
+"""An explicit choice of storage, instead of the smallest form."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from svmbench.data.transforms.step import Pair, Transform
 class Sparse(Transform):
     """Rows kept as column numbers and values, even where dense ones take fewer bytes.
 
-    The values are the same, and so is their precision: it tells what this form alone costs.
-    Wherever it stands among the transforms, it is about the rows that come of them all.
+    Values and precision are the same, so it isolates the cost of this form alone. Wherever it
+    is among the transforms, it applies to their final result.
     """
 
     name = "sparse"
 
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
-        """Leave the rows as they are: `apply_transforms` stores them when all is done."""
+        """Return the rows unchanged: `apply_transforms` stores them at the end."""
         return train, test

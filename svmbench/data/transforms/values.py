@@ -23,7 +23,7 @@ class UnitNorm(Transform):
     def _normalise(self, data: Dataset) -> Dataset:
         squares = data.rows.norms2()
         largest = row_maxima(data)
-        # Where squares overflow or vanish, the root of their sum is not the norm.
+        # If squares overflow or underflow, the root of their sum is not the norm.
         if not np.isfinite(squares).all() or np.any(squares[largest > 0.0] < 1e-280):
             self.refuse(data, "a row's norm is out of range; put a factor before it")
         norms = np.sqrt(squares)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from svmbench.evidence import LEVEL, judge, paired
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import Group, short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, of_repeats, pairs, samples, states
 from svmbench.records.states import STATES
-from svmbench.records.statistics import median, median_interval, paired_ratio
+from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import limit_words, summary
 from svmbench.report.numbers import digits_apart, interval_text
 from svmbench.report.tables.accuracy import threshold_cell
@@ -117,24 +118,29 @@ def _printed(group: Group, asked: Asked, middle: float, low: float, high: float)
 
 
 def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
-    """The measure of one row over that of another, repeat by repeat."""
+    """The measure of one row over that of another: the median over the repeats, pair by pair.
+
+    Its interval holds however many repeats were made and why, so that it needs more of them than
+    one for a fixed number; the ratio has none as long as neither end is known.
+    """
     both = pairs(other.group, own.group, asked)
     if not len(both):
         return Number("—")
-    found = paired_ratio(both.a, both.b)
+    (found,) = judge([paired(both.a, both.b, low=1.0)])
     bounded = _bounded(number(own, asked), number(other, asked))
-    if math.isfinite(found.estimate) and found.estimate > 0 and not bounded:
-        low, high = (found.low, found.high) if len(both) > 1 else (found.estimate,) * 2
-        text = interval_text(found.estimate, low, high)
-    else:
+    known = math.isfinite(found.estimate) and found.estimate > 0 and not bounded
+    if not known:
         text = bounded or "—"
-    known = text not in ("—", bounded)
+    elif found.low > 0 or math.isfinite(found.high):
+        text = interval_text(found.estimate, found.low, found.high)
+    else:
+        text = short(found.estimate, 2)
     return Number(
         text,
         found.estimate if known else math.nan,
         found.low if known else math.nan,
         found.high if known else math.nan,
-        0.95,
+        1.0 - LEVEL,
         len(both),
         len(both),
         limit=bounded,

@@ -314,10 +314,10 @@ class _Builder:
             yield f"Published numbers not available ({published.source}): {published.not_available}"
         if any(field.side.startswith("×") for field in fields):
             yield (
-                f"× {self.shape.against}: the value over that of {self.shape.against}, geometric "
-                "mean over the repeats, pair by pair, with its 95 % interval; ≥, ≤: a bound, where "
-                "one of the two was not reached. Published times are of the machines of their day: "
-                "compare the ratios."
+                f"× {self.shape.against}: the value over that of {self.shape.against}, median "
+                "over the repeats, pair by pair, with its 95 % interval once there are enough of "
+                "them; ≥, ≤: a bound, where one of the two was not reached. Published times are "
+                "of the machines of their day: compare the ratios."
             )
         if any(each.limit for _, _, each in found):
             yield (
