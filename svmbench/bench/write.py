@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -25,8 +24,8 @@ from svmbench.bench.tables.ratios import fastest, standings
 from svmbench.bench.targets import Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
-from svmbench.report.html import Figure, environment_facts, inline_figure, linked_figure, render
-from svmbench.report.markup import to_csv, to_markdown
+from svmbench.report.html import environment_facts, figure_of, render
+from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.registry import solvers
@@ -126,9 +125,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     problems = problems_of(results)
     contributions = shares(problems)
     tables = build_tables(found, judged, contributions)
-    for table in tables:
-        write_text(plan.root / "tables" / f"{table.kind}.md", to_markdown(table))
-        write_text(plan.root / "tables" / f"{table.kind}.csv", to_csv(table))
+    write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks()
     pictures = write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
@@ -137,6 +134,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     facts = environment()
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
+    suffix = ".png" if linked else ".svg"
     write_text(
         page,
         render(
@@ -155,20 +153,18 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
             counts=Counter(one.verdict for one in judged.results),
             signs=SIGNS,
             tables=tables,
-            figures=list(_figures(pictures, page, linked)),
+            figures=[
+                figure_of(path, text, page if linked else None)
+                for path, text in pictures
+                if path.suffix == suffix
+            ],
             linked=linked,
-            suffix="png" if linked else "svg",
+            suffix=suffix,
             colours={name: look.colour for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),
     )
     return judged
-
-
-def _figures(pictures: Sequence[tuple[Path, str]], page: Path, linked: bool) -> Iterator[Figure]:
-    for path, text in pictures:
-        if path.suffix == (".png" if linked else ".svg"):
-            yield linked_figure(path, text, page) if linked else inline_figure(path, text)
 
 
 def _looks() -> dict[str, Look]:

@@ -209,17 +209,30 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
     for name in captions:
         if name in paths:
-            yield inline_figure(paths[name], captions[name])
+            yield figure_of(paths[name], captions[name])
 
 
-def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
-    """A picture that has been written, for the page; ``prefix`` makes its ids its own.
+def figure_of(path: Path, caption: str, page: Path | None = None, prefix: str = "") -> Figure:
+    """Show a picture that was written before: an SVG in the page itself, or a link to a PNG.
+
+    Parameters
+    ----------
+    path : Path
+    caption : str
+    page : Path, optional
+        A page beside or above the picture, which links it.
+    prefix : str
+        Makes the ids of an SVG unique in the page.
 
     Raises
     ------
     DataError
-        When the file is not what was written.
+        When the file is not the picture that was written.
     """
+    return _inline(path, caption, prefix) if page is None else _linked(path, caption, page)
+
+
+def _inline(path: Path, caption: str, prefix: str) -> Figure:
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", f"{prefix}{path.stem}")
     try:
         picture = inlined(path.read_text(encoding="utf-8"), prefix, caption)
@@ -228,14 +241,7 @@ def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
     return Figure(path.stem, caption, Markup(picture))
 
 
-def linked_figure(path: Path, caption: str, page: Path) -> Figure:
-    """A PNG that has been written, as a link from a page beside or above it.
-
-    Raises
-    ------
-    DataError
-        When the file is not what was written.
-    """
+def _linked(path: Path, caption: str, page: Path) -> Figure:
     from PIL import Image
 
     from svmbench.report.style import DPI
