@@ -250,7 +250,9 @@ def _growth(profile: Profile) -> Iterator[Task]:
         yield Task(
             f"growth-{growth.name}",
             part.limit * len(sizes(growth)),
-            *(partial(work, growth) for work in (jobs, prepare, clean)),
+            partial(jobs, growth),
+            partial(prepare, growth),
+            partial(clean, growth),
         )
 
 

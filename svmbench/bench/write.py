@@ -189,15 +189,9 @@ def _notices(found: Found) -> list[str]:
         failed = together[together["state"].isin(["failed", "out_of_memory"])]
         said += [
             f"{label} on {dataset}: {state} ({reason})"
-            for dataset, label, state, reason in dict.fromkeys(
-                zip(
-                    failed["dataset"],
-                    failed["label"],
-                    failed["state"],
-                    failed["reason"],
-                    strict=True,
-                )
-            )
+            for dataset, label, state, reason in failed[["dataset", "label", "state", "reason"]]
+            .drop_duplicates()
+            .itertuples(index=False)
         ]
         load = float(together["load_average"].max())
         if load > 1.5:

@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
+from svmbench.bench.found import grouped
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import interval_text
 from svmbench.report.table import Cell, Row, Section, Table
@@ -152,10 +153,7 @@ class Grid(Generic[R]):
         """The rows of each line of the page."""
         if self.across is None:
             return [[row] for row in rows]
-        lines: dict[Hashable, list[R]] = {}
-        for row in rows:
-            lines.setdefault(self.across.line(row), []).append(row)
-        return list(lines.values())
+        return list(grouped(rows, self.across.line).values())
 
     def _cells(self, line: Sequence[R], keys: Sequence[Any]) -> Iterator[str | Cell]:
         if self.across is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Swept
+from svmbench.bench.found import Found, Swept, grouped
 from svmbench.bench.tables.columns import Across, Column, Grid, Part
 from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.bench.versus import (
@@ -79,7 +79,7 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
             source_text(found, label),
             rows,
         )
-        for label, rows in _sets(compared).items()
+        for label, rows in grouped(compared, lambda one: one.set).items()
     )
 
 
@@ -93,13 +93,6 @@ def _by_accuracy(
         cell,
         lambda one: (one.set, one.lam, line(one)),
     )
-
-
-def _sets(compared: Sequence[Versus]) -> dict[str, list[Versus]]:
-    sets: dict[str, list[Versus]] = {}
-    for one in compared:
-        sets.setdefault(one.set, []).append(one)
-    return sets
 
 
 def _by_set(compared: Sequence[Versus]) -> list[Versus]:
