@@ -1,4 +1,4 @@
-"""Reads the results of a benchmark, of sweeps and of tasks, and computes with them."""
+"""What a benchmark found: its sweeps' results and its tasks' files, and their arithmetic."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Swept:
     spec : SetSpec
     results : Results
     accuracies : tuple of float
-        Accuracies that the part asks for: of the objective, or of the solver's own gap.
+        Those that the part asks for: of the objective, or of the solver's own gap.
     cut_short : int
         Repeats left out because the budget had ended before all their runs were made.
     """
@@ -69,19 +69,19 @@ class Swept:
     cut_short: int = 0
 
     def groups(self) -> list[Group]:
-        """The groups of all its data sets and λ."""
+        """All rows of its tables."""
         return [group for groups in self.results.groups.values() for group in groups]
 
 
 @dataclass(frozen=True)
 class Found:
-    """All results of a benchmark.
+    """All that was found.
 
     Parameters
     ----------
     plan : Plan
     sweeps : list of Swept
-        The sweeps that have runs.
+        Those of which there are runs.
     """
 
     plan: Plan
@@ -93,7 +93,7 @@ class Found:
 
     @cached_property
     def physics(self) -> dict[str, Any]:
-        """The machine's best speeds; empty if they were not measured."""
+        """What the machine can do; empty where it was not measured."""
         return next(iter(self._task("physics")), {})
 
     @cached_property
@@ -144,7 +144,7 @@ class Found:
 
 
 def read_found(plan: Plan) -> Found:
-    """Read the results of a benchmark.
+    """Read what lies in the results of a benchmark.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def _read(folder: Path, written: int) -> Results:
 
 
 def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
-    """Leave out the repeats that still lack a run, and count them.
+    """The results without the repeats of which some run is still to be made, and their number.
 
     A solver that is run for one horizon after another has not failed to arrive when the budget
     ended between two of them. A ladder is at its end where a run had the tightest accuracy, did
@@ -206,7 +206,7 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
 
 
 def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
-    """Nanoseconds per stored nonzero by repeat, without stretches too short to be measured."""
+    """Nanoseconds a stored nonzero by repeat, without stretches that took no measurable time."""
     for entry in epochs["epochs"]:
         if entry["label"] == label:
             return {
@@ -221,7 +221,7 @@ def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class MachineBound:
-    """The least that an epoch can take, in nanoseconds per stored nonzero.
+    """What an epoch takes at least, in nanoseconds a stored nonzero.
 
     Parameters
     ----------
@@ -245,7 +245,7 @@ class MachineBound:
 
 
 def machine_bound(physics: dict[str, Any], epochs: dict[str, Any]) -> MachineBound | None:
-    """The bound of a set's epoch by this machine's speeds; None if those were not measured."""
+    """The bound of a set's epoch by this machine's own speeds; None where they are not known."""
     if not physics:
         return None
     entry = ENTRY_BYTES[epochs["storage"]] + epochs["m"] * 8 / epochs["nnz"]
@@ -269,7 +269,7 @@ def mb_per_second(result: dict[str, Any]) -> float:
 
 
 def total_seconds(result: dict[str, Any]) -> float:
-    """Seconds from a text to the accuracy; +inf if it was not reached."""
+    """Seconds from a text to the accuracy, +inf where it was not reached."""
     trained = result["train_seconds"]
     return math.inf if trained is None else _until(result, trained)
 
@@ -350,5 +350,5 @@ def steps(points: Sequence[dict[str, Any]]) -> list[Step]:
 
 
 def memory_share(point: dict[str, Any]) -> float:
-    """The memory of rows and solver together, over the bytes of the rows."""
+    """All memory that rows and solver took over the bytes of the rows."""
     return float(point["peak_bytes"] / point["array_bytes"])

@@ -1,8 +1,8 @@
-"""Measurements beside the sweeps, each in a process of its own, kept and reused.
+"""Measurements beside the sweeps, each in processes of its own, kept and reused.
 
-A task is a list of jobs for `svmbench.bench.measure` with one file of results,
-``parts/NAME.json``. When anything changes that a result could depend on, all jobs of the task
-are repeated, so that the results in one file were always measured side by side.
+A task is a list of jobs for `svmbench.bench.measure`, whose findings lie in one file
+``parts/NAME.json``. All of it is made again when anything has changed that it could depend on:
+what stands in one file was measured side by side.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from svmbench.solvers.registry import find_solver
 
 SCHEMA_VERSION = 2
 
-#: Seconds that a process may take to start and to import modules, beside its limit.
+#: Seconds that starting a process and importing what it takes are allowed beside its limit.
 STARTING = 10.0
 
-#: Most characters of the reason of a failure that are kept.
+#: Letters of the reason that is kept of a failure.
 _LONGEST_REASON = 160
 
 Outcome = Literal["made", "reused", "left"]
@@ -42,20 +42,20 @@ Outcome = Literal["made", "reused", "left"]
 
 @dataclass(frozen=True)
 class Task:
-    """Jobs whose results are measured and kept together.
+    """Jobs that are made and kept together.
 
     Parameters
     ----------
     name : str
-        Name of its file, without the suffix.
+        Of its file.
     bound : float
-        Most seconds that it takes once its data are there.
+        Seconds it takes at most, once its data are there.
     jobs : callable
-        Returns the jobs in their order; called just before they are started.
+        What is to be done, in this order; called when it is about to be.
     prepare : callable
-        Called before the jobs, unless their results are reused.
+        Called before it is done, and not where it is reused.
     clean : callable
-        Called after the jobs.
+        Called when all is done.
     """
 
     name: str
@@ -66,16 +66,16 @@ class Task:
 
 
 def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outcome:
-    """Make a task's measurements and write their results.
+    """Make a task's measurements and write what was found.
 
     Parameters
     ----------
     task : Task
     folder : Path
     end : float
-        Time of the monotonic clock at which the task is stopped; a stopped task leaves nothing.
+        Moment of the monotonic clock at which it is given up, and leaves nothing.
     fresh : bool
-        Repeat the measurements although nothing has changed.
+        Make it again though nothing has changed.
     """
     path = folder / f"{task.name}.json"
     jobs = task.jobs()
@@ -95,12 +95,12 @@ def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outco
 
 
 def read_task(folder: Path, name: str) -> list[dict[str, Any]]:
-    """Read the results of a task, one for each job; none if it was not made."""
+    """What a task found, a mapping a job; none where it was not made."""
     return list(_read(folder / f"{name}.json").get("results", ()))
 
 
 def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
-    """Describe a solver of a profile as jobs do."""
+    """A solver as jobs name it, from what a profile says of it."""
     given = {key: value for key, value in entry.items() if key not in ("name", "label")}
     solver = find_solver(entry["name"])
     parameters = solver.schema.model_validate_json(json.dumps(given), strict=True)
@@ -132,7 +132,7 @@ def _made(jobs: Sequence[dict[str, Any]], end: float) -> list[dict[str, Any]] | 
 
 
 def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Make one measurement; return its result, its state and the reason of a failure."""
+    """Make one measurement; what was found, with a state and, where it failed, the reason."""
     for solver in _solvers_of(job):
         if missing := solver.missing():
             return _result(job, "not_installed", missing)
@@ -157,7 +157,7 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _result(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
-    """The keys that identify a job's result, and how the job ended."""
+    """What tells this job's result from others, and how it ended."""
     kept = (
         "kind", "set", "label", "stand_in", "scale", "threads", "repeat", "lambda", "accuracy",
         "point",
@@ -171,7 +171,7 @@ def _solvers_of(job: dict[str, Any]) -> list[type[Solver]]:
 
 
 def _facts(jobs: Sequence[dict[str, Any]]) -> str:
-    """Hash everything that could change the jobs' results."""
+    """Hash of everything that could change what the jobs find."""
     builds = {s.name: s.build() for job in jobs for s in _solvers_of(job) if not s.missing()}
     kernels = {
         name: import_module(f"svmbench.kernels.{name}").__build__ for name in ("libsvm", "physics")

@@ -1,4 +1,4 @@
-"""Compares the champion with the fastest of several programs, in pairs of the same repeat."""
+"""The champion beside the fastest of several programs, in pairs of the same repeat."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ Standing = Literal[
 
 @dataclass(frozen=True)
 class PairedRatio:
-    """The seconds of ours and of theirs in the repeats that both have.
+    """What ours and theirs took in the repeats that both have.
 
     Parameters
     ----------
     ours, theirs : tuple of float
         +inf where the accuracy was not reached.
     spent : tuple of float
-        The least seconds that theirs had spent when it ended: a lower bound of the time to the
-        accuracy where it was not reached.
+        What theirs had spent at least when it ended. It is a lower bound of their time where they
+        did not reach the accuracy.
     """
 
     ours: tuple[float, ...]
@@ -44,12 +44,12 @@ class PairedRatio:
 
     @property
     def censored(self) -> bool:
-        """Whether a ratio is only a lower bound, because theirs did not reach the accuracy."""
+        """Whether a ratio is known only as a lower bound, for theirs was not reached."""
         return any(self._bounds())
 
     @cached_property
     def logs(self) -> tuple[float, ...]:
-        """Log-ratios of theirs to ours, of the seconds spent where the time is not known."""
+        """Log-ratios of theirs to ours, with what was spent where the time is not known."""
         return log_ratios(
             self.ours,
             [
@@ -60,7 +60,7 @@ class PairedRatio:
 
     @property
     def estimate(self) -> float:
-        """Median ratio; nan without informative pairs."""
+        """Median ratio; nan without pairs that say anything."""
         return math.exp(self.evidence.median) if self.logs else math.nan
 
     @property
@@ -124,7 +124,7 @@ class Versus:
 
     @property
     def ours(self) -> float:
-        """Median seconds of the champion; +inf if it did not reach the accuracy."""
+        """Median seconds of the champion, +inf where it did not reach the accuracy."""
         return median(self.pairs.ours)
 
     @property
@@ -145,14 +145,14 @@ class Versus:
 
 
 def comparisons(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
-    """Compare the champion with programs in every oracle's sweep, problem and accuracy.
+    """The champion beside programs in every oracle's sweep, on every problem, to every accuracy.
 
     Parameters
     ----------
     found : Found
     than : sequence of str, optional
-        Names of solvers, of which the fastest counts in every repeat; all programs from outside
-        unless given.
+        Names of solvers, of whose rows the fastest counts in every repeat; all that are from
+        outside unless given.
     """
     compared = []
     for swept in found.of_kind("oracle"):
@@ -197,12 +197,12 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
 def side_by_side(
     swept: Swept, ours: Group, theirs: Sequence[Group], threshold: float
 ) -> Versus | None:
-    """Compare one group of a sweep with others to an accuracy; None without common repeats."""
+    """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
     asked = Asked("seconds", threshold)
     mine = samples(ours, asked)
     others = {group.label: samples(group, asked) for group in theirs}
     others = {label: times for label, times in others.items() if times}
-    # A repeat that lacks a program's run does not show which program is the fastest.
+    # Where one of the programs is still to be run, it is not known which is the fastest.
     repeats = [r for r in mine if all(r in times for times in others.values())]
     if not repeats or not others:
         return None
@@ -229,9 +229,9 @@ def side_by_side(
 
 
 def _spent(group: Group) -> dict[int, float]:
-    """Seconds that each repeat trained; +inf if it failed, as more time would not help.
+    """Seconds that each repeat trained; +inf where it failed, as it would in any time.
 
-    A skipped repeat counts as having met the time limit, like the repeat it was skipped for.
+    A repeat that was skipped would have met the time limit like the one it was skipped for.
     """
     spent, ends = of_repeats(group, Asked("train_seconds")), states(group)
     limited = min((spent[r] for r, end in ends.items() if end == "time_limit"), default=0.0)

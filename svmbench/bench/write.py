@@ -30,13 +30,13 @@ from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.registry import solvers
 
-#: Verdicts in the order of the page, each with a sign that needs no colour.
+#: Verdicts in the order in which they are counted, with a sign that needs no colour.
 SIGNS = {"reached": "✓", "not reached": "✗", "open": "?", "not measured": "–"}
 
-#: Verdicts, the least favourable first.
+#: From the least favourable on.
 VERDICTS = ("not reached", "open", "reached", "not measured")
 
-#: Most places of a missed bound that the page lists above the tables.
+#: Places at which one bound is missed that are listed above the tables at most.
 LISTED = 12
 
 
@@ -55,7 +55,7 @@ class Aim:
 
     @property
     def missed(self) -> list[BoundResult]:
-        """The places where the estimate misses it: decided ones first, then the farthest."""
+        """Where the estimate misses it: those beyond doubt first, then the farthest."""
         missed = [one for one in self.results if one.missed]
         missed.sort(key=lambda one: -one.short_by if one.measured > 0 else -math.inf)
         return sorted(missed, key=lambda one: one.verdict == "open")
@@ -69,7 +69,7 @@ class Aim:
 
     @property
     def counts(self) -> str:
-        """Count its verdicts, in words."""
+        """How often it has each verdict, in words."""
         counted = Counter(one.verdict for one in self.results)
         known = sum(counted.values()) - counted["not measured"]
         said = [f"{counted['reached']} of {known}"] if known else []
@@ -103,21 +103,21 @@ def aims(results: Sequence[BoundResult]) -> list[Aim]:
 
 
 def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> Judged:
-    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of a benchmark.
+    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of what was found.
 
     Parameters
     ----------
     plan : Plan
-        Its root holds the results; results that are missing there are missing on the page.
+        Whose results lie in its root; what is missing there is missing on the page.
     targets : sequence of Target
-        The bounds to judge.
+        What is aimed at.
     linked : bool
-        Whether the page links PNGs of the plots instead of containing the pictures.
+        Whether the page links the PNGs of the plots, in place of holding the pictures itself.
 
     Returns
     -------
     Judged
-        Every bound at every place where it was measured.
+        The bounds that are aimed at, each at every place where it was measured.
     """
     found = read_found(plan)
     judged = judge_bounds(found, targets)
@@ -168,7 +168,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
 
 
 def _looks() -> dict[str, Look]:
-    """One look for each solver, the same in every benchmark."""
+    """One look a solver, the same in every benchmark."""
     runs = pd.DataFrame(
         [
             {"solver": name, "label": name, "colour": solver.colour}
@@ -179,7 +179,7 @@ def _looks() -> dict[str, Look]:
 
 
 def _notices(found: Found) -> list[str]:
-    """Say what makes the numbers less trustworthy, or fewer."""
+    """What makes the numbers less trustworthy, or fewer."""
     said = [notice()] if notice() else []
     runs = [swept.results.runs for swept in found.sweeps]
     if runs:
@@ -227,7 +227,7 @@ def _notices(found: Found) -> list[str]:
 
 
 def _sets(found: Found) -> list[dict[str, str]]:
-    """Describe each set: the source of its rows, its size and its use."""
+    """Each set, where its rows came from and what it was used for."""
     rows: dict[str, Any] = dict(found.epochs)
     for swept in found.sweeps:
         rows.setdefault(swept.spec.label, swept.results.runs.iloc[0])
