@@ -54,18 +54,18 @@ def carry_out(
     wanted: Options | None = None,
     doubts: Callable[[], Sequence[Doubt]] | None = None,
 ) -> Progress:
-    """Make what is missing, within the budget.
+    """Carry out the missing parts of a plan within the budget.
 
     Parameters
     ----------
     planned : Plan
     reporter : Reporter
     wanted : Options, optional
-        How the runs are made; ``fresh`` holds for what is measured beside the sweeps as well.
+        How the runs are made; ``fresh`` applies to the measurements beside the sweeps, too.
     doubts : callable, optional
-        Returns the open bounds, which get the time that is left once every cell has its repeats.
+        Returns the open bounds, which get the remaining time once every cell has its repeats.
     """
-    # Ratios are of pairs, which have to be made side by side.
+    # A ratio is taken within pairs of runs, which must be made side by side.
     wanted = replace(wanted or Options(), whole_blocks=True)
     progress = Progress()
     begun, budget = time.monotonic(), planned.budget
@@ -89,7 +89,7 @@ def _make(
     end: float,
     fresh: bool,
 ) -> None:
-    """Make tasks; none is begun after ``latest``, and none goes on beyond ``end``."""
+    """Make tasks; none is started after ``latest``, and none continues beyond ``end``."""
     for task in tasks:
         if time.monotonic() >= latest:
             progress.tasks[task.name] = "left"
