@@ -1,9 +1,9 @@
-"""Print the tables of docs/licences.md: what svmbench runs on, its licences and what they ask.
+"""Print the tables of docs/licences.md: svmbench's dependencies, their licences and conditions.
 
     python scripts/licences.py
 
-Licences are read from what is installed beside it. One that is not known to go with the 3-clause
-BSD licence of svmbench is an error.
+It reads the licences of installed packages. A licence that is not known to be compatible with
+svmbench's 3-clause BSD licence is an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 PROJECT = Path(__file__).resolve().parent.parent / "pyproject.toml"
 
-#: Families of licences under which something may be needed, by words that name them in packages.
+#: Families of accepted licences, by patterns that identify them in packages' metadata.
 FAMILIES = {
     r"MIT-CMU|HPND": "MIT-CMU",
     r"0BSD": "0BSD",
@@ -31,19 +31,19 @@ FAMILIES = {
     r"MPL|Mozilla": "MPL-2.0",
     r"Zlib": "Zlib",
     r"CC0": "CC0-1.0",
-    # Names of those that state none but print the text as it is.
+    # For packages that print the text of the licence without its name.
     r"Redistribution and use in source and binary forms": "BSD",
 }
 
-#: What each asks of who hands the package itself on; 0BSD and CC0 ask nothing.
+#: Conditions for redistribution of the package; 0BSD and CC0 have none.
 ASKS = {
-    "Apache-2.0": "notices with copies; a patent licence that ends for who sues",
+    "Apache-2.0": "notices with copies; a patent licence that ends if the user sues",
     "BSD": "its notice with copies",
     "MIT": "its notice with copies",
     "MIT-CMU": "its notice with copies",
     "MPL-2.0": "changed files of its own stay under it; svmbench changes and carries none",
-    "PSF": "its notice with copies, changes told",
-    "Zlib": "changes told",
+    "PSF": "its notice with copies, changes stated",
+    "Zlib": "changes stated",
 }
 
 
@@ -55,7 +55,7 @@ class Package:
     ----------
     name : str
     families : tuple of str
-        Of its licences, sorted by where its metadata name them; empty where none is known.
+        Families of its licences, in the order of its metadata; empty if none is known.
     """
 
     name: str
@@ -79,7 +79,7 @@ def package(name: str) -> Package:
 
 
 def families(stated: str) -> tuple[str, ...]:
-    """Families that the words of a package name, in their order."""
+    """Families that a package's licence statement names, in order."""
     found: dict[str, int] = {}
     rest = stated
     for words, family in FAMILIES.items():
@@ -91,13 +91,13 @@ def families(stated: str) -> tuple[str, ...]:
 
 
 def direct() -> list[str]:
-    """Names that pyproject.toml asks for, sorted; an installed svmbench may be older."""
+    """Names that pyproject.toml requires, sorted; an installed svmbench may be older."""
     project = tomllib.loads(PROJECT.read_text(encoding="utf-8"))["project"]
     return sorted(canonicalize_name(Requirement(line).name) for line in project["dependencies"])
 
 
 def needed(name: str) -> list[str]:
-    """Names that an installed package needs here, none of its extras asked for."""
+    """Names that an installed package requires on this machine, without extras."""
     wanted = (Requirement(line) for line in metadata.requires(name) or [])
     return [
         canonicalize_name(each.name)
@@ -107,7 +107,7 @@ def needed(name: str) -> list[str]:
 
 
 def brought(names: list[str]) -> list[str]:
-    """What these packages need in their turn, sorted."""
+    """Names that these packages require, directly or indirectly, sorted."""
     seen: set[str] = set()
     waiting = list(names)
     while waiting:
@@ -124,13 +124,13 @@ def table(names: list[str]) -> list[str]:
     Raises
     ------
     SystemExit
-        When the licence of one of them is unknown.
+        If the licence of a package is unknown.
     """
     lines = ["| package | licence | asks |", "|---|---|---|"]
     for name in names:
         found = package(name)
         if not found.families:
-            sys.exit(f"{name}: its licence is not a known one; look at it and add it to FAMILIES")
+            sys.exit(f"{name}: unknown licence; check it and add it to FAMILIES")
         asks = "; ".join(dict.fromkeys(ASKS[each] for each in found.families if each in ASKS))
         lines.append(f"| {found.name} | {', '.join(found.families)} | {asks or 'nothing'} |")
     return lines

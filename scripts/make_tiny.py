@@ -1,9 +1,9 @@
-"""Make the tiny data sets of datasets/tiny/.
+"""Generate the tiny data sets of datasets/tiny/.
 
-The same bytes on every machine and Python: the random numbers are those of
-``random.Random.random``, which Python promises to keep, and the arithmetic on them is
-only what IEEE 754 rounds in one way (+ - * /, square root, ``math.fsum``); no exp, log or
-sin, whose last digits differ between C libraries.
+The bytes are the same on every machine and with every Python. The random numbers are those of
+``random.Random.random``, which Python guarantees. The arithmetic uses only operations whose
+rounding IEEE 754 defines (+ - * /, square root, ``math.fsum``), and not exp, log or sin, whose
+last digits differ between C libraries.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Row = tuple[int, list[tuple[int, str]]]
 
 
 def normal(rng: random.Random) -> float:
-    """Draw a nearly normal number: twelve uniform ones, less six."""
+    """Draw a nearly normal number: the sum of twelve uniform numbers, minus six."""
     return math.fsum(rng.random() for _ in range(12)) - 6.0
 
 
@@ -35,7 +35,7 @@ def below(rng: random.Random, n: int) -> int:
 def sparse(rng: random.Random, sizes: tuple[int, ...]) -> Iterator[list[Row]]:
     """Rows like those of text: 300 columns drawn by Zipf's law, unit norm, 8 % label noise.
 
-    Every fiftieth row is empty, as a document without a known word is.
+    Every fiftieth row is empty, like a document without a known word.
     """
     width = 300
     steps = list(itertools.accumulate(1.0 / (rank + 2) for rank in range(width)))
@@ -56,7 +56,7 @@ def sparse(rng: random.Random, sizes: tuple[int, ...]) -> Iterator[list[Row]]:
 
 
 def dense(rng: random.Random, sizes: tuple[int, ...]) -> Iterator[list[Row]]:
-    """Two overlapping clouds in 8 dimensions of unlike scale, two columns correlated."""
+    """Two overlapping clouds in 8 dimensions of different scales; two columns are correlated."""
     scales = [1.0, 1.0, 2.0, 0.5, 1.0, 4.0, 0.25, 1.0]
     centre = [0.6, -0.4, 0.5, 0.1, 0.0, 0.8, -0.1, 0.0]
     for size in sizes:
@@ -93,8 +93,8 @@ def plane(
 ) -> Callable[[random.Random, tuple[int, ...]], Iterator[list[Row]]]:
     """Two clouds of equal size in the plane, about ``centre`` and its mirror image in (1, 0).
 
-    Points nearer than ``gap`` to the line half-way between the centres, or beyond it, are
-    drawn again: a positive gap separates the classes by twice that much.
+    Points beyond the line half-way between the centres, or closer to it than ``gap``, are drawn
+    again. A positive gap separates the classes by twice its value.
     """
     norm = math.sqrt(centre[0] * centre[0] + centre[1] * centre[1])
 
@@ -132,7 +132,7 @@ def text(rows: list[Row]) -> str:
 
 
 def contents() -> dict[str, bytes]:
-    """All files: name and bytes."""
+    """The bytes of all files, by name."""
     files = {}
     for name, (seed, sizes, make) in SETS.items():
         for suffix, rows in zip(("", ".t"), make(random.Random(seed), sizes), strict=False):
@@ -143,7 +143,7 @@ def contents() -> dict[str, bytes]:
 def main() -> None:
     """Write the files into the folder named on the command line."""
     default = Path(__file__).resolve().parent.parent / "datasets" / "tiny"
-    parser = argparse.ArgumentParser(description="Make the tiny data sets, always the same.")
+    parser = argparse.ArgumentParser(description="Generate the tiny data sets, the same each time.")
     parser.add_argument("folder", type=Path, nargs="?", default=default, help="%(default)s")
     folder = parser.parse_args().folder
     for name, content in contents().items():

@@ -168,7 +168,7 @@ class Ladder(Accuracy):
 
 
 class Converting(Ladder):
-    """Holds on to what it has converted, and will not do it twice in a process."""
+    """Keeps its converted rows, and refuses to convert them twice in a process."""
 
     name = "converting"
     conversions = 0
@@ -282,7 +282,7 @@ class Killed(Idle):
 
 
 class Terminated(Killed):
-    """Is told to end, as by a machine that shuts down."""
+    """Receives SIGTERM, as from a machine that shuts down."""
 
     name = "terminated"
     signal = signal.SIGTERM

@@ -1,4 +1,4 @@
-"""Results folders as a sweep would leave them, made of curves with known shapes."""
+"""Results folders like those of a sweep, built from curves with known shapes."""
 
 from __future__ import annotations
 

@@ -400,7 +400,7 @@ REFUSALS = {
     ),
     "missing end": (
         ("  accuracy: [1e-3, 1e-1]\n  max_epochs: 100\n", ""),
-        "14:1: no end but the clock's; give accuracy, gap, own, max_epochs or max_updates",
+        "14:1: no end but a time limit; give accuracy, gap, own, max_epochs or max_updates",
     ),
     "missing key of logspace": (
         ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),
@@ -433,7 +433,7 @@ REFUSALS = {
     ),
     "value twice": (
         ("[1e-3, 1e-4]", "[1e-3, 1e-4, 0.001]"),
-        "8:22: 0.001 is there twice; keep one of them",
+        "8:22: 0.001 appears twice; keep one of them",
     ),
     "data set twice": (
         ("  - tiny-sparse", "  - tiny-sparse\n  - tiny-sparse"),
@@ -445,7 +445,7 @@ REFUSALS = {
     ),
     "table twice": (
         ("[time]", "[time, time]"),
-        "21:16: 'time' is there twice; keep one of them",
+        "21:16: 'time' appears twice; keep one of them",
     ),
     "test file of a catalogue set": (
         ("- tiny-sparse", "- {name: tiny-sparse, test: FILE}"),
@@ -530,7 +530,7 @@ REFUSALS = {
     ),
     "gamma of a loss without one": (
         ("loss: hinge", "loss: {name: hinge, gamma: 2}"),
-        "7:21: 'gamma' belongs to smoothed-hinge alone; leave it out",
+        "7:21: 'gamma' belongs to smoothed-hinge only; leave it out",
     ),
     # of the wrong kind
     "text for a number": (
@@ -571,7 +571,7 @@ REFUSALS = {
     ),
     "duration without a unit known": (
         ("500ms", "5 fortnights"),
-        "17:3: 'stop.time_limit' should be seconds, or such as 500ms, 60s, 2m or 1h, "
+        "17:3: 'stop.time_limit' should be seconds, or a duration such as 500ms, 2m or 1h, "
         "not '5 fortnights'",
     ),
     "name with capitals": (
@@ -650,7 +650,7 @@ REFUSALS = {
     ),
     "loose reference": (
         ("gap: 1e-8", "gap: 1e-4"),
-        "20:3: 'reference.gap' is 0.0001; it may be 1e-05 at most, "
+        "20:3: 'reference.gap' is 0.0001; it may be at most 1e-05, "
         "a hundredth of the tightest accuracy",
     ),
     "loss the solver cannot train": (

@@ -25,7 +25,7 @@ def script(page):
 
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
-    """What a script prints, cut at its empty lines; its references are made anew."""
+    """The output of a script, split at empty lines; it recomputes its references."""
     caches = {"SVMBENCH_CACHE": str(tmp_path_factory.mktemp("cache"))}
 
     @cache

@@ -1,4 +1,4 @@
-"""The experiment on noise: what it plants, what it counts, and that all of it runs."""
+"""The experiment on noise: its planted difference, its counts, and a complete run."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ def test_the_public_host_runs_the_same_and_may_write_nothing():
 
 
 def table(text):
-    """Package, licence and what it asks, of each row of every table."""
+    """Package, licence and conditions of each row of every table."""
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     return {row[0]: row[1:] for row in rows if row[0] != "package"}
 

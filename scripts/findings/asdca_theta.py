@@ -1,4 +1,4 @@
-"""ASDCA's theta: the proof's bound against the 0.15 of a course report, on two scalings of rows.
+"""ASDCA's theta: the proof's bound and a course report's 0.15, on two scalings of rows.
 
 The report's size: 670 Gaussian rows of 100 features, lambda = 1/1000, gamma = 1, batches of 8.
 """
@@ -16,7 +16,7 @@ EPOCHS = (10, 100, 1000, 4000)
 
 
 def problem(unit: bool) -> Problem:
-    """Gaussian rows, of unit norm if wanted; labels by a hyperplane, every tenth drawn anew."""
+    """Gaussian rows, of unit norm if ``unit``; labels by a hyperplane, a tenth of them random."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(M, D))
     y = np.where(X @ rng.normal(size=D) > 0.0, 1, -1)
@@ -31,7 +31,7 @@ def problem(unit: bool) -> Problem:
 def gaps(task: Problem, parameters: AsdcaParameters) -> tuple[float, list[float]]:
     """The theta in use, and (P(x) - D(alpha))/P* after each of ``EPOCHS``.
 
-    Not over D, which is negative for long where theta is too large.
+    The ratio is not to D, which stays negative for many epochs if theta is too large.
     """
     optimum = lower_bound(task, 1e-9)
     solver = Asdca(parameters)

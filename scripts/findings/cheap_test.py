@@ -1,4 +1,4 @@
-"""The cheap test of sgd-s: its estimate of the gap over the true one, and what beta costs."""
+"""The cheap test of sgd-s: the ratio of its estimate to the true gap, and the cost of beta."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ MOST = 2000
 
 
 class Listening(SgdS):
-    """sgd-s that keeps, after each epoch, what its stopping rule compares."""
+    """sgd-s that records, after each epoch, the values that its stopping rule compares."""
 
     name = "sgd-s-listening"
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start with nothing heard."""
+        """Start with an empty record."""
         self.heard: list[tuple[float, float]] = []
         super().start(problem, seed)
 
@@ -45,7 +45,7 @@ def trace(problem: Problem, epsilon: float) -> list[tuple[float, float]]:
 
 
 def stop(seen: list[tuple[float, float]], epsilon: float, beta: float) -> str:
-    """The epoch after which the rule holds, and how often P was computed until then."""
+    """The epoch after which the rule holds, and the number of computations of P until then."""
     asked = [(k, gap) for k, (estimate, gap) in enumerate(seen, 1) if estimate <= beta * epsilon]
     for times, (epoch, gap) in enumerate(asked, 1):
         if gap <= epsilon:
@@ -54,7 +54,7 @@ def stop(seen: list[tuple[float, float]], epsilon: float, beta: float) -> str:
 
 
 def row(name: str, c: float, epsilon: float) -> tuple[str, ...]:
-    """The epoch at which the gap is there, the ratio, and for each beta when it ends."""
+    """The epoch at which the gap reaches epsilon, the ratio, and the end for each beta."""
     m = catalogued(name, 1.0).data.n_samples
     seen = trace(catalogued(name, 1.0 / (c * m)), epsilon)
     there = next(k for k, (_, gap) in enumerate(seen, 1) if gap <= epsilon)

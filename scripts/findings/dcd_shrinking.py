@@ -1,8 +1,7 @@
-"""Shrinking in dual coordinate descent: rows that left by mistake, and when they come back.
+"""Shrinking in dual coordinate descent: when wrongly shrunk rows return.
 
-LIBLINEAR brings shrunk rows back once the rows that stayed are within its tolerance, and a
-tight tolerance keeps them away; the suite's dcd brings them back after 20 epochs of work at
-the latest.
+LIBLINEAR restores shrunk rows once the remaining rows are within its tolerance; with a tight
+tolerance this takes long. The suite's dcd restores them after at most 20 epochs of work.
 """
 
 from __future__ import annotations
@@ -15,13 +14,13 @@ from measure import catalogued, lower_bound, markdown, wants_real
 from svmbench.problem import Problem
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 
-#: Epochs of presentations after which rows are to come back: never.
+#: Epochs of presentations after which rows return: never within these runs.
 NEVER = 1e12
 SEEDS = (1, 2, 3)
 
 
 def cases() -> dict[str, DcdParameters]:
-    """Parameters by what the table calls them."""
+    """Parameters by their names in the table."""
     found = {"no shrinking": DcdParameters(shrinking=False)}
     for tolerance in (1e-1, 1e-4, 1e-9):
         at = f"tolerance {tolerance:g}"
@@ -46,7 +45,7 @@ def course(problem: Problem, parameters: DcdParameters, epochs: Sequence[int]) -
 
 
 def table(problem: Problem, epochs: Sequence[int]) -> str:
-    """One row a set of parameters."""
+    """One row per set of parameters."""
     rows = []
     for name, parameters in cases().items():
         gaps = course(problem, parameters, epochs)

@@ -1,4 +1,4 @@
-"""What the experiments of this folder share: options, problems, tables."""
+"""Common parts of the experiments in this folder: options, problems, tables."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from svmbench.solvers.base import Solver
 
 
 def wants_real(description: str | None) -> bool:
-    """Whether ``--real`` stands on the command line."""
+    """Whether the command line has ``--real``."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument(
-        "--real", action="store_true", help="the tables of real data, which must be at hand"
+        "--real", action="store_true", help="print the tables of real data, which must be available"
     )
     return bool(parser.parse_args().real)
 
 
 def catalogued(name: str, lam: float, loss: Loss = HINGE) -> Problem:
-    """The problem of a data set of the catalogue."""
+    """The problem on a data set of the catalogue."""
     return Problem(load(name).train, lam, loss)
 
 
 def made(name: str, X: FloatArray, y: FloatArray, lam: float, loss: Loss = HINGE) -> Problem:
-    """The problem of dense rows made here."""
+    """The problem on dense rows of the caller."""
     values = np.ascontiguousarray(X, dtype=np.float64)
     labels = np.asarray(y, dtype=np.int8)
     source = Provenance("made by a script of findings", "")
@@ -58,10 +58,10 @@ def lower_bound(problem: Problem, gap: float = 1e-6) -> float:
 def epochs_to(
     solver: Solver, problem: Problem, targets: Sequence[float], most: float, seed: int = 0
 ) -> list[float]:
-    """Epochs after which (P(w) - D_ref)/D_ref first is at most each of the falling ``targets``.
+    """Epochs after which (P(w) - D_ref)/D_ref first is at most each of the descending ``targets``.
 
-    Looked at after every tenth of an epoch, from ten epochs on after every epoch; inf for
-    a target that is not met within ``most`` epochs.
+    The check takes place after every tenth of an epoch, and from ten epochs on after every epoch.
+    The value is inf for a target that is not reached within ``most`` epochs.
     """
     m, least = problem.data.n_samples, lower_bound(problem)
     found: list[float] = []
@@ -77,6 +77,6 @@ def epochs_to(
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table, as the page shows it."""
+    """A Markdown table, as on the page."""
     lines = [header, ["---"] + ["---:"] * (len(header) - 1), *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)

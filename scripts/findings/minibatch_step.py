@@ -1,6 +1,6 @@
-"""The mini-batch step of a course report: all of the regulariser with a part of the losses.
+"""The mini-batch step of a course report: the whole regulariser with some of the losses.
 
-The report's size: 200 points of the plane, 100 a class. Its lambda weighs a sum of losses, so
+The report's size: 200 points of the plane, 100 per class. Its lambda weighs a sum of losses, so
 that it is m times the suite's.
 """
 
@@ -24,7 +24,7 @@ EPOCHS = 20_000
 
 
 def problem(theirs: float) -> Problem:
-    """Two overlapping Gaussian clouds, one a class; ``theirs`` is the report's lambda."""
+    """Two overlapping Gaussian clouds, one per class; ``theirs`` is the report's lambda."""
     rng = np.random.default_rng(5)
     y = np.repeat([1, -1], M // 2)
     X = rng.normal(size=(M, 2)) + 1.2 * y[:, None]
@@ -48,7 +48,7 @@ def excess(task: Problem, solver: Solver, least: float) -> float:
 
 
 def trained(task: Problem, form: str, batch: int, increment: float | None, epochs: int) -> Solver:
-    """The report's method with mu = 100 at first; with the suite's steps for no increment."""
+    """The report's method with mu0 = 100; without an increment, the suite's steps."""
     mu0 = None if increment is None else 100.0
     given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form}
     solver = MinibatchBias(MinibatchParameters.model_validate(given))
@@ -58,7 +58,7 @@ def trained(task: Problem, form: str, batch: int, increment: float | None, epoch
 
 
 def shown(percent: float) -> str:
-    """A percentage; below a hundredth, steps that have not ended yet are all it tells of."""
+    """A percentage; below 0.01 it only shows that the steps have not yet vanished."""
     return f"{percent:.2g}" if percent >= 0.01 else "< 0.01"
 
 

@@ -1,7 +1,7 @@
-"""Unlearning in the margin perceptron: a cycle by exact arithmetic, and one by rounding.
+"""Unlearning in the margin perceptron: a cycle in exact arithmetic, and one from rounding.
 
-Random problems of a few rows of integers, run in Python's integers (nothing is rounded) and
-in floating point on the same rows divided by ten.
+It runs random problems of a few rows of integers in Python's integers (without rounding), and in
+floating point on the same rows divided by ten.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Rows = list[list[int]]
 
 
 def problem(rng: random.Random) -> tuple[Rows, int, int]:
-    """Rows, already times their labels, the most N a count may be, and the threshold b."""
+    """Rows, multiplied by their labels, the largest count N, and the threshold b."""
     m, d = rng.randint(2, 6), rng.randint(1, 3)
     rows = [[rng.randint(-4, 4) for _ in range(d)] for _ in range(m)]
     most = rng.randint(1, 8)
@@ -25,7 +25,7 @@ def problem(rng: random.Random) -> tuple[Rows, int, int]:
 
 
 def dot(x: Sequence[float], v: Sequence[float]) -> float:
-    """Each product rounded, and each sum; Python's own `sum` of doubles compensates since 3.12."""
+    """The dot product, rounded at each step; since 3.12, Python's `sum` of doubles compensates."""
     total: float = 0
     for one, other in zip(x, v, strict=True):
         total += one * other
@@ -33,9 +33,9 @@ def dot(x: Sequence[float], v: Sequence[float]) -> float:
 
 
 def ends(rows: Sequence[Sequence[float]], most: int, b: float, strict: bool, slack: float) -> str:
-    """Whether passes in the stored order end, or come back to where they were.
+    """Whether passes in the stored order end, or return to an earlier state.
 
-    The order is fixed, so that a state met twice at the end of a pass proves a cycle.
+    As the order is fixed, the same state after two passes proves a cycle.
     """
     counts = [0] * len(rows)
     a = [0 * x for x in rows[0]] if rows else []
@@ -64,7 +64,7 @@ def ends(rows: Sequence[Sequence[float]], most: int, b: float, strict: bool, sla
 
 
 def smallest_cycle(problems: Sequence[tuple[Rows, int, int]]) -> tuple[Rows, int, int]:
-    """The cycling problem of fewest entries."""
+    """The cycling problem with the fewest entries."""
     cycling = [one for one in problems if ends(*one, strict=False, slack=0.0) == "cycles"]
     return min(cycling, key=lambda one: (sum(map(len, one[0])), one[1], one[2]))
 

@@ -1,7 +1,7 @@
-"""Online optimisers in the l1 ball: r - 1 in a projection, evaluation in a timing, a bound.
+"""Online optimisers in the l1 ball: a divisor r - 1, timings that include evaluation, a bound.
 
-The report's own problem with --real: 10,000 rows of MNIST, digit 0 labelled -1, lambda = 1/3,
-||w||_1 <= 10, 10,000 steps.
+With --real it runs the report's own problem: 10,000 rows of MNIST, digit 0 labelled -1,
+lambda = 1/3, ||w||_1 <= 10, 10,000 steps.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from svmbench.solvers.second_order.ipm import take_rows
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
 
 LAM, RADIUS, ROWS = 1.0 / 3.0, 10.0, 10_000
-#: Final costs and seconds of the report, and how its methods are called here.
+#: Final costs and seconds of the report, by method, and the parameters of the method here.
 PUBLISHED: dict[str, tuple[float, float, dict[str, Any]]] = {
     "gd": (0.1720, 38.5, {"eta0": 1.0}),
     "pgd": (0.1367, 36.3, {"eta0": 1.0}),
@@ -39,7 +39,7 @@ PUBLISHED: dict[str, tuple[float, float, dict[str, Any]]] = {
 
 
 def projected(y: FloatArray, radius: float, less: int) -> FloatArray:
-    """Pi(y) by sorting, the excess shared out among r - less survivors instead of r."""
+    """Pi(y) by sorting, with the excess divided among r - less survivors instead of r."""
     sizes = np.abs(y)
     if sizes.sum() <= radius:
         return y
@@ -52,7 +52,7 @@ def projected(y: FloatArray, radius: float, less: int) -> FloatArray:
 
 
 def lengths() -> Iterator[tuple[str, ...]]:
-    """||Pi(y)||_1/z for both divisors, on normal vectors and radii with so many survivors."""
+    """||Pi(y)||_1/z for both divisors, on a normal vector and radii with r survivors."""
     y = np.random.default_rng(1).normal(size=1000)
     sizes = np.sort(np.abs(y))[::-1]
     for r in (1, 2, 3, 5, 10, 30, 100, 300):
@@ -63,7 +63,7 @@ def lengths() -> Iterator[tuple[str, ...]]:
 
 def oscillation() -> Iterator[tuple[str, ...]]:
     """Regret of pegasos on one row whose label changes at every step, and its bounds."""
-    size = LAM * RADIUS  # so that one step leads to the edge of the ball
+    size = LAM * RADIUS  # so that one step reaches the boundary of the ball
     problem = made("one row, two labels", np.array([[size], [size]]), np.array([1, -1]), LAM)
     problem = replace(problem, l1_radius=RADIUS)
     w, cost, drawn = 0.0, 0.0, []
@@ -86,7 +86,7 @@ def bounds(problem: Problem, steps: int) -> tuple[str, str]:
 
 
 def digits() -> Problem:
-    """The report's problem, but for its choice of rows, which is not known."""
+    """The report's problem, except its choice of rows, which is not known."""
     rows = load("mnist").train
     chosen = np.random.default_rng(0).permutation(rows.n_samples)[:ROWS]
     some = take_rows(rows, np.sort(chosen))
@@ -94,7 +94,7 @@ def digits() -> Problem:
 
 
 def descended(problem: Problem, less: int) -> dict[str, float]:
-    """Final cost of the methods that project, with either divisor; the same rows for all."""
+    """Final cost of the methods with projections, for either divisor; all use the same rows."""
     X, y, lam = matrix(problem.data), problem.data.labels.astype(np.float64), problem.lam
     order = np.random.default_rng(3).integers(0, len(y), size=ROWS)
 
@@ -119,7 +119,7 @@ def descended(problem: Problem, less: int) -> dict[str, float]:
 
 
 def work(problem: Problem) -> Iterator[tuple[str, ...]]:
-    """Entries read by training, and by evaluating the cost at each of its steps."""
+    """Entries read in training, and in evaluating the cost at each step."""
     nnz = problem.data.nnz
     for name, (_, seconds, parameters) in PUBLISHED.items():
         solver = find_solver(name)
@@ -128,7 +128,7 @@ def work(problem: Problem) -> Iterator[tuple[str, ...]]:
         steps = 100 if isinstance(run, Gd) else ROWS
         run.advance(steps)
         trained, evaluated = run.counters.nonzeros, steps * nnz
-        # On dense weights every step moves all d entries besides those of its row.
+        # On dense weights every step changes all d entries in addition to those of its row.
         dense = isinstance(run.parameters, PresentedParameters)
         trained += steps * problem.data.n_features * dense
         share = evaluated / (trained + evaluated)

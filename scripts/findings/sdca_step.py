@@ -1,7 +1,7 @@
-"""The step of SDCA as a course report prints it, as it may be mended, and as it must be.
+"""The step of SDCA as a course report prints it, with an obvious correction, and in correct form.
 
-All three hold the dual variables with their labels' signs, a_i = y_i alpha_i, as the report
-does: w = 1/(lam m) sum a_i x_i. The unclipped step is the same in all; the clip differs.
+All three store the dual variables with their labels' signs, a_i = y_i alpha_i, like the report:
+w = 1/(lam m) sum a_i x_i. Only the clip differs; the unclipped step is the same in all three.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def ascend(problem: Problem, form: str) -> list[tuple[float, FloatArray, FloatAr
 
 
 def gaussian(m: int, d: int) -> Problem:
-    """Normal rows, labelled by a hyperplane, every tenth label drawn anew."""
+    """Normal rows, labelled by a hyperplane; a tenth of the labels are random."""
     rng = np.random.default_rng(2)
     X = rng.normal(size=(m, d))
     y = np.where(X @ rng.normal(size=d) > 0.0, 1, -1)
@@ -56,7 +56,7 @@ def gaussian(m: int, d: int) -> Problem:
 
 
 def shown(accuracy: float) -> str:
-    """An accuracy, as far as D_ref supports it."""
+    """An accuracy, to the precision that D_ref supports."""
     return f"{accuracy:.1e}" if accuracy > 1e-8 else "< 1e-8"
 
 

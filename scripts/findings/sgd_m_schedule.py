@@ -1,4 +1,4 @@
-"""sgd-m's schedules of multiple-update passes against single passes: passes to a gap of its own."""
+"""sgd-m's schedules of multiple-update passes and single passes: passes to reach a gap."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SEEDS = (1, 2, 3)
 
 
 class Late(SgdM):
-    """Multiplicities in proportion to the passes made, to the end: what must not be done."""
+    """Multiplicities that grow with the passes to the end: a bad schedule."""
 
     name = "sgd-m-late"
     summary = "every ninth pass has a multiplicity of a quarter of the epochs so far"
 
     def multiplicity(self, number: int) -> int:
-        """A quarter of the epochs before, in every ninth pass."""
+        """A quarter of the earlier epochs, in every ninth pass."""
         before = self.counters.presentations // self._problem.data.n_samples
         return max(1, before // 4) if number % 9 == 0 else 1
 
@@ -55,7 +55,7 @@ def passes_to(
     most: int,
     seeds: Sequence[int],
 ) -> str:
-    """Medians over the seeds of the passes and, behind a stroke, the epochs to the gap."""
+    """Medians over the seeds of the passes and, after a slash, the epochs to the gap."""
     runs = []
     for seed in seeds:
         course = enumerate(gap_after_each(make(), problem, most, seed), 1)
@@ -72,7 +72,7 @@ def problem_of(name: str, c: float) -> Problem:
 
 
 def passes_table(cases: Sequence[tuple[str, float, float]], most: int, seeds: Sequence[int]) -> str:
-    """One row a data set, C and gap."""
+    """One row per data set, C and gap."""
     rows = []
     for name, c, target in cases:
         problem = problem_of(name, c)
@@ -82,7 +82,7 @@ def passes_table(cases: Sequence[tuple[str, float, float]], most: int, seeds: Se
 
 
 def stall_table(name: str, c: float, passes: Sequence[int]) -> str:
-    """The gap after some passes, by schedule: medians over the seeds."""
+    """Median gap over the seeds after some passes, by schedule."""
     rows = []
     for one, make in SCHEDULES.items():
         runs = []

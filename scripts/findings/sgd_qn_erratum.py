@@ -1,4 +1,4 @@
-"""sgd-qn as published, as corrected, and svmsgd2, which has no scaling: epochs and diagonals."""
+"""sgd-qn as published, its correction, and svmsgd2 without scaling: epochs and diagonals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SKIP = 16
 
 
 def unlike_scales(loss: Loss) -> Problem:
-    """4000 dense rows of 50 columns, whose scales fall from 1 to 1/10; a tenth of noise."""
+    """4000 dense rows of 50 columns with scales from 1 to 1/10; a tenth of labels are random."""
     rng = np.random.default_rng(6)
     X = rng.normal(size=(4000, 50))
     y = np.where(X @ rng.normal(size=50) > 0.0, 1, -1)
@@ -44,7 +44,7 @@ def median_epochs(solver: type[SgdQn | SgdQnCorrected | Svmsgd2], problem: Probl
 def without_diagonal(problem: Problem, t0: float) -> list[str]:
     """Epochs to each target of SGD with steps 1/(lam (t0 + 100 t)), the same for all columns.
 
-    These are the corrected form's where all its ratios are at their upper limit, 100 lam.
+    The corrected form has these steps if all its ratios are at their upper limit, 100 lam.
     """
     X, y, lam = matrix(problem.data), problem.data.labels, problem.lam
     m, least = len(y), lower_bound(problem)
@@ -69,9 +69,9 @@ def without_diagonal(problem: Problem, t0: float) -> list[str]:
 
 
 def diagonal(solver: type[SgdQn | SgdQnCorrected], problem: Problem) -> tuple[str, str, str]:
-    """Lam times the least B after ten epochs, and the largest seen; and B's spread then.
+    """Lam times the least B after ten epochs, lam times the largest B so far, and B's final spread.
 
-    Looked at every tenth of an epoch.
+    The check takes place every tenth of an epoch.
     """
     run = solver()
     run.start(problem, seed=1)

@@ -1,8 +1,8 @@
-"""The shrinking of every ``skip`` steps, as printed and guarded, and a t0 that is too small.
+"""The shrinking every ``skip`` steps, as printed and guarded, and a t0 that is too small.
 
 svmsgd2 and sgd-qn shrink w by 1 - skip/(t + t0) where dense SGD shrinks it by 1 - 1/(t + t0) in
 each of the skip steps. In the erratum's sgd-qn the same factor is 1 - skip lam B, and lam B is
-1/t0 until B is first moved.
+1/t0 until B first changes.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ GUARD = 0.8
 
 
 def factor(rate: float, guarded: bool) -> float:
-    """What is left of w after ``SKIP`` steps that shrink it by ``rate`` each."""
+    """Factor of w after ``SKIP`` steps that each shrink it by ``rate``."""
     left = 1.0 - SKIP * rate
     return (1.0 - rate) ** SKIP if guarded and left < GUARD else left
 
 
 def first_factors(t0: float) -> tuple[float, ...]:
-    """At the first shrinking: printed, the dense steps', guarded; the erratum's, both."""
-    rate = 1.0 / (SKIP - 1 + t0)  # the counter starts at skip and acts before t moves on
+    """Factors at the first shrinking: printed, dense, guarded; erratum, unguarded and guarded."""
+    rate = 1.0 / (SKIP - 1 + t0)  # the counter starts at skip and acts before t increases
     dense = math.prod(1.0 - 1.0 / (k + t0) for k in range(SKIP))
     erratum = [factor(1.0 / t0, guarded) for guarded in (False, True)]
     return factor(rate, False), dense, factor(rate, True), *erratum
 
 
 def svmsgd2(problem: Problem, t0: float, guarded: bool) -> FloatArray:
-    """W after one pass of svmsgd2, by the hinge."""
+    """The w after one pass of svmsgd2 on the hinge."""
     X, y, lam = matrix(problem.data), problem.data.labels, problem.lam
     w = np.zeros(X.shape[1])
     for t, i in enumerate(np.random.default_rng(4).permutation(len(y))):
@@ -48,7 +48,7 @@ def svmsgd2(problem: Problem, t0: float, guarded: bool) -> FloatArray:
 
 
 def erratum(problem: Problem, t0: float, guarded: bool) -> FloatArray:
-    """W after one pass of the corrected sgd-qn, by the hinge, on rows without zeros."""
+    """The w after one pass of the corrected sgd-qn on the hinge, on rows without zeros."""
     X, y, lam = matrix(problem.data), problem.data.labels, problem.lam
     w, saved, b = np.zeros(X.shape[1]), np.zeros(X.shape[1]), np.full(X.shape[1], 1.0 / t0)
     due, moved = False, 0
@@ -70,7 +70,7 @@ def erratum(problem: Problem, t0: float, guarded: bool) -> FloatArray:
 
 
 def unit_rows() -> Problem:
-    """2000 rows of unit norm, of two overlapping clouds, without zeros."""
+    """2000 rows of unit norm from two overlapping clouds, without zeros."""
     rng = np.random.default_rng(5)
     y = np.where(rng.random(2000) < 0.5, 1, -1)
     X = rng.normal(size=(2000, 20)) + 0.2 * y[:, None]

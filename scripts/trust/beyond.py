@@ -1,12 +1,12 @@
-"""Rows whose entries lie beyond the 2^31st, in a few megabytes of memory.
+"""Test solvers on rows with entries beyond the 2^31st, in a few megabytes of memory.
 
     python scripts/trust/beyond.py
 
-A file of some rows is mapped again and again, one address range after another, so that arrays of
-2^31 entries and more cost what one piece costs. These filler rows hold explicit zeros in every
-feature; the rows that matter come after them. The same problem with empty rows for fillers is
-small, and every solver must end with the same bits on both: an offset kept in 32 bits would read
-other rows. Linux only.
+The script maps a file of some rows many times into consecutive address ranges, so that arrays of
+more than 2^31 entries take the memory of one piece. These filler rows hold explicit zeros in every
+feature, and the test rows follow them. With empty rows as fillers the same problem is small. Every
+solver must give identical results on both, because an offset in 32 bits would read other rows. The
+script needs Linux.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from svmbench.data.dataset import Array, Dataset
 from svmbench.problem import Problem
 from svmbench.solvers.registry import solvers
 
-#: Features, so many that 2^31 entries are few rows; filler rows of a piece; and pieces, which
-#: hold 2^31 entries and some.
+#: Features, so many that 2^31 entries make few rows; filler rows per piece; and pieces, which
+#: together hold slightly more than 2^31 entries.
 FEATURES, PIECE_ROWS, PIECES = 1 << 16, 64, 513
 
-#: What forms normal equations of all features asks for 2^32 numbers, whatever the rows are.
+#: Solvers that need 2^32 numbers for the normal equations of all features, whatever the rows.
 TOO_WIDE = ("ipm", "newton")
 
-#: What a solver would choose by the number of entries or of bytes, which are not the same here.
+#: Parameters that otherwise depend on the number of entries or bytes, which differ here.
 PARAMETERS: dict[str, dict[str, Any]] = {
     "auto": {"method": "dual", "block_rows": 1},
     "sgd-qn": {"skip": 16},
@@ -45,20 +45,20 @@ _MAP_ANONYMOUS, _MAP_NORESERVE = 0x20, 0x4000
 
 
 def repeated(piece: Array, times: int, tail: Array) -> Array:
-    """``piece`` so many times, then ``tail``, as one array that takes the memory of both once.
+    """``piece`` repeated, then ``tail``, as one array that takes the memory of both once.
 
     Parameters
     ----------
     piece : ndarray
-        Its bytes a multiple of a page's.
+        Its size in bytes is a multiple of the page size.
     times : int
     tail : ndarray
-        Of the same type.
+        An array of the same type.
 
     Raises
     ------
     OSError
-        When the system cannot map it.
+        If the system cannot map it.
     """
     assert piece.nbytes % mmap.PAGESIZE == 0
     assert piece.dtype == tail.dtype
@@ -77,7 +77,7 @@ def repeated(piece: Array, times: int, tail: Array) -> Array:
 
     size = piece.nbytes
     nbytes = size * times + tail.nbytes
-    # Reserved as a whole first, so that the pieces stand side by side.
+    # Reserve the whole range first, so that the pieces are adjacent.
     start = mapped(None, nbytes + size, 0, _MAP_PRIVATE | _MAP_ANONYMOUS | _MAP_NORESERVE, -1)
     file = os.memfd_create("rows")
     try:
@@ -97,11 +97,11 @@ def repeated(piece: Array, times: int, tail: Array) -> Array:
 
 
 def tail_rows(m: int = 2000, seed: int = 1) -> tuple[Array, Array, Array, Array]:
-    """The rows that matter: indptr, columns, values of multiples of 1/16, labels."""
+    """The test rows: indptr, columns, values (multiples of 1/16), labels."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(1, 20, size=m)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    # Few of the columns, so that rows have some in common; the first and the last among them.
+    # Few columns, so that rows share some; they include the first and the last column.
     known = np.concatenate([[0], np.sort(rng.choice(FEATURES, 98, replace=False)), [FEATURES - 1]])
     chosen = [np.sort(rng.choice(np.unique(known), n, replace=False)) for n in lengths]
     columns = np.concatenate(chosen)
@@ -110,17 +110,17 @@ def tail_rows(m: int = 2000, seed: int = 1) -> tuple[Array, Array, Array, Array]
 
 
 def beyond(storage: str, m: int = 2000, pieces: int = PIECES) -> tuple[Dataset, Dataset]:
-    """The rows behind 2^31 explicit zeros, and behind as many rows without entries.
+    """The test rows after 2^31 explicit zeros, and after the same number of rows without entries.
 
     Parameters
     ----------
     storage : str
-        As `Dataset.storage` tells; one of ones has fillers of ones, and empty rows are another
-        problem then. Of dense rows the second set is sparse.
+        A value of `Dataset.storage`. With implicit ones the fillers hold ones, so that the set with
+        empty rows is another problem. For dense rows the second set is sparse.
     m : int
-        Rows behind the fillers.
+        Rows after the fillers.
     pieces : int
-        Of filler rows.
+        Pieces of filler rows.
     """
     fillers = PIECE_ROWS * pieces
     indptr, columns, values, tail_labels = tail_rows(m)
@@ -164,7 +164,7 @@ def _types(storage: str) -> tuple[Any, Any]:
     type=click.Choice(["uint16+float32", "uint16+float64", "int32+float32", "int32+float64"]),
     default="uint16+float32",
     show_default=True,
-    help="Form of the rows.",
+    help="Storage of the rows.",
 )
 @click.option("--only", multiple=True, help="A solver. May be repeated.")
 @click.option("--smoke", is_flag=True, help="Few filler rows: do the commands work?")

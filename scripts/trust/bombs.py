@@ -1,8 +1,8 @@
-"""Hands the reader inputs that are large, or become so: under a limit of memory each.
+"""Give the reader inputs that are large, or become so, each under a memory limit.
 
-Each is read in a child process of its own whose memory is limited, and ends as the documentation
-says: with rows, or in one complaint that names file, line and column. What is large is made as
-a file with holes or compressed on the way, and takes little of the disk.
+A separate child process with limited memory reads each input, and must end as documented: with
+rows, or with one message that names file, line and column. Large inputs are sparse or compressed
+files, so that they take little disk space.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PIECE = 1 << 20
 
 
 def endless_line(path: Path, scale: float) -> None:
-    """One line of 10 GB of zero bytes, a file with a hole, behind two rows."""
+    """Two rows, then one line of 10 GB of zero bytes, in a sparse file."""
     with path.open("wb") as file:
         file.write(b"1 1:1\n-1 2:1\n")
         file.truncate(int(scale * 10 * 10**9))
 
 
 def bomb_of_a_line(path: Path, scale: float) -> None:
-    """10 GB of the digit 7 in a line, as 10 MB of gzip."""
+    """A line of 10 GB of the digit 7, in 10 MB of gzip."""
     with gzip.open(path, "wb", compresslevel=1) as file:
         file.write(b"1 1:1\n-1 2:1\n")
         for _ in range(int(scale * 10**10) // PIECE + 1):
@@ -41,7 +41,7 @@ def bomb_of_a_line(path: Path, scale: float) -> None:
 
 
 def bomb_of_rows(path: Path, scale: float) -> None:
-    """2 GB of rows in 5 MB of gzip, whose compact form is a small part of the text."""
+    """2 GB of rows in 5 MB of gzip; their compact form is much smaller than the text."""
     rows = b"1 3:1" + b" " * 95 + b"\n-1 2:1" + b" " * 93 + b"\n"
     with gzip.open(path, "wb", compresslevel=1) as file:
         for _ in range(int(scale * 2 * 10**9) // len(rows) // 5000):
@@ -61,7 +61,7 @@ def ten_million_features(path: Path, scale: float) -> None:
 
 
 def largest_index(path: Path, scale: float) -> None:
-    """Rows that have the largest index there can be, 2^31 - 1."""
+    """Rows with the largest legal index, 2^31 - 1."""
     path.write_bytes(b"1 1:1 2147483647:1\n-1 2147483647:0.5\n" * int(10_000 * scale))
 
 
@@ -78,11 +78,11 @@ BOMBS: dict[str, tuple[Callable[[Path, float], None], str, str, int]] = {
     "index 2^31 - 1": (largest_index, "rows", "rows", 256),
     "index 2^31": (beyond_the_largest, "rows", "too large", 256),
 }
-"""How it is made, the file's name, what must come of it, and MiB beyond those at rest."""
+"""Generator, file name, expected part of the outcome, and MiB of additional memory."""
 
 
 def read(path: Path, mebibytes: int) -> str:
-    """Read a file with so much more memory than the process has; what came of it."""
+    """Read a file with at most ``mebibytes`` of additional memory, and return the outcome."""
     status = Path("/proc/self/status").read_text()
     taken = next(int(s.split()[1]) for s in status.splitlines() if s.startswith("VmData:"))
     limit = 1024 * taken + (mebibytes << 20)
@@ -95,7 +95,7 @@ def read(path: Path, mebibytes: int) -> str:
 
 
 @click.command(help=(__doc__ or "").split("\n\n")[0])
-@click.option("--scale", default=1.0, show_default=True, help="Of the sizes.")
+@click.option("--scale", default=1.0, show_default=True, help="Factor of the sizes.")
 @click.option("--only", multiple=True, type=click.Choice(tuple(BOMBS)), help="All by default.")
 @click.option("--child", nargs=2, type=(str, int), hidden=True)
 def main(scale: float, only: tuple[str, ...], child: tuple[str, int] | None) -> None:

@@ -1,10 +1,10 @@
-"""What downloads make of servers that are slow, cut off, send elsewhere or lie; and of none at all.
+"""Test downloads from servers that are slow, break off, redirect or lie, and without a network.
 
-    python scripts/trust/downloads.py                  # with the real patience: some minutes
-    python scripts/trust/downloads.py --quick          # with a hundredth of it
-    python scripts/trust/downloads.py reset truncated  # these alone
+    python scripts/trust/downloads.py                  # with the real timeouts: some minutes
+    python scripts/trust/downloads.py --quick          # with a hundredth of them
+    python scripts/trust/downloads.py reset truncated  # only these
 
-Every server is one of this script's own, on 127.0.0.1. The second table needs Linux.
+The script runs all servers itself, on 127.0.0.1. The second table needs Linux.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TEXT = "".join(f"{(-1) ** i} {i + 1}:1 {i + 7}:0.5\n" for i in range(8000)).enco
 SHA256 = hashlib.sha256(TEXT).hexdigest()
 QUICK = 100.0
 
-# What the program does with a catalogue of one set, "one", whose description is named here.
+# Runs the program with a catalogue of one set, "one"; the first argument names its folder.
 CHILD = """
 import resource, sys
 from pathlib import Path
@@ -52,7 +52,7 @@ main(prog_name="svmbench")
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers with the fault that the path names: /FAULT/rows."""
+    """Answers a request with the fault in its path: /FAULT/rows."""
 
     server: FaultServer
     timeout = 120
@@ -82,7 +82,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(TEXT)
 
     def dribble(self, text: bytes) -> None:
-        """Send a byte every three beats."""
+        """Send one byte every three beats."""
         for byte in text:
             self.wfile.write(bytes([byte]))
             self.wfile.flush()
@@ -90,17 +90,17 @@ class Handler(BaseHTTPRequestHandler):
                 return
 
     def reset(self) -> None:
-        """Drop the connection with a reset, once the answer is left."""
+        """Make the connection end with a reset after the answer."""
         self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 class FaultServer(ThreadingHTTPServer):
-    """A server of faults, which counts what it is asked for.
+    """A server of faults that counts its requests.
 
     Parameters
     ----------
     beat : float
-        Seconds of which the slow ones wait some.
+        Unit of the slow faults' delays, in seconds.
     """
 
     daemon_threads = True
@@ -114,11 +114,11 @@ class FaultServer(ThreadingHTTPServer):
         self.address = f"http://127.0.0.1:{self.server_port}"
 
     def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
-        """Close without a word of farewell, which would come before a reset."""
+        """Close without a shutdown, which would precede a reset."""
         self.close_request(request)
 
     def url(self, fault: str) -> str:
-        """Where a fault is had."""
+        """URL of a fault."""
         return f"{self.address}/{fault}/rows"
 
 
@@ -205,7 +205,7 @@ def _garbage(self: Handler, _: int) -> None:
 def _reset(self: Handler, count: int) -> None:
     _part(len(TEXT))(self, count)
     self.wfile.flush()
-    time.sleep(0.05)  # a reset overtakes what has not been read yet
+    time.sleep(0.05)  # a reset discards data that has not been read yet
     self.reset()
 
 
@@ -255,7 +255,7 @@ FAULTS: dict[str, Fault] = {
     "redirected-to-nowhere": _to("http://127.0.0.1:{port}/rows"),
 }
 
-# Several addresses of one file, asked in turn; or none that answers.
+# Several addresses of one file, in order; or none that answers.
 IN_TURN: dict[str, tuple[str, ...]] = {
     "404, then whole": ("404", "whole"),
     "silent, then whole": ("silent", "whole"),
@@ -265,7 +265,7 @@ IN_TURN: dict[str, tuple[str, ...]] = {
 
 
 def closed_port() -> int:
-    """A port of this machine where nobody listens."""
+    """A port of this machine without a listener."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -274,7 +274,7 @@ def closed_port() -> int:
 
 @dataclass(frozen=True)
 class Row:
-    """What came of a fault.
+    """Outcome of a fault.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class Row:
 
 
 def tried(server: FaultServer, fault: str, folder: Path) -> Row:
-    """Ask for a file through one fault, or several in turn, with an empty cache."""
+    """Request a file through one fault, or several in order, with an empty cache."""
     faults = IN_TURN.get(fault, (fault,))
     urls = tuple(server.url(each) for each in faults)
     urls = urls or (f"http://127.0.0.1:{closed_port()}/rows",)
@@ -314,14 +314,14 @@ def tried(server: FaultServer, fault: str, folder: Path) -> Row:
 
 
 def _reason(message: str, server: FaultServer) -> str:
-    # The hash of what came and the port differ from time to time.
+    # The hash of the content and the port differ between runs.
     inner = re.sub(r"^one: rows is missing \((.*?)\); put rows .*$", r"\1", message)
     inner = re.sub(r"sha256 [0-9a-f]{64}, not [0-9a-f]{64}", "another sha256", inner)
     return re.sub(r"127\.0\.0\.1:\d+", "HOST", inner.replace(server.address, ""))
 
 
 def found(folder: Path) -> tuple[str, int]:
-    """Whether a file was taken under its name, and how many others lie beside it."""
+    """Whether the file was stored under its name, and the number of other files next to it."""
     files = folder / "files"
     names = sorted(path.name for path in files.iterdir()) if files.is_dir() else []
     if "rows" not in names:
@@ -332,7 +332,7 @@ def found(folder: Path) -> tuple[str, int]:
 
 @contextlib.contextmanager
 def environment(**changes: str) -> Iterator[None]:
-    """Set variables for a while; no mirror, no proxy between us and the server."""
+    """Set environment variables temporarily, without a mirror or a proxy."""
     old = dict(os.environ)
     os.environ.pop("SVMBENCH_MIRROR", None)
     os.environ.pop("SVMBENCH_OFFLINE", None)
@@ -346,7 +346,7 @@ def environment(**changes: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def patience(divisor: float) -> Iterator[None]:
-    """Have everything that waits wait so many times shorter."""
+    """Divide all waiting times by ``divisor``."""
     names = ("CONNECT_SECONDS", "STALL_SECONDS")
     old = {name: getattr(download, name) for name in names}
     pause = download._pause
@@ -361,7 +361,7 @@ def patience(divisor: float) -> Iterator[None]:
             setattr(download, name, value)
 
 
-# --- the program, in processes of its own ----------------------------------------------------
+# --- the program, in separate processes -------------------------------------------------------
 
 
 def program(url: str, folder: Path, *arguments: str, room: int = 0) -> subprocess.Popen[str]:
@@ -371,10 +371,10 @@ def program(url: str, folder: Path, *arguments: str, room: int = 0) -> subproces
     ----------
     url : str
     folder : Path
-        For its cache and its catalogue.
+        Folder for its cache and its catalogue.
     *arguments : str
     room : int
-        Bytes that a file may have; 0 for any number.
+        Largest size of a file in bytes; 0 for no limit.
     """
     catalogue = folder / "catalogue"
     catalogue.mkdir(parents=True, exist_ok=True)
@@ -392,7 +392,7 @@ def program(url: str, folder: Path, *arguments: str, room: int = 0) -> subproces
 
 @dataclass(frozen=True)
 class Ended:
-    """How a process came out.
+    """Outcome of a process.
 
     Parameters
     ----------
@@ -400,7 +400,7 @@ class Ended:
     code : int
         Exit code; negative for a signal.
     said : str
-        On standard error.
+        Its standard error.
     taken : str
     left : int
         As in `Row`.
@@ -423,11 +423,11 @@ def _outcome(case: str, process: subprocess.Popen[str], error: str, folder: Path
 
 
 def processes(server: FaultServer, folder: Path) -> Iterator[Ended]:
-    """Two at a time, a full disk, Ctrl-C, a kill and the call after it, and no network at all."""
+    """Two processes at once, a full disk, Ctrl-C, a kill and the next call, and no network."""
     url = server.url("whole")
     get = ("data", "fetch", "one")
     both = [program(server.url("slow"), folder / "both", *get) for _ in range(2)]
-    # Only when both have ended is a partial file one that was left.
+    # A partial file counts as left over only after both processes have ended.
     errors = [process.communicate(timeout=300)[1] for process in both]
     for number, (process, error) in enumerate(zip(both, errors, strict=True), 1):
         yield _outcome(f"two at once: number {number}", process, error, folder / "both")
@@ -489,7 +489,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     known = [*FAULTS, *IN_TURN]
     parser.add_argument("faults", nargs="*", metavar="FAULT", help="; ".join(known))
-    parser.add_argument("--quick", action="store_true", help="a hundredth of the patience")
+    parser.add_argument("--quick", action="store_true", help="a hundredth of the timeouts")
     asked = parser.parse_args()
     unknown = set(asked.faults) - set(known)
     if unknown:

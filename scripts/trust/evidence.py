@@ -1,8 +1,8 @@
-"""How often evidence errs, and how soon it decides, when one looks after every repeat.
+"""Error rate and speed of decision of the evidence, with a look after every repeat.
 
-Equal methods are compared on pages of several questions, and each page is judged after every
-repeat: the first verdict of a difference is false, and ends the page. Methods that differ by a
-known factor are compared until the difference is shown.
+The script compares equal methods on pages of several questions, and judges each page after every
+repeat: the first verdict of a difference is false, and ends the page. It also compares methods that
+differ by a known factor, until the evidence shows the difference.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Noise = Callable[[np.random.Generator, int, int], FloatArray]
 #: Standard deviation of the logarithm of a run's time, 20 % of it.
 SCATTER = 0.2
 
-#: Questions of a page, and how many pages are made.
+#: Questions per page, and the number of pages.
 PAGES = {1: 4000, 10: 1000, 50: 300}
 
-#: Repeats of a page at most.
+#: Most repeats of a page.
 REPEATS = 100
 
-#: Factor, and the pairs after which nine of ten trials should be decided.
+#: Factor, and the number of pairs that should decide nine of ten trials.
 POWER = {1.5: 16, 1.2: 56, 1.1: 170}
 TRIALS = 4000
 HORIZON = 600
@@ -43,7 +43,7 @@ def normal(random: np.random.Generator, questions: int, repeats: int) -> FloatAr
 
 
 def student(freedom: float) -> Noise:
-    """Independent noise of each run by Student's distribution; 1 is Cauchy's."""
+    """Independent noise of each run with Student's distribution; 1 is Cauchy's."""
 
     def draw(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
         runs = random.standard_t(freedom, (2, questions, repeats))
@@ -53,7 +53,7 @@ def student(freedom: float) -> Noise:
 
 
 def on_a_machine(level: FloatArray, random: np.random.Generator) -> FloatArray:
-    """Log-ratios of two runs a block, in random order, on a machine whose speed changes.
+    """Log-ratios of two runs per block, in random order, on a machine with varying speed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def autoregressive(random: np.random.Generator, questions: int, repeats: int) ->
 
 
 def growing_scale(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
-    """The scatter grows from 1 % to 100 % and has an hour of calm in between."""
+    """The scatter grows from 1 % to 100 %, with a calm period in the middle."""
     scale = np.geomspace(0.01, 1.0, repeats)
     scale[repeats // 2 : repeats // 2 + repeats // 10] = 0.01
     return np.asarray(scale * random.standard_normal((questions, repeats)))
@@ -94,7 +94,7 @@ def common_rival(random: np.random.Generator, questions: int, repeats: int) -> F
 
 
 def some_unreached(random: np.random.Generator, questions: int, repeats: int) -> FloatArray:
-    """One run in five does not reach its target; where both do not, the pair is no pair."""
+    """One run in five does not reach its target; if both runs fail, the pair does not count."""
     failed = random.random((2, questions, repeats)) < 0.2
     logs = normal(random, questions, repeats)
     logs[failed[1] & ~failed[0]] = math.inf
@@ -119,14 +119,14 @@ TAILS: dict[str, Noise] = {"normal": normal, "Student, 3": student(3), "Cauchy":
 
 
 def first_verdict(logs: FloatArray) -> int | None:
-    """After how many repeats a page first says something of any question.
+    """Number of repeats after which a page first has a verdict on any question.
 
-    The paths of the evidence tell which looks can be the one; `judge` decides.
+    The paths of the evidence show which looks are candidates; `judge` decides.
 
     Parameters
     ----------
     logs : ndarray of shape (questions, repeats)
-        nan where a repeat says nothing.
+        nan where a repeat is not informative.
     """
     best = np.array([_best_path(row) for row in logs])
     counts = np.arange(1, len(logs) + 1)[:, None]
@@ -146,18 +146,18 @@ def _best_path(row: FloatArray) -> FloatArray:
 
 
 def page(logs: FloatArray) -> list[Question]:
-    """Questions of whether each ratio is above 1."""
+    """One question per row: whether the ratio is above 1."""
     return [Question(tuple(row[~np.isnan(row)].tolist()), low=1.0) for row in logs]
 
 
 def false_pages(noise: Noise, questions: int, pages: int, seed: int) -> int:
-    """How many pages of equal methods say anything within all their repeats."""
+    """Number of pages of equal methods that have a verdict within all their repeats."""
     random = np.random.default_rng((seed, questions))
     return sum(first_verdict(noise(random, questions, REPEATS)) is not None for _ in range(pages))
 
 
 def pairs_to_decide(noise: Noise, factor: float, trials: int, seed: int) -> FloatArray:
-    """After how many pairs each trial shows that the ratio is above 1; +inf beyond `HORIZON`."""
+    """Number of pairs after which each trial shows a ratio above 1; +inf beyond `HORIZON`."""
     random = np.random.default_rng((seed, round(1000 * factor)))
     needed = np.full(trials, math.inf)
     for trial in range(trials):
@@ -171,7 +171,7 @@ def pairs_to_decide(noise: Noise, factor: float, trials: int, seed: int) -> Floa
 
 
 @click.command(help=(__doc__ or "").split("\n\n")[0])
-@click.option("--scale", default=1.0, show_default=True, help="Of the number of pages and trials.")
+@click.option("--scale", default=1.0, show_default=True, help="Factor of pages and trials.")
 @click.option("--seed", default=1, show_default=True)
 def main(scale: float, seed: int) -> None:
     """Simulate all and print the tables."""

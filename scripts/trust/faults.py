@@ -1,8 +1,8 @@
-"""Does to sweeps what happens to them, and holds what is left against a sweep left in peace.
+"""Inject faults into sweeps, and compare the results with those of an undisturbed sweep.
 
-Each command makes one kind of fault, at seeded random moments, and prints what it found, a line
-a fact. It ends with code 1 where something finished was lost, something torn was read, or the
-completed numbers differ from those of the sweep left in peace in anything but times.
+Each command injects one kind of fault, at random moments from a seed, and prints its findings, one
+per line. It exits with code 1 if a finished run is lost, if an incomplete file is read, or if the
+final numbers differ from those of the undisturbed sweep in anything but times.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ Target = Literal["parent", "worker", "all"]
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 TARGETS: tuple[Target, ...] = ("parent", "worker", "worker", "all")
 
-#: Share of the faults that wait for a worker: on a busy machine starting takes most of the time.
+#: Share of the faults that wait for a worker: on a busy machine most of the time is startup.
 AT_WORK = 0.75
 
-#: Marks every process of a trial, so that those who outlive it are found.
+#: Variable that marks every process of a trial, to find those that outlive it.
 MARK = "SVMBENCH_FAULTS_TRIAL"
 
-#: Seconds after which a process that should be gone counts as one that stays.
+#: Seconds after which a process that should have ended counts as left alive.
 PATIENCE = 10.0
 
-#: No limit by the clock may end a run here: when it would hit is chance. One problem and no
-#: plots, so that what is interrupted ends soon.
+#: The sweep has no time limit that could end a run at a random moment. It has one problem and no
+#: plots, so that an interrupted sweep ends soon.
 CONFIG = """\
 version: 1
 name: faults
@@ -68,27 +68,27 @@ EVERY_KIND = "auto, pegasos, sgd-r, sgd-s, sgd-m, svmasgd, sgd-qn, dcd, sdca, oc
 SMALL = {"datasets": "tiny-sparse", "solvers": "dcd, sgd-s, ocas", "repeats": 2}
 
 
-# ------------------------------------------------------------------ what is looked at
+# ------------------------------------------------------------------ findings
 
 
 @dataclass
 class Findings:
-    """What came of a trial: figures to print, and what should not be.
+    """Results of a trial: figures to print, and violations.
 
     Parameters
     ----------
     faults : Counter
-        Faults made, by what was done to whom.
+        Number of faults, by kind and target.
     kept : dict of str to str
         Hash of each finished run's file, by its path.
     wrong : list of str
-        Broken promises, a line each.
+        Violations, one line each.
     codes : Counter
-        Exit codes of the processes that were started.
+        Exit codes of the started processes.
     tables : dict of Path to str
-        Hashes of the tables of runs as they were last read.
+        Hashes of the tables of runs at their last reading.
     before : int
-        Finished runs of sweeps that were put aside.
+        Number of finished runs in earlier, completed sweeps.
     """
 
     faults: Counter[str] = field(default_factory=Counter)
@@ -99,12 +99,12 @@ class Findings:
     before: int = 0
 
     def expect(self, holds: bool, what: str) -> None:
-        """Note what was broken, if it was."""
+        """Record a violation unless ``holds``."""
         if not holds:
             self.wrong.append(what)
 
     def look(self, root: Path) -> None:
-        """Read everything below a results folder, and note what is torn or lost."""
+        """Read everything below a results folder, and record incomplete or lost files."""
         for path in sorted(root.rglob("runs/*.jsonl")):
             found, known = _sha256(path), self.kept.get(str(path))
             if known is not None:
@@ -142,7 +142,7 @@ class Findings:
             self.wrong.append(f"runs without their traces: {folder}")
 
     def report(self, what: str, **facts: object) -> None:
-        """Print it all, and leave with code 1 if anything is wrong."""
+        """Print all results, and exit with code 1 if there is a violation."""
         lines: dict[str, object] = {}
         if self.faults:
             lines["faults"] = self.faults.total()
@@ -167,7 +167,7 @@ def _sha256(path: Path) -> str:
 
 
 def differences(folder: Path, reference: Path) -> list[str]:
-    """In what the numbers of two results folders differ, but for times; a line each."""
+    """Differences of the numbers of two results folders, except times, one line each."""
     found = []
     for name in ("runs.csv", "traces.csv", "tables/objective.csv", "tables/epochs.csv"):
         left, right = (_timeless(path / name) for path in (folder, reference))
@@ -183,18 +183,18 @@ def differences(folder: Path, reference: Path) -> list[str]:
 
 
 def _timeless(path: Path) -> pd.DataFrame:
-    """A table as text without what a clock, or the machine's state, has to do with."""
+    """A table as text, without columns that depend on a clock or on the machine's state."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     chance = ("involuntary_switches", "load_average", "peak_memory_bytes", "started", "disturbed")
     return table[[c for c in map(str, table) if "seconds" not in c and c not in chance]]
 
 
-# ------------------------------------------------------------------ what is started
+# ------------------------------------------------------------------ processes
 
 
 @dataclass
 class Place:
-    """Where a trial goes on: a folder with a cache, a configuration and results.
+    """The folder of a trial, with a cache, a configuration and results.
 
     Parameters
     ----------
@@ -224,11 +224,11 @@ class Place:
         self.config.write_text(CONFIG.format(**facts))
 
     def environment(self, **more: str) -> dict[str, str]:
-        """Variables of the processes that are started here."""
+        """Environment variables of the started processes."""
         return os.environ | {"SVMBENCH_CACHE": str(self.cache), MARK: str(self.root)} | more
 
     def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:
-        """Start svmbench in a group of its own; without arguments it runs the sweep."""
+        """Start svmbench in a separate process group; without arguments it runs the sweep."""
         chosen = arguments or self.sweep
         return subprocess.Popen(
             [sys.executable, "-P", "-m", "svmbench", *chosen],
@@ -245,13 +245,13 @@ class Place:
         return ("run", str(self.config), "--out", str(self.results), "--offline", "--quiet")
 
     def run(self, *arguments: str, **more: str) -> tuple[int, str]:
-        """Run svmbench to its end; its exit code and what it complained of."""
+        """Run svmbench to its end; return its exit code and standard error."""
         process = self.start(*arguments, **more)
         complaints = process.communicate()[1]
         return process.returncode, complaints
 
     def left_alive(self) -> list[int]:
-        """Ids of the trial's processes that go on."""
+        """Ids of the trial's processes that are still alive."""
         mark = f"{MARK}={self.root}".encode()
         return [pid for pid in _processes() if mark in _words(pid, "environ")]
 
@@ -268,7 +268,7 @@ def _words(pid: int, what: Literal["environ", "cmdline"]) -> list[bytes]:
 
 
 def workers_of(parent: int) -> list[int]:
-    """Ids of the processes in which runs or measurements of that parent are made."""
+    """Ids of the parent's processes for runs or measurements."""
     children = (pid for pid in _processes() if _parent_of(pid) == parent)
     return [pid for pid in children if {b"-P", b"-m"} <= set(_words(pid, "cmdline"))]
 
@@ -282,7 +282,7 @@ def _parent_of(pid: int) -> int | None:
 
 @contextmanager
 def trial(keep: Path | None) -> Iterator[Path]:
-    """A folder for a trial, on the disk that temporary files go to."""
+    """A folder for a trial, on the disk of temporary files."""
     if keep is not None:
         keep.mkdir(parents=True, exist_ok=True)
         yield keep.resolve()
@@ -292,12 +292,12 @@ def trial(keep: Path | None) -> Iterator[Path]:
 
 
 def in_peace(root: Path, **facts: Any) -> Place:
-    """The sweep that nothing happens to."""
+    """Run the undisturbed sweep."""
     place = Place(root / "peace")
     place.write_config(**facts)
     code, complaints = place.run()
     if code != 0:
-        raise click.ClickException(f"the sweep left in peace ended with {code}: {complaints}")
+        raise click.ClickException(f"the undisturbed sweep ended with {code}: {complaints}")
     return place
 
 
@@ -306,20 +306,20 @@ def in_peace(root: Path, **facts: Any) -> Place:
 
 @dataclass
 class Killer:
-    """Hits the processes of a trial at seeded random moments, until there were enough.
+    """Sends signals to a trial's processes at random moments, until there are enough faults.
 
     Parameters
     ----------
     place : Place
     command : tuple of str
-        What is run, again and again.
+        Command to run repeatedly.
     wanted : int
-        Faults to be made.
+        Number of faults.
     interval : float
-        Seconds between two faults at most.
+        Most seconds between two faults.
     seed : int
     until : float
-        Moment of the monotonic clock from which on no fault is made.
+        Time of the monotonic clock after which there are no more faults.
     """
 
     place: Place
@@ -334,7 +334,7 @@ class Killer:
     done: list[Path] = field(default_factory=list)
 
     def work(self) -> None:
-        """Start the command, hit it, start it again; then let it come to its end."""
+        """Start and interrupt the command repeatedly; then let it complete."""
         rng = random.Random(self.seed)
         while self._goes_on():
             before = self.findings.faults.total()
@@ -346,7 +346,7 @@ class Killer:
         return self.findings.faults.total() < self.wanted and time.monotonic() < self.until
 
     def _put_aside(self) -> None:
-        """What came to its end before there were enough faults; then all begins anew."""
+        """Move a sweep that completed before the last fault aside, and start a new one."""
         folder = self.place.results.with_name(f"results-{len(self.done) + 1}")
         self.place.results.rename(folder)
         self.done.append(folder)
@@ -354,7 +354,7 @@ class Killer:
         self.findings.kept.clear()
 
     def _hit_one(self, rng: random.Random) -> int:
-        """One process from its start to its end, whatever that is."""
+        """Follow one process from its start to its end, and return its exit code."""
         process = self.place.start(*self.command)
         self.starts += 1
         sent: list[signal.Signals] = []
@@ -389,7 +389,7 @@ class Killer:
         return True
 
     def _judge(self, code: int, sent: list[signal.Signals], complaints: str) -> None:
-        """Whether a process ended as it should, and took its workers with it."""
+        """Check that a process and its workers ended as they should."""
         findings = self.findings
         findings.codes[code] += 1
         until = time.monotonic() + PATIENCE
@@ -399,7 +399,7 @@ class Killer:
             findings.wrong.append(f"left alive: {b' '.join(_words(pid, 'cmdline')).decode()}")
         findings.look(self.place.results)
         if code in (-signal.SIGINT, -signal.SIGTERM) and -code in sent:
-            self.early += 1  # Python was still starting, or ending: none of our code was there
+            self.early += 1  # Python was still starting or ending, outside our code
             return
         right = {0, 1}
         if sent:
@@ -411,14 +411,14 @@ class Killer:
             findings.expect(complaints == "svmbench: interrupted\n", f"not one line: {complaints}")
 
     def _complete(self) -> None:
-        """Let the command come to its end; a run that was ended from outside is made again."""
+        """Let the command complete; it repeats runs that a signal ended."""
         for more in ((), (), ("--retry-failed",)):
             code, complaints = self.place.run(*self.command, *more)
             self.findings.codes[code] += 1
             self.findings.look(self.place.results)
             if code == 0:
                 return
-        self.findings.wrong.append(f"does not come to its end ({code}): {complaints}")
+        self.findings.wrong.append(f"does not complete ({code}): {complaints}")
 
 
 def _states(folder: Path) -> str:
@@ -432,21 +432,21 @@ def _said(different: list[str]) -> str:
 
 # ------------------------------------------------------------------ commands
 
-SEED = click.option("--seed", default=1, show_default=True, help="Of the moments and choices.")
-KEEP = click.option("--keep", type=click.Path(path_type=Path), help="Folder that is left there.")
-SMOKE = click.option("--smoke", is_flag=True, help="Few and small: does the script work?")
+SEED = click.option("--seed", default=1, show_default=True, help="Seed of moments and choices.")
+KEEP = click.option("--keep", type=click.Path(path_type=Path), help="Folder to keep.")
+SMOKE = click.option("--smoke", is_flag=True, help="A small test of the script.")
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def main() -> None:
-    """Do to sweeps what happens to them, and hold what is left against one left in peace."""
+    """Inject faults into sweeps, and compare the results with those of an undisturbed sweep."""
 
 
 @main.command()
-@click.option("--times", default=200, show_default=True, help="Faults to be made.")
-@click.option("--interval", default=1.0, show_default=True, help="Seconds between two at most.")
-@click.option("--minutes", default=math.inf, help="Minutes after which no more are made.")
-@click.option("--repeats", default=5, show_default=True, help="Of each of 12 solvers.")
+@click.option("--times", default=200, show_default=True, help="Number of faults.")
+@click.option("--interval", default=1.0, show_default=True, help="Most seconds between two.")
+@click.option("--minutes", default=math.inf, help="Minutes after which there are no more.")
+@click.option("--repeats", default=5, show_default=True, help="Repeats of each of 12 solvers.")
 @SEED
 @SMOKE
 @KEEP
@@ -490,13 +490,13 @@ def kills(
 
 
 @main.command()
-@click.option("--times", default=5, show_default=True, help="Faults to be made on each.")
-@click.option("--interval", default=8.0, show_default=True, help="Seconds between two at most.")
+@click.option("--times", default=5, show_default=True, help="Number of faults.")
+@click.option("--interval", default=8.0, show_default=True, help="Most seconds between two.")
 @click.argument("command", type=click.Choice(["papers", "bench"]))
 @SEED
 @KEEP
 def reuse(command: str, times: int, interval: float, seed: int, keep: Path | None) -> None:
-    """The same to svmbench papers or svmbench bench, which make runs through the same store."""
+    """The same for svmbench papers or svmbench bench, which use the same store of runs."""
     with trial(keep) as root:
         place = Place(root)
         commands = {
@@ -512,12 +512,12 @@ def reuse(command: str, times: int, interval: float, seed: int, keep: Path | Non
 
 
 @main.command()
-@click.option("--times", default=20, show_default=True, help="Kills.")
-@click.option("--rows", default=20_000, show_default=True, help="Of the text that is read.")
+@click.option("--times", default=20, show_default=True, help="Number of kills.")
+@click.option("--rows", default=20_000, show_default=True, help="Rows of the text.")
 @SEED
 @KEEP
 def caches(times: int, rows: int, seed: int, keep: Path | None) -> None:
-    """SIGKILL while rows and a reference are being made and cached."""
+    """SIGKILL while rows and a reference are computed and cached."""
     rng = random.Random(seed)
     with trial(keep) as root:
         text = root / "rows.libsvm"
@@ -551,7 +551,7 @@ def caches(times: int, rows: int, seed: int, keep: Path | None) -> None:
 
 
 def _look_at_cache(cache: Path, findings: Findings) -> None:
-    """Whatever has its name is whole."""
+    """Check that every file under its final name is complete."""
     for entry in cache.glob("datasets/[!.]*"):
         try:
             verify(entry)
@@ -566,7 +566,7 @@ def _look_at_cache(cache: Path, findings: Findings) -> None:
 
 
 def write_rows(path: Path, count: int) -> None:
-    """Write a text of so many rows, 20 of 300 columns, which a plane with noise labels."""
+    """Write ``count`` rows with 20 of 300 columns, labelled by a hyperplane with noise."""
     rng = np.random.default_rng(1)
     plane = rng.normal(size=300)
     with path.open("w", encoding="ascii") as file:
@@ -582,7 +582,7 @@ def write_rows(path: Path, count: int) -> None:
 @SMOKE
 @KEEP
 def two_runs(smoke: bool, keep: Path | None) -> None:
-    """Two sweeps in one folder, and one after another that was killed."""
+    """Two sweeps in one folder, and a sweep after a killed one."""
     facts = SMALL if smoke else SMALL | {"repeats": 6}
     with trial(keep) as root:
         peace, findings = in_peace(root, **facts), Findings()
@@ -603,7 +603,7 @@ def two_runs(smoke: bool, keep: Path | None) -> None:
         together = [place.start(), place.start()]
         codes = sorted((process.communicate(), process.returncode)[1] for process in together)
         findings.codes.update(codes)
-        # The one may have gone before the other came, which then finds all done.
+        # One may end before the other starts, which then finds all runs finished.
         findings.expect(codes in ([0, 2], [0, 0]), f"both at once: {codes}")
         findings.look(place.results)
         different = differences(place.results, peace.results)
@@ -627,7 +627,7 @@ def _wait_until(holds: Callable[[], bool]) -> None:
 @SMOKE
 @KEEP
 def clock_jump(smoke: bool, keep: Path | None) -> None:
-    """A wall clock that says something else, up to ten years off, whenever it is asked."""
+    """A wall clock with another offset, of up to ten years, at every call."""
     facts = SMALL if smoke else SMALL | {"solvers": EVERY_KIND}
     with trial(keep) as root:
         jumping = _jumping_clock(root)
@@ -645,7 +645,7 @@ def clock_jump(smoke: bool, keep: Path | None) -> None:
         findings.look(place.results)
         runs = pd.read_csv(place.results / "runs.csv")
         seconds = runs["train_seconds"]
-        findings.expect(bool(seconds.between(0.0, taken).all()), "times out of this world")
+        findings.expect(bool(seconds.between(0.0, taken).all()), "impossible times")
         different = differences(place.results, peace.results)
         findings.wrong += different
         findings.report(
@@ -701,7 +701,7 @@ time_t time(time_t *at)
 
 
 def _jumping_clock(folder: Path) -> Path | None:
-    """A library that, loaded first, has the wall clock jump; None where it does not."""
+    """A library that makes the wall clock jump when preloaded; None if it does not work."""
     source, library = folder / "clock.c", folder / "clock.so"
     source.write_text(JUMPING_CLOCK)
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
@@ -720,14 +720,14 @@ def _jumping_clock(folder: Path) -> Path | None:
 
 
 class Greedy(Dcd):
-    """Takes a gigabyte with its first step, and keeps it."""
+    """Allocates a gigabyte with its first step, and keeps it."""
 
     name = "greedy"
-    summary = "dcd that takes a gigabyte, to be found out"
+    summary = "dcd that allocates a gigabyte, to exceed the memory limit"
     source = "ours"
 
     def advance(self, steps: int) -> None:
-        """Take it, and advance."""
+        """Allocate it, and advance."""
         self.taken = np.ones(1 << 27)
         super().advance(steps)
 
@@ -735,7 +735,7 @@ class Greedy(Dcd):
 @main.command()
 @KEEP
 def memory(keep: Path | None) -> None:
-    """A solver that takes more memory than it may, among others."""
+    """A solver that exceeds the memory limit, among others."""
     facts = SMALL | {"repeats": 1}
     with trial(keep) as root:
         peace, findings = in_peace(root, **facts), Findings()
@@ -765,7 +765,7 @@ def memory(keep: Path | None) -> None:
 
 
 def mounted(*arguments: str) -> bool:
-    """Whether a mount was made or changed."""
+    """Run mount, and return whether it succeeded."""
     return subprocess.run(["mount", *arguments], capture_output=True).returncode == 0
 
 
@@ -797,7 +797,7 @@ def own_disk(keep: Path | None) -> Iterator[Path | None]:
 @SMOKE
 @KEEP
 def disk_full(smoke: bool, keep: Path | None) -> None:
-    """Results and cache on a disk that is full at ever later moments, then has room."""
+    """Results and cache on a disk that is full at later and later moments, then has room."""
     facts = SMALL if smoke else SMALL | {"repeats": 6}
     sizes = ("48k", "160k") if smoke else ("16k", "32k", "64k", "96k", "128k", "192k", "320k")
     with own_disk(keep) as root:
@@ -833,7 +833,7 @@ def disk_full(smoke: bool, keep: Path | None) -> None:
 @SMOKE
 @KEEP
 def read_only(smoke: bool, keep: Path | None) -> None:
-    """Results on a disk that is closed before the sweep, amid it, and after it; then open again."""
+    """Results on a disk that is read-only before, during and after the sweep; then writable."""
     facts = SMALL if smoke else SMALL | {"repeats": 6}
     with own_disk(keep) as root:
         if root is None:

@@ -1,10 +1,10 @@
-"""Hands svmbench hostile input, a million times if asked, and counts what comes of it.
+"""Give svmbench hostile input, up to millions of times, and count the outcomes.
 
-Every input is made from a seed, its kind and its number alone, read in a child process and
-held against an independent reading in plain Python: it is accepted with the right meaning, or
-refused by an error of the project's own (one line, exit code 2 or 3). Anything else is a find:
-another exception, a misreading, a crash, more than 10 s of processor time, more than 1 GiB of
-memory. Exit code 1 where there are finds.
+Every input depends only on a seed, its kind and its number. A child process reads it, and the
+result is compared with an independent reading in plain Python: svmbench must accept the input with
+the right meaning, or refuse it with an error of its own (one line, exit code 2 or 3). Anything else
+is a find: another exception, a misreading, a crash, more than 10 s of processor time, more than
+1 GiB of memory. The exit code is 1 if there are finds.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ SECONDS = 10.0
 MEMORY = 1 << 30
 MOST_FINDS = 20
 CALL = 200
-"""Inputs between two words of a child."""
+"""Inputs between two reports of a child."""
 
 
 @dataclass
 class Count:
-    """What came of the inputs of a kind."""
+    """Outcomes of the inputs of a kind."""
 
     inputs: int = 0
     accepted: int = 0
@@ -51,14 +51,14 @@ class Count:
 
 
 def made(kind: hostile_kinds.Kind, name: str, seed: int, number: int) -> hostile_kinds.Case:
-    """The case of that number."""
+    """The case with this number."""
     return kind.make(Random(f"{seed}/{name}/{number}"))
 
 
 def child(
-    name: str, seed: int, first: int, end: int, place: str, told: Connection, at: Any
+    name: str, seed: int, first: int, end: int, place: str, reports: Connection, at: Any
 ) -> None:
-    """Try a range of inputs; before and after each some, say how it went."""
+    """Try a range of inputs, and report the counts regularly."""
     sanitized = "asan" in os.environ.get("LD_PRELOAD", "")
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("error", RuntimeWarning)  # as the tests do
@@ -66,14 +66,14 @@ def child(
     (folder / "own").mkdir(exist_ok=True)
     kind = KINDS[name]()
     kind.prepare(folder / "own")
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, within a kernel too
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, even inside a kernel
     taken = _bytes_of("VmData")
-    if not sanitized:  # whose shadow takes terabytes
+    if not sanitized:  # the sanitizer's shadow memory takes terabytes
         resource.setrlimit(resource.RLIMIT_DATA, (taken + MEMORY, resource.RLIM_INFINITY))
     accepted = refused = 0
     for number in range(first, end):
         if (number - first) % CALL == 0:
-            told.send(("at", number, accepted, refused))
+            reports.send(("at", number, accepted, refused))
             accepted = refused = 0
         at.value = number
         signal.setitimer(signal.ITIMER_PROF, SECONDS)
@@ -88,16 +88,16 @@ def child(
         except (ConfigError, DataError) as error:
             refused += 1
             if len(str(error)) > 2000:
-                told.send(("find", number, f"a message of {len(str(error))} characters"))
+                reports.send(("find", number, f"a message of {len(str(error))} characters"))
         except FindError as error:
-            told.send(("find", number, str(error)))
+            reports.send(("find", number, str(error)))
         except Exception as error:
             trail = traceback.extract_tb(error.__traceback__)[-1]
             what = f"{type(error).__name__}: {error} ({Path(trail.filename).name}:{trail.lineno})"
-            told.send(("find", number, " ".join(what.split())[:300]))
+            reports.send(("find", number, " ".join(what.split())[:300]))
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
-    told.send(("at", end, accepted, refused))
+    reports.send(("at", end, accepted, refused))
 
 
 def _bytes_of(entry: str) -> int:
@@ -108,7 +108,7 @@ def _bytes_of(entry: str) -> int:
 
 
 def attempt(name: str, seed: int, first: int, end: int, folder: Path) -> Iterator[Count]:
-    """Try a range of inputs of one kind, by as many children as it takes; the count so far."""
+    """Try a range of inputs of one kind in as many children as needed; yield the counts so far."""
     count = Count()
     context = multiprocessing.get_context("spawn")
     while first < end and len(count.finds) < MOST_FINDS:
@@ -152,7 +152,7 @@ def attempt(name: str, seed: int, first: int, end: int, folder: Path) -> Iterato
 
 
 def shares(kinds: tuple[str, ...], inputs: int) -> dict[str, int]:
-    """How many inputs of each kind make so many together."""
+    """Number of inputs of each kind, for a given total."""
     total = sum(KINDS[name].share for name in kinds)
     split = {name: max(1, round(inputs * KINDS[name].share / total)) for name in kinds}
     largest = max(kinds, key=lambda name: split[name])
@@ -165,15 +165,18 @@ def shares(kinds: tuple[str, ...], inputs: int) -> dict[str, int]:
 @click.option("--seed", default=1, show_default=True)
 @click.option("--first", default=0, show_default=True, help="Number of the first input.")
 @click.option(
-    "--kinds", multiple=True, type=click.Choice(tuple(KINDS)), help="Once a kind; all by default."
+    "--kinds",
+    multiple=True,
+    type=click.Choice(tuple(KINDS)),
+    help="A kind; may be repeated. All by default.",
 )
 @click.option(
-    "--reader", is_flag=True, help="The kinds that need no kernels but those of the reader."
+    "--reader", is_flag=True, help="Only the kinds that need no kernels except the reader's."
 )
 @click.option(
     "--keep",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder in which the files of every find are left.",
+    help="Folder for the files of every find.",
 )
 def main(
     inputs: int, seed: int, first: int, kinds: tuple[str, ...], reader: bool, keep: Path | None
@@ -205,7 +208,7 @@ def main(
 
 
 def _memory() -> str | None:
-    """A folder in memory, where there is one: a case's files are written in microseconds."""
+    """A folder in memory, if there is one: it takes microseconds to write a case's files."""
     shared = Path("/dev/shm")
     return str(shared) if os.access(shared, os.W_OK) else None
 

@@ -1,8 +1,8 @@
-"""Hostile input of every kind: how it is made, who reads it, and what must come of it.
+"""The kinds of hostile input: their generation, their reader and the expected outcome.
 
-A `Kind` makes a case from a random generator alone, so that kind, seed and number say all of
-it. Its attempt hands the case to the project, and tells whether it was accepted; a
-`svmbench.errors.SvmbenchError` is a refusal. Whatever else comes out is a find.
+A `Kind` makes a case only from a random generator, so that kind, seed and number determine it. Its
+`attempt` passes the case to the project and returns whether it was accepted. A
+`svmbench.errors.SvmbenchError` is a refusal; any other exception is a find.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class FindError(Exception):
-    """What should not have happened."""
+    """A violation of the reader's specification."""
 
 
 @dataclass
@@ -51,9 +51,9 @@ class Case:
     Parameters
     ----------
     files : dict of str to bytes
-        Contents by name.
+        Contents of the files, by name.
     how : dict
-        With which options they are read.
+        Options of the reader.
     """
 
     files: dict[str, bytes]
@@ -64,23 +64,23 @@ class Kind:
     """A kind of input; `prepare` is called once, in an empty folder of the kind's own."""
 
     share = 1.0
-    """Part of all inputs, relative to the other kinds."""
+    """Share of all inputs, relative to the other kinds."""
 
     on_disk = True
-    """Whether the case's files are to be written before it is attempted."""
+    """Whether to write the case's files before the attempt."""
 
     kernels: tuple[str, ...] | None = None
-    """The compiled modules that its reader needs; None where that is all of them."""
+    """The compiled modules that its reader needs; None for all of them."""
 
     def prepare(self, folder: Path) -> None:
-        """Make what all cases begin from."""
+        """Generate the common starting point of all cases."""
 
     def make(self, rng: Random) -> Case:
         """Make one case."""
         raise AssertionError
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Read it, and look at what was read; False where it was refused without a word."""
+        """Read it, and check the result; return False if it is refused without an error."""
         raise AssertionError
 
 
@@ -139,7 +139,7 @@ def _insert(rng: Random, data: bytearray) -> None:
 
 
 def _replace(rng: Random, data: bytearray) -> None:
-    """Put something else in the place of a word or number."""
+    """Replace a word or number."""
     words = list(re.finditer(rb"[A-Za-z0-9_.+-]+", bytes(data)))
     if words:
         word = rng.choice(words)
@@ -165,7 +165,7 @@ _CHANGES = (_flip, _flip, _flip, _set, _drop, _double, _insert, _insert, _replac
 
 
 def mutate(rng: Random, data: bytes) -> bytes:
-    """A copy with some of its bytes changed; one in eight stays as it is."""
+    """A copy with some bytes changed; one in eight stays unchanged."""
     out = bytearray(data)
     if rng.random() < 0.02:
         _recode(rng, out)
@@ -176,7 +176,7 @@ def mutate(rng: Random, data: bytes) -> bytes:
 
 
 def mutate_bits(rng: Random, data: bytes) -> bytes:
-    """A copy of binary content with bits flipped, cut or grown."""
+    """A copy of binary content with bits flipped, truncated or extended."""
     out = bytearray(data)
     for _ in range(rng.choice((0, 1, 1, 1, 2, 4))):
         if out:
@@ -188,7 +188,7 @@ def mutate_bits(rng: Random, data: bytes) -> bytes:
 
 
 def a_number(rng: Random) -> str:
-    """A decimal number as files have them, seldom one of those that are hard to read."""
+    """A decimal number as in files; rarely one that is hard to read."""
     kind = rng.random()
     if kind < 0.3:
         return "1"
@@ -230,7 +230,7 @@ def _rows(m: int, indptr: Array | None, indices: Array | None, values: Array | N
 def compare(
     labels: Array, label_indptr: Array | None, rows: list[Any], rounded: bool, meant: strict.Meaning
 ) -> None:
-    """Raise `FindError` where rows that were read are not the ones that were meant."""
+    """Raise `FindError` if the rows that were read are not the expected ones."""
     flat = [label for row in meant.labels for label in row]
     if labels.astype(np.float64).tolist() != flat:
         raise FindError("other labels than the text has")
@@ -246,7 +246,7 @@ def compare(
 
 
 def judge(read: Callable[[], ParsedText], meant: strict.Meaning | None, scale: float = 1) -> bool:
-    """Whether a text was accepted; it must be where it is legal, and only there."""
+    """Whether a text was accepted; it must be accepted if and only if it is legal."""
     legal = meant is not None and bool(meant.rows)
     try:
         text = read()
@@ -272,14 +272,14 @@ def judge(read: Callable[[], ParsedText], meant: strict.Meaning | None, scale: f
 
 
 class LibsvmParser(Kind):
-    """LIBSVM text handed to the compiled parser in chunks of any size."""
+    """LIBSVM text passed to the compiled parser in chunks of any size."""
 
     share = 60.0
     on_disk = False
     kernels = ("libsvm", "rows")
 
     def make(self, rng: Random) -> Case:
-        """Make a text, and where it is cut."""
+        """Make a text and the ends of its chunks."""
         multilabel = rng.random() < 0.2
         text = mutate(rng, libsvm_text(rng, multilabel))
         cuts = sorted(rng.randrange(len(text) + 1) for _ in range(rng.choice((0, 0, 1, 3))))
@@ -294,7 +294,7 @@ class LibsvmParser(Kind):
         places = [0, *how["cuts"], len(text)]
         try:
             for start, end in pairwise(places):
-                # A copy of its own, so that a sanitizer sees every byte that is read beyond.
+                # A separate copy, so that a sanitizer detects any read beyond its end.
                 parser.feed(bytearray(text[start:end]))
             taken = parser.take()
         except ParseError as error:
@@ -313,7 +313,7 @@ class LibsvmParser(Kind):
 
 
 class LibsvmFile(Kind):
-    """LIBSVM files, read by as many threads, and made into data sets."""
+    """LIBSVM files, read by several threads and converted to data sets."""
 
     share = 12.0
     kernels = ("libsvm", "rows")
@@ -326,7 +326,7 @@ class LibsvmFile(Kind):
         return Case({"rows.libsvm": text}, how)
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Read it, compare the rows, join them and hand them to the kernels."""
+        """Read it, compare the rows, join them and pass them to the kernels."""
         path = folder / "rows.libsvm"
         meant = strict.libsvm(case.files["rows.libsvm"], 0, case.how["multilabel"])
         kept: list[ParsedText] = []
@@ -372,7 +372,7 @@ class Archive(Kind):
             found = reader.parse_libsvm(folder / name, threads=1)
         except DataError as error:
             if "truncated or corrupt" not in str(error) and strict.libsvm(text) is not None:
-                # What is left of a damaged archive may be wrong in itself.
+                # The rest of a damaged archive may be wrong text.
                 reader.feed_text(folder / name)
             raise
         whole = found.sha256 == hashlib.sha256(text).hexdigest()
@@ -383,7 +383,7 @@ class Archive(Kind):
 
 
 def _unpacked(path: Path) -> bytes:
-    """What all streams of an archive hold, by the decompressors themselves."""
+    """The content of all streams of an archive, from the decompressors themselves."""
     return b"".join(_streams(path))
 
 
@@ -417,7 +417,7 @@ class CsvFile(Kind):
     kernels = ("libsvm", "rows")
 
     def make(self, rng: Random) -> Case:
-        """Make a table of numbers, and a layout that most likely is its own."""
+        """Make a table of numbers, and a layout that most likely is the right one."""
         separator = rng.choice(tuple(strict.SEPARATORS))
         comma = strict.SEPARATORS[separator] or "  "
         header, width = rng.random() < 0.5, rng.randrange(2, 6)
@@ -496,7 +496,7 @@ class CacheEntry(Kind):
         return Case({**self.files, name: change(rng, self.files[name])})
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Open it; what opens is safe for the kernels, and `verify` finds all damage."""
+        """Open it; an opened entry is safe for the kernels, and `verify` finds all damage."""
         opened = cache.open_cached(folder)
         if opened is not None:
             opened.rows.dot(np.ones(opened.n_features))
@@ -537,12 +537,12 @@ class ReferenceEntry(Kind):
         path = next((folder / "cache" / "references").iterdir())
         self.content = path.read_bytes()
         self.read = optimum._read
-        # What an archive holds may be anything, also where its own sums agree.
+        # An archive may hold anything, even if its own checksums agree.
         with np.load(path) as stored:
             self.stored = dict(stored)
 
     def make(self, rng: Random) -> Case:
-        """Damage the file, or put other arrays in."""
+        """Damage the file, or replace its arrays."""
         if rng.random() < 0.7:
             return Case({"reference.npz": mutate_bits(rng, self.content)})
         arrays = dict(self.stored)
@@ -573,7 +573,7 @@ class ReferenceEntry(Kind):
         return Case({"reference.npz": buffer.getvalue()})
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Read it; its bounds hold, whatever was in it."""
+        """Read it; its bounds hold, whatever its content."""
         found = self.read(folder / "reference.npz", self.problem)
         if found is None:
             if case.files["reference.npz"] == self.content:
@@ -602,7 +602,7 @@ SCALARS = [
 
 
 def change_scalars(rng: Random, text: str) -> str:
-    """Put other values behind some keys, and lines elsewhere or twice."""
+    """Change the values of some keys, and move or repeat lines."""
     lines = text.splitlines()
     for _ in range(rng.choice((1, 1, 2, 3))):
         if not lines:
@@ -622,14 +622,14 @@ def change_scalars(rng: Random, text: str) -> str:
 
 
 class Yaml(Kind):
-    """YAML files that begin from those of a folder."""
+    """YAML files derived from those of a folder."""
 
     def sources(self) -> list[Path]:
-        """Files to begin from."""
+        """Files to start from."""
         raise AssertionError
 
     def prepare(self, folder: Path) -> None:
-        """Read what all begin from; comments only dilute it."""
+        """Read the starting files, without their comments."""
         self.seeds = []
         for path in self.sources():
             lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -644,11 +644,11 @@ class Yaml(Kind):
         return Case({name: mutate(rng, content) if rng.random() < 0.6 else content})
 
     def read(self, path: Path) -> None:
-        """Have the project read it."""
+        """Read it with the project's reader."""
         raise AssertionError
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Read it; what is accepted has no alias, and no key twice."""
+        """Read it; an accepted file has no alias and no duplicate key."""
         name, content = next(iter(case.files.items()))
         self.read(folder / name)
         loader = yaml.CSafeLoader if hasattr(yaml, "CSafeLoader") else yaml.SafeLoader
@@ -682,7 +682,7 @@ class Config(Yaml):
         return sorted((ROOT / "configs").glob("*.yaml"))
 
     def read(self, path: Path) -> None:
-        """Read it; written out and read again it is the same."""
+        """Read it; after writing and reading again it is the same."""
         from svmbench.config import dump_sweep, load_sweep
 
         sweep = load_sweep(path)
@@ -735,7 +735,7 @@ class Profile(Yaml):
 
 
 class Sweep:
-    """A small sweep, run once, whose files others damage."""
+    """A small sweep, run once; other cases damage its files."""
 
     def __init__(self, folder: Path) -> None:
         from svmbench.config import Sweep as Model
@@ -777,7 +777,7 @@ class RunFile(Kind):
         self.whole = {self.content}
 
     def make(self, rng: Random) -> Case:
-        """Damage one, or write other values into one that has not ended."""
+        """Damage one, or write other values into an unfinished one."""
         if rng.random() < 0.5:
             return Case({"run.jsonl": mutate(rng, self.content)})
         lines = self.content.splitlines(keepends=True)
@@ -792,7 +792,7 @@ class RunFile(Kind):
         return Case({"run.jsonl": b"".join(lines)})
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Read it as the harness does when it looks for finished runs, and export it."""
+        """Read it like the harness in its search for finished runs, and export it."""
         from svmbench.harness import store
         from svmbench.records.states import ENDS
 
@@ -818,7 +818,7 @@ class RunFile(Kind):
 
 
 def read_trace_of(content: bytes, folder: Path) -> Any:
-    """The trace of a sound file."""
+    """The trace of a valid file."""
     from svmbench.harness.trace import read_trace
 
     (folder / "sound.jsonl").write_bytes(content)
@@ -826,7 +826,7 @@ def read_trace_of(content: bytes, folder: Path) -> Any:
 
 
 class Results(Kind):
-    """The files that a report is made from."""
+    """The files that a report reads."""
 
     share = 0.6
 
@@ -854,7 +854,7 @@ class Results(Kind):
         return Case({**self.files, name: mutate(rng, content)})
 
     def attempt(self, case: Case, folder: Path) -> bool:
-        """Read the folder and make the tables; numbers are those that the file has."""
+        """Read the folder and build the tables; their numbers are those of the file."""
         from svmbench.records.read import read_regret, read_results
         from svmbench.report.markup import to_csv, to_markdown
         from svmbench.report.tables import build_tables
@@ -892,7 +892,7 @@ KINDS: dict[str, type[Kind]] = {
 
 
 def place(case: Case, folder: Path) -> None:
-    """Write a case's files into its folder, and nothing else there."""
+    """Write a case's files into its folder, and remove all others."""
     if folder.exists():
         for other in folder.iterdir():
             if other.name not in case.files:

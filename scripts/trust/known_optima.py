@@ -1,17 +1,17 @@
-"""Random problems whose optimum is known because they are made around it.
+"""Random problems with known optima, constructed around their optimum.
 
-Margins s_i are drawn first; they fix alpha_i by the loss's slope. Rows are then chosen such that
-w* has these margins and satisfies the condition of optimality,
+The construction first draws margins s_i, which determine alpha_i through the loss's slope. It then
+chooses rows for which w* has these margins and satisfies the condition of optimality,
 
     x_i = (y_i s_i - b)/||w*||^2 w* + r_i,   r_i orthogonal to w*,
     sum_i alpha_i y_i x_i = lam m u,   u = w*, or w* + tau g with g in the subdifferential of
-                                       ||w*||_1 where a ball of that radius confines w,
+                                       ||w*||_1 where a ball of that radius confines w.
 
-of which the part along w* gives lam, and the part across it is met by moving each r_i in
-proportion to alpha_i. With a free bias the alpha of the two classes are pairs, so that
-sum_i alpha_i y_i = 0. Rows are then stored, in double or single precision, and the optimum of what
-is stored is enclosed by P(w*) and D(alpha*), both in extended precision: that interval is proved
-whatever rounding has done to the construction.
+The component along w* gives lam. Shifts of each r_i in proportion to alpha_i satisfy the orthogonal
+component. With a free bias the alpha of the two classes come in pairs, so that
+sum_i alpha_i y_i = 0. The rows are then stored in double or single precision. P(w*) and D(alpha*),
+both in extended precision, enclose the optimum of the stored rows: this interval is proved,
+whatever the rounding errors of the construction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from svmbench.data.dataset import Dataset, FloatArray, Provenance
 from svmbench.problem import Loss, Problem
 from svmbench.verify.extended import Facts, dual, evaluate
 
-#: What a problem can be; the share of the margins of each kind follows from it.
+#: Kinds of problems; they determine the shares of the kinds of margins.
 SHAPES = (
     "ordinary",
     "separable",
@@ -40,7 +40,7 @@ SHAPES = (
 
 SCALES = (1e-8, 1e-4, 1.0, 1.0, 1.0, 1e4, 1e8)
 
-#: How much larger rows are across w* than along it.
+#: Ratio of the size of rows orthogonal to w* to their size along it.
 CONDITIONS = (0.1, 1.0, 10.0, 100.0, 1e4)
 
 STORAGES = ("int32+float64", "uint16+float32", "dense float64", "dense float32")
@@ -48,7 +48,7 @@ STORAGES = ("int32+float64", "uint16+float32", "dense float64", "dense float32")
 
 @dataclass(frozen=True, eq=False)
 class Known:
-    """A problem with an interval that holds its optimum.
+    """A problem with an interval that contains its optimum.
 
     Parameters
     ----------
@@ -56,10 +56,10 @@ class Known:
     lower, upper : float
         lower <= P* <= upper, up to ``rounding``.
     rounding : float
-        Of a P or D of this problem near its optimum, computed in doubles.
+        Rounding error of P or D near the optimum, computed in doubles.
     shape : str
     scale : float
-        By which the features were multiplied.
+        Factor of the features.
     condition : float
         One of `CONDITIONS`; 0 for one feature.
     """
@@ -79,7 +79,7 @@ class Known:
 
     @property
     def words(self) -> str:
-        """The problem in a line."""
+        """The problem in one line."""
         problem = self.problem
         data = problem.data
         return (
@@ -98,7 +98,7 @@ def known_problem(
     largest: int = 2000,
     condition: float | None = None,
 ) -> Known:
-    """A random problem of that class; the seed decides everything else.
+    """A random problem of this class; the seed determines everything else.
 
     Parameters
     ----------
@@ -106,11 +106,11 @@ def known_problem(
     loss, bias, constraint : str
         Names as in `svmbench.problem`.
     shape : str, optional
-        One of `SHAPES`; drawn unless given.
+        One of `SHAPES`; by default random.
     largest : int
         Most rows and most features.
     condition : float, optional
-        One of `CONDITIONS`; drawn unless given.
+        One of `CONDITIONS`; by default random.
     """
     rng = np.random.default_rng(seed)
     shapes = [s for s in SHAPES if bias == "none" or s not in ("one class", "one row")]
@@ -128,7 +128,7 @@ def known_problem(
     condition = 0.0 if d == 1 else drawn if condition is None else condition
     scale, storage = float(rng.choice(SCALES)), str(rng.choice(STORAGES))
     if condition > 10.0 or shape == "separable":
-        # Rows rounded to single precision would be of another optimum.
+        # Rows rounded to single precision would have another optimum.
         storage = storage.replace("float32", "float64")
     X, y, w, lam, b, alpha, radius = _made(rng, kind, bias, constraint, shape, m, d, condition)
     X, w, lam, radius = X * scale, w / scale, lam * scale**2, radius / scale
@@ -169,7 +169,7 @@ def _made(
     else:
         w, radius = rng.normal(size=d), math.inf
         u = w
-    # Of lam and the length of w* the condition fixes one: lam is drawn, all else is stretched.
+    # The condition links lam and the length of w*: lam is drawn, and everything else is scaled.
     wanted = _log_uniform(rng, 1e-8, 1e2)
     stretch = math.sqrt(pull / (wanted * float(u @ w)))
     w, u, radius = w * stretch, u * stretch, radius * stretch
@@ -186,7 +186,7 @@ def _made(
 def _margins(
     rng: np.random.Generator, kind: Loss, bias: str, shape: str, m: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Labels, margins and the alpha that belong to them, of a positive sum alpha s."""
+    """Labels, margins and their alpha, with a positive sum alpha s."""
     if shape == "only contradictions":
         alpha = np.repeat(_alpha(rng, kind, np.zeros(1)), m)
         return np.tile([1.0, -1.0], max(1, m // 2)), np.zeros(m), alpha
@@ -221,7 +221,7 @@ def _margins(
 
 
 def _alpha(rng: np.random.Generator, kind: Loss, margins: FloatArray) -> FloatArray:
-    """Minus the slope of the loss at each margin; drawn from the box on the hinge's kink."""
+    """Minus the slope of the loss at each margin; at the hinge's kink, random in the box."""
     short = np.maximum(1.0 - margins, 0.0)
     if kind.name == "hinge":
         alpha = (margins < 1.0).astype(float)
@@ -232,7 +232,7 @@ def _alpha(rng: np.random.Generator, kind: Loss, margins: FloatArray) -> FloatAr
 
 
 def _across(rng: np.random.Generator, w: FloatArray, m: int, condition: float) -> FloatArray:
-    """Random rows orthogonal to w, of columns of unlike sizes."""
+    """Random rows orthogonal to w, with columns of different sizes."""
     d = len(w)
     length = float(np.sqrt(w @ w))
     rows = rng.normal(size=(m, d)) * 10.0 ** rng.uniform(-1.0, 0.0, size=d)
@@ -254,15 +254,15 @@ def _with_shape(
     alpha: FloatArray,
     radius: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray, float, float, FloatArray, float]:
-    """The rows with those that the shape adds, in random order."""
+    """The rows, with the additional ones of the shape, in random order."""
     m = len(y)
     at_zero = float(_alpha(rng, kind, np.zeros(1))[0])
     if shape == "duplicates":
         times = int(rng.integers(2, 6))
         X, y, alpha = np.repeat(X, times, axis=0), np.repeat(y, times), np.repeat(alpha, times)
     elif shape in ("zero rows", "contradictory"):
-        # Pairs of both labels: rows without entries, or (x, +1) and (x, -1) of margins t and -t so
-        # near to 0 that alpha is the same for both. Either way they cancel in w(alpha).
+        # Pairs of both labels: rows without entries, or (x, +1) and (x, -1) with margins t and -t
+        # so close to 0 that alpha is the same for both. In both cases they cancel in w(alpha).
         pairs = max(1, m // 4)
         more = np.zeros((pairs, X.shape[1]))
         if shape == "contradictory":
@@ -282,7 +282,7 @@ def _log_uniform(rng: np.random.Generator, low: float, high: float) -> float:
 
 
 def stored(X: FloatArray, y: FloatArray, storage: str, name: str) -> Dataset:
-    """The rows as a data set in that storage."""
+    """The rows as a data set in this storage."""
     labels = np.asarray(y, dtype=np.int8)
     m, d = X.shape
     provenance = Provenance("made around its optimum", name)

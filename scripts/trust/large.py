@@ -1,19 +1,19 @@
-"""Every solver on random problems with known optima: what breaks, what claims too much.
+"""Test every solver on random problems with known optima.
 
     python scripts/trust/large.py --problems 200 --seed 1
 
-Prints a table of the families of solvers, and each violation with the seed of its problem. What
-counts as one:
+The script prints a table of the families of solvers, and each violation with the seed of its
+problem. Violations are:
 
-- an exception, a hang (the process ends, saying where), weights that are no numbers but have a P;
-- P(w), evaluated by the suite, below the known P*, or not what extended precision makes of it;
-- a lower bound shown above P* (with the slack the harness gives a precision);
-- an own stopping rule that promises an accuracy, and holds where it is not reached;
-- a reference whose interval does not hold P*.
+- an exception, a hang (the process ends and reports where), weights with nan but a finite P;
+- P(w), as evaluated by the suite, below the known P*, or different from extended precision;
+- a lower bound above P* (with the slack that the harness allows for the precision);
+- an own stopping rule that promises an accuracy, and holds before it is reached;
+- a reference whose interval does not contain P*.
 
-What has not come within a hundredth of P* after the steps that it was given is counted, but is no
-violation: some of these problems ask for more. A refusal with a reason (an error of ours) is
-counted too.
+The table also counts solvers that are not within a hundredth of P* after their steps. This is no
+violation, because some of these problems need more steps. It also counts refusals with a reason (an
+error of the suite).
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ from svmbench.solvers.base import Precision, Solver
 from svmbench.solvers.registry import solvers
 from svmbench.verify.extended import Facts, dual, evaluate
 
-#: Relative accuracy that a solver should come to.
+#: Relative accuracy that a solver should reach.
 ACCURACY = 0.01
 
-#: Epochs, iterations and seconds that it has for that.
+#: Most epochs, iterations and seconds for it.
 EPOCHS, ITERATIONS, SECONDS = 1000, 200, 0.5
 
 #: Seconds of processor time without an answer that count as a hang.
 HANG = 120.0
 
-#: Parameters with which own stopping rules promise a relative accuracy, and that accuracy.
+#: Parameters for which own stopping rules promise a relative accuracy, and this accuracy.
 PROMISES = {
     "auto": ({"tolerance": 1e-6}, 1e-6),
     "ocas": ({"tolerance": 0.01}, 0.01 / 0.99),
@@ -63,7 +63,7 @@ REFERENCE_GAP, REFERENCE_SECONDS = 1e-6, 2.0
 
 
 class Outcome(NamedTuple):
-    """What one training, or one reference, did."""
+    """Outcome of one training, or of one reference."""
 
     family: str
     name: str
@@ -72,7 +72,7 @@ class Outcome(NamedTuple):
 
 
 def trainings(known: Known) -> Iterator[tuple[type[Solver], Precision]]:
-    """Every solver of the registry that can train the problem, in each of its precisions."""
+    """Every solver of the registry that supports the problem, in each of its precisions."""
     problem = known.problem
     for solver in solvers().values():
         if (
@@ -86,12 +86,12 @@ def trainings(known: Known) -> Iterator[tuple[type[Solver], Precision]]:
 
 
 def family(solver: type[Solver]) -> str:
-    """The folder a solver's file lies in."""
+    """The folder of a solver's file."""
     return solver.__module__.split(".")[2].replace("_", " ")
 
 
 def train(known: Known, solver: type[Solver], precision: Precision, seconds: float) -> Outcome:
-    """One training, watched."""
+    """Run one training, and check it."""
     name = f"{solver.name} {precision}"
     given, promised = PROMISES.get(solver.name, ({}, math.inf))
     try:
@@ -143,7 +143,7 @@ def _watched(known: Known, run: Solver, promised: float, seconds: float) -> tupl
 
 
 def reference(known: Known) -> Outcome:
-    """The problem's reference, and whether its interval holds the known optimum."""
+    """Compute the problem's reference, and check that its interval contains the known optimum."""
     problem = known.problem
     try:
         found = certified_optimum(problem, REFERENCE_GAP, REFERENCE_SECONDS)
@@ -166,7 +166,7 @@ def reference(known: Known) -> Outcome:
 
 
 def drawn(seed: int, largest: int) -> Known:
-    """Problem number ``seed``: its class is drawn, then everything else."""
+    """Random problem number ``seed``."""
     rng = np.random.default_rng([seed, 77])
     loss = str(rng.choice(LOSSES, p=[0.5, 0.25, 0.25]))
     bias = str(rng.choice(BIASES, p=[0.65, 0.35]))
@@ -177,7 +177,7 @@ def drawn(seed: int, largest: int) -> Known:
 def campaign(
     seeds: range, largest: int = 2000, seconds: float = SECONDS, only: tuple[str, ...] = ()
 ) -> Iterator[tuple[int, Known, Outcome]]:
-    """Every training on every problem, references last; each outcome as it comes."""
+    """Run every training on every problem, with the reference last; yield each outcome."""
     for seed in seeds:
         known = drawn(seed, largest)
         for solver, precision in trainings(known):
@@ -188,7 +188,7 @@ def campaign(
 
 
 def table(outcomes: list[Outcome]) -> str:
-    """The families' counts in Markdown."""
+    """Table of the families' counts in Markdown."""
     families = sorted({outcome.family for outcome in outcomes})
     lines = [
         "| family | trainings | violations | not within 1 % | diverged | refused |",
@@ -211,7 +211,7 @@ def table(outcomes: list[Outcome]) -> str:
 @click.option("--largest", default=2000, show_default=True, help="Most rows and features.")
 @click.option("--seconds", default=SECONDS, show_default=True, help="Time of one training.")
 @click.option("--only", multiple=True, help="A solver, or 'reference'. May be repeated.")
-@click.option("--details", is_flag=True, help="Also who was not within 1 %, and where.")
+@click.option("--details", is_flag=True, help="Also print the trainings that are not within 1 %.")
 @click.option("--smoke", is_flag=True, help="Three small problems.")
 def main(
     problems: int,
@@ -222,7 +222,7 @@ def main(
     details: bool,
     smoke: bool,
 ) -> None:
-    """Hold every solver against random problems with known optima."""
+    """Test every solver on random problems with known optima."""
     if smoke:
         problems, largest, seconds = 3, 40, 0.05
     faulthandler.register(signal.SIGPROF, file=2, chain=True)

@@ -1,10 +1,9 @@
-"""How often ``svmbench compare`` errs on this machine, quiet and beside busy processes.
+"""Error rate of ``svmbench compare`` on this machine, idle and next to busy processes.
 
-One sweep is run again and again, in which the same solver takes part under several labels and once
-more with a planted share of processor time on top. Any two of the equal labels make a page on which
-every verdict of a difference is false (A/A); each of them with the slowed one makes a page on which
-the difference is there to be found (A/B). Pages drawn anew from all blocks of a condition tell how
-many repeats it takes.
+The script repeats one sweep in which the same solver runs under several labels, and once more with
+a planted share of additional processor time. Any two of the equal labels make a page on which every
+verdict of a difference is false (A/A). Each of them with the slowed solver makes a page with a true
+difference (A/B). Pages resampled from all blocks of a condition show how many repeats are needed.
 """
 
 from __future__ import annotations
@@ -49,44 +48,43 @@ from svmbench.report.pairing import ASSUMED_SHIFT, DAY_SCATTER
 from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
 
-#: Share of its processor time that the slowed solver takes on top; the variable hands it to the
-#: workers.
+#: Share of processor time that the slowed solver adds; the variable passes it to the workers.
 VARIABLE, EXTRA = "SVMBENCH_NOISE_EXTRA", 0.05
 
 SLOWED = "dcd-slowed"
 METRICS: tuple[Metric, ...] = ("seconds", "cpu_seconds")
 ACCURACIES = (3e-2, 1e-2, 3e-3)
 
-#: Factors that are not to count as a difference: none, and what is asked to find one of 5 %.
+#: Factors that do not count as a difference: none, and a margin for differences of 5 %.
 MARGINS = (1.0, 1.02)
 
-#: Repeats for which pages are drawn anew, and how many pages.
+#: Numbers of repeats of resampled pages, and the number of pages.
 REPEATS, DRAWN = (7, 10, 15, 20, 25), 400
 
 FloatArray = NDArray[np.float64]
 
 
 class SlowedDcd(Dcd):
-    """Dcd that goes on working for nothing once it has taken its steps."""
+    """Dcd that wastes processor time after its steps."""
 
     name = SLOWED
-    summary = "dcd that takes a little more processor time, to be found out"
+    summary = "dcd with some additional processor time, as a planted difference"
     source = "ours"
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start, and a little more."""
+        """Start, and waste some time."""
         with prolonged():
             super().start(problem, seed)
 
     def advance(self, steps: int) -> None:
-        """Advance, and a little more."""
+        """Advance, and waste some time."""
         with prolonged():
             super().advance(steps)
 
 
 @contextmanager
 def prolonged() -> Iterator[None]:
-    """Have the block take its share more of processor time."""
+    """Extend the block by the planted share of its processor time."""
     begun = time.process_time()
     yield
     ended = time.process_time()
@@ -97,7 +95,7 @@ def prolonged() -> Iterator[None]:
 
 @contextmanager
 def busy(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Keep so many processors busy with nothing while the block runs."""
+    """Keep ``count`` processors busy while the block runs."""
     command = [sys.executable, "-S", "-c", "while True: pass"]
     hogs = [subprocess.Popen(command) for _ in range(count)]
     try:
@@ -110,7 +108,7 @@ def busy(count: int) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 @contextmanager
 def plugged_in(folder: Path) -> Iterator[None]:
-    """Install `SlowedDcd` as a package would, for this process and its workers."""
+    """Install `SlowedDcd` as a plug-in, for this process and its workers."""
     metadata = folder / "slowed-1.dist-info"
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: slowed\nVersion: 1\n")
@@ -148,7 +146,7 @@ def write_data(path: Path, m: int) -> None:
 
 
 def sweep(data: Path, equal: Sequence[str], repeats: int) -> Sweep:
-    """The sweep that is run every time: dcd under each of the equal labels, and slowed."""
+    """The repeated sweep: dcd under each of the equal labels, and the slowed dcd."""
     return Sweep.model_validate(
         {
             "version": 1,
@@ -163,19 +161,19 @@ def sweep(data: Path, equal: Sequence[str], repeats: int) -> Sweep:
     )
 
 
-# ---------------------------------------------------------------- what was said
+# ---------------------------------------------------------------- verdicts
 
 
 @dataclass(frozen=True)
 class Condition:
-    """The sweeps made under one condition.
+    """The sweeps under one condition.
 
     Parameters
     ----------
     name : str
     results : list of Results
     equal : list of str
-        The labels that are the same solver.
+        The labels of the same solver.
     """
 
     name: str
@@ -183,7 +181,7 @@ class Condition:
     equal: list[str]
 
     def pages(self, metric: Metric, margin: float, planted: bool) -> list[Comparison]:
-        """What the comparisons say: of equal labels, or of each with the slowed one."""
+        """The comparisons: of equal labels, or of each with the slowed one."""
         pairs = [(one, SLOWED) for one in self.equal]
         if not planted:
             pairs = list(itertools.combinations(self.equal, 2))
@@ -206,7 +204,7 @@ class Condition:
 
 
 def said(condition: Condition, metric: Metric, margin: float) -> tuple[str, ...]:
-    """One row: on how many pages something was said, and how the ratios scatter."""
+    """One row: the numbers of pages with verdicts, and the range of the ratios."""
     same = condition.pages(metric, margin, planted=False)
     slow = condition.pages(metric, margin, planted=True)
     faster = sum(any(c.conclusion == "faster" for c in page.cells) for page in same)
@@ -228,24 +226,24 @@ SAID = ("condition", "metric", "beyond", "A/A faster", "A/A any", "A/B found", "
 
 
 def scatter(condition: Condition, metric: Metric) -> str:
-    """Standard deviation of the log-ratio of two equal runs of a block, and of its middle."""
+    """Standard deviation of the log-ratio of two equal runs of a block, and its robust estimate."""
     samples = np.log(condition.samples(metric)[:, :-1])
     pairs = itertools.combinations(range(samples.shape[1]), 2)
     ratios = np.concatenate([(samples[:, i] - samples[:, j]).ravel() for i, j in pairs])
-    # Of a normal distribution both are the same; far apart, they tell of heavy tails.
+    # They are equal for a normal distribution; a large difference indicates heavy tails.
     middle = np.median(np.abs(ratios)) / 0.6745
     return f"{100 * ratios.std():.1f} % ({100 * middle:.1f} %)"
 
 
-# ---------------------------------------------------------------- pages drawn anew
+# ---------------------------------------------------------------- resampled pages
 
 
 def drawn(
     samples: FloatArray, repeats: int, margin: float, planted: bool, rng: np.random.Generator
 ) -> bool:
-    """Whether a page of that many blocks, drawn with their labels, says anything.
+    """Whether a page of ``repeats`` random blocks with random labels has a verdict.
 
-    Of equal labels, whether it says anything; otherwise, whether it finds the slowed one.
+    For equal labels, this is any difference; otherwise, it is that the slowed one is slower.
     """
     blocks = rng.choice(len(samples), repeats, replace=False)
     labels = [rng.choice(samples.shape[1] - 1, 2, replace=False) for _ in range(repeats)]
@@ -260,7 +258,7 @@ def drawn(
 
 
 def enough(condition: Condition, metric: Metric, margin: float, count: int) -> Iterator[str]:
-    """A row of shares: for each number of repeats those of false pages and of finds."""
+    """A row of percentages: for each number of repeats, those of false pages and of finds."""
     samples = condition.samples(metric)
     rng = np.random.default_rng(1)
     yield from (condition.name, metric, scatter(condition, metric), f"{margin:g}")
@@ -279,7 +277,7 @@ ENOUGH = ("condition", "metric", "scatter", "beyond", *(f"{n} repeats" for n in 
 
 
 def pairs_to_find(scatter: float, factor: float, count: int = 200, most: int = 1000) -> int:
-    """How many pairs it takes to find a factor above 1 four times in five, with no margin.
+    """Number of pairs that find a factor above 1 four times in five, without a margin.
 
     Parameters
     ----------
@@ -287,9 +285,9 @@ def pairs_to_find(scatter: float, factor: float, count: int = 200, most: int = 1
         Standard deviation of the log-ratio of two equal runs of a pair.
     factor : float
     count : int
-        Simulated cells, each a page of its own.
+        Simulated cells, each on its own page.
     most : int
-        Pairs of each.
+        Most pairs per cell.
     """
     rng = np.random.default_rng(1)
     logs = rng.normal(math.log(factor), scatter, (count, most))
@@ -308,21 +306,21 @@ BEYOND = 1.05
 
 
 def false_pages(count: int, common: bool, rng: np.random.Generator) -> tuple[float, float]:
-    """Simulate two folders of equal versions, made on days of different levels.
+    """Simulate two folders of equal versions from days with different levels.
 
     Parameters
     ----------
     count : int
         Pages.
     common : bool
-        Whether all cells share a day's level; otherwise each has one of its own.
+        Whether all cells share a day's level; otherwise each has its own.
     rng : Generator
 
     Returns
     -------
     as_pairs, as_days : float
-        Share of pages with a false difference: where repeats of one number are taken for pairs,
-        and as `svmbench compare` takes folders made at different times.
+        Share of pages with a false difference: if repeats with the same number count as pairs,
+        and with the treatment of different times by `svmbench compare`.
     """
     said = np.zeros((count, 2))
     for page in range(count):
@@ -351,7 +349,7 @@ DAYS = ("level of a day", "taken for pairs, %", "as different times, %")
 
 
 def hogs(condition: str) -> int:
-    """How many busy processes a condition asks for: quiet, hog, hog2, hog3, ..."""
+    """Number of busy processes of a condition: quiet, hog, hog2, hog3, ..."""
     match = re.fullmatch(r"quiet|hog(\d*)", condition)
     if match is None:
         raise ConfigError(f"--conditions {condition}: not 'quiet', 'hog' or 'hogN'")
@@ -359,19 +357,19 @@ def hogs(condition: str) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the experiment and print what came of it."""
+    """Run the experiment and print the results."""
     parser = argparse.ArgumentParser(description="False and missed verdicts of svmbench compare.")
     parser.add_argument(
-        "--conditions", default="quiet,hog", help="of quiet, hog, hogN (%(default)s)"
+        "--conditions", default="quiet,hog", help="list of quiet, hog, hogN (%(default)s)"
     )
-    parser.add_argument("--pages", type=int, default=3, help="sweeps a condition (%(default)s)")
-    parser.add_argument("--repeats", type=int, default=15, help="of each sweep (%(default)s)")
+    parser.add_argument("--pages", type=int, default=3, help="sweeps per condition (%(default)s)")
+    parser.add_argument("--repeats", type=int, default=15, help="repeats per sweep (%(default)s)")
     parser.add_argument("--equal", type=int, default=4, help="equal labels (%(default)s)")
     parser.add_argument("--extra", type=float, default=EXTRA, help="planted share (%(default)s)")
-    parser.add_argument("--rows", type=int, default=20_000, help="of the data (%(default)s)")
-    parser.add_argument("--keep", type=Path, help="folder for the results; reused where finished")
+    parser.add_argument("--rows", type=int, default=20_000, help="rows of the data (%(default)s)")
+    parser.add_argument("--keep", type=Path, help="folder for the results; reuses finished ones")
     parser.add_argument(
-        "--days", type=int, metavar="PAGES", help="only simulate so many pages of two days each"
+        "--days", type=int, metavar="PAGES", help="only simulate PAGES pages of two days each"
     )
     parser.add_argument("--smoke", action="store_true", help="a second of everything")
     options: Any = parser.parse_args(arguments)

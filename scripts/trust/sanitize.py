@@ -1,11 +1,11 @@
-"""Runs hostile input and the reader's tests on kernels built for the sanitizers.
+"""Run hostile input and the reader's tests on kernels built with the sanitizers.
 
     python scripts/trust/sanitize.py            # the reader's kernels
-    python scripts/trust/sanitize.py --every    # those of all solvers as well, with their tests
+    python scripts/trust/sanitize.py --every    # also those of all solvers, with their tests
 
-The kernels are built in a folder of their own (build/sanitized unless told), never over those
-that measure. AddressSanitizer ends a process that reads or writes where it should not, and
-UndefinedBehaviorSanitizer one that does what C leaves undefined; both count as finds.
+The kernels are built in a separate folder (by default build/sanitized), so that they never replace
+the kernels for measurements. AddressSanitizer ends a process after an invalid read or write, and
+UndefinedBehaviorSanitizer ends it after undefined behaviour; both count as finds.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HERE = Path(__file__).resolve().parent
 READER = ("libsvm", "rows")
 READER_TESTS = ("tests/data/test_libsvm_kernel.py",)
-#: The others' tests, but for those that count instructions or look at other programs.
+#: The solvers' tests, except those that count instructions or run other programs.
 SOLVER_TESTS = (
     "tests/kernels",
     "tests/solvers",
@@ -33,7 +33,7 @@ SOLVER_TESTS = (
 
 
 def runtimes() -> list[str]:
-    """Libraries that must be loaded before all others; none where the compiler has none."""
+    """Libraries that must be loaded before all others; empty if the compiler lacks them."""
     compiler = (os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc").split()
     found = []
     for library in ("libasan.so", "libubsan.so", "libstdc++.so.6"):
@@ -42,14 +42,14 @@ def runtimes() -> list[str]:
             said = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
         except (OSError, subprocess.CalledProcessError):
             return []
-        if not Path(said).is_absolute():  # a compiler repeats the name of what it does not have
+        if not Path(said).is_absolute():  # the bare name of a library that the compiler lacks
             return []
         found.append(said)
     return found
 
 
 def build(folder: Path, kernels: tuple[str, ...] = READER) -> None:
-    """Build the package with these kernels, all of them for none, into a folder."""
+    """Build the package with these kernels, or with all if there are none, into a folder."""
     environment = os.environ | {
         "SVMBENCH_SANITIZE": "1",
         "SVMBENCH_NATIVE": "0",
@@ -69,10 +69,10 @@ def build(folder: Path, kernels: tuple[str, ...] = READER) -> None:
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What a process needs in order to load the sanitized kernels."""
+    """Environment in which a process can load the sanitized kernels."""
     return os.environ | {
         "LD_PRELOAD": " ".join(runtimes()),
-        # Python itself frees little at its end; that is no leak of ours.
+        # Python itself does not free everything at exit; this is no leak of ours.
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONPATH": str(folder),
@@ -85,12 +85,15 @@ def environment(folder: Path) -> dict[str, str]:
 @click.option("--every", is_flag=True, help="All kernels, with the solvers' tests.")
 @click.option("--inputs", default=1000, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=1, show_default=True)
-@click.option("--tests/--no-tests", default=True, help="Whether tests are run too.")
+@click.option("--tests/--no-tests", default=True, help="Whether to run tests, too.")
 @click.option(
-    "--folder", type=click.Path(path_type=Path), default=ROOT / "build" / "sanitized", help="Where."
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=ROOT / "build" / "sanitized",
+    help="Folder.",
 )
 def main(every: bool, inputs: int, seed: int, tests: bool, folder: Path) -> None:
-    """Build, run, and leave with 1 where anything was found."""
+    """Build and run; exit with 1 if there are finds."""
     if not runtimes():
         raise click.ClickException("the compiler has no libasan or libubsan; install them")
     build(folder, () if every else READER)

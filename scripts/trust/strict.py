@@ -1,7 +1,7 @@
-"""What the documentation calls legal, read by plain Python: the readers are held against it.
+"""Reads the documented formats in plain Python, as a reference for svmbench's readers.
 
-Nothing here knows how the readers of svmbench work; each function says what a text means, or
-None where it is not legal.
+This module is independent of the readers of svmbench. Each function returns the meaning of a text,
+or None if the text is not legal.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ Row = list[tuple[int, float]]
 
 @dataclass
 class Meaning:
-    """Rows that a text holds.
+    """The rows of a text.
 
     Parameters
     ----------
     labels : list of list of float
-        Of each row.
+        Labels of each row.
     rows : list of list of (int, float)
-        Columns from 0 and what stands there, zeros left out.
+        Columns, counted from 0, and their values, without zeros.
     width : int
         The largest index, counted from 1.
     digits : int
-        The most digits of a value that single precision does not hold exactly.
+        Largest number of digits of a value that single precision does not represent exactly.
     """
 
     labels: list[list[float]] = field(default_factory=list)
@@ -52,7 +52,7 @@ def number(text: bytes) -> float | None:
 
 
 def digits(text: bytes) -> int:
-    """Digits from the first that is not zero to the last one written."""
+    """Number of digits from the first nonzero digit to the last one."""
     mantissa = re.split(rb"[eE]", text)[0]
     return len(re.sub(rb"[^0-9]", b"", mantissa).lstrip(b"0"))
 
@@ -66,7 +66,7 @@ def single(value: float) -> float:
 
 
 def libsvm(text: bytes, n_features: int = 0, multilabel: bool = False) -> Meaning | None:
-    """LIBSVM text; with ``multilabel``, of rows with any number of labels."""
+    """LIBSVM text; with ``multilabel``, rows may have any number of labels."""
     found = Meaning()
     for line in text.split(b"\n"):
         body, comment, _ = line.partition(b"#")
@@ -116,7 +116,7 @@ SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": None}
 
 
 def delimited(text: bytes, separator: str, header: bool, label: int) -> Meaning | None:
-    """Delimited text of numbers, the label in a column counted from 1."""
+    """Delimited text of numbers; ``label`` is the label's column, counted from 1."""
     try:
         decoded = text.decode()
     except UnicodeDecodeError:

@@ -1,11 +1,11 @@
-"""What is handed out, in environments of its own: sdist, the wheel made from it, a run elsewhere.
+"""Test the distributions in clean environments: the sdist, its wheel, and runs elsewhere.
 
     python scripts/trust/wheels.py                         # with this interpreter
     python scripts/trust/wheels.py python3.12 python3.13   # with these
 
-Each interpreter makes the wheel from the source distribution, installs it and what it needs into
-an empty virtual environment, and runs the bundled smoke configuration from an empty folder, and
-its dcd from one that nobody can write. It needs a package index.
+Each interpreter builds the wheel from the source distribution and installs it with its
+dependencies into an empty virtual environment. It then runs the bundled smoke configuration from an
+empty folder, and its dcd from a folder that nobody can write. This needs a package index.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ UNWRITABLE = Path("/proc")
 
 
 def call(*arguments: object, cwd: Path, **environment: str) -> str:
-    """Run a program and return what it prints; a failure ends this script with its words."""
+    """Run a program and return its output; a failure ends this script with its message."""
     done = subprocess.run(
         [str(argument) for argument in arguments],
         cwd=cwd,
@@ -38,7 +38,7 @@ def call(*arguments: object, cwd: Path, **environment: str) -> str:
 
 
 def source_distribution(folder: Path) -> Path:
-    """Build it from what git has, so that the checkout stays as it is."""
+    """Build it from the files in git's index, so that the checkout does not change."""
     sources = folder / "sources"
     sources.mkdir()
     call("git", "checkout-index", "--all", f"--prefix={sources}/", cwd=ROOT)
@@ -51,14 +51,14 @@ def source_distribution(folder: Path) -> Path:
 
 
 def states(results: Path) -> str:
-    """How the runs of a sweep ended."""
+    """Final states of the runs of a sweep, with their counts."""
     with (results / "runs.csv").open(encoding="utf-8", newline="") as file:
         ends = Counter(row["state"] for row in csv.DictReader(file))
     return ", ".join(f"{count} {state}" for state, count in ends.most_common())
 
 
 def tried(python: str, sdist: Path, folder: Path) -> str:
-    """A row of the table: the wheel of one interpreter, installed and run."""
+    """A row of the table: the results for the wheel of one interpreter."""
     folder.mkdir()
     call(python, "-m", "venv", folder / "venv", cwd=folder)
     bin_folder = folder / "venv" / "bin"
@@ -75,7 +75,7 @@ def tried(python: str, sdist: Path, folder: Path) -> str:
     run = (bin_folder / "svmbench", "run", "smoke", "--offline", "--quiet")
     own = {"SVMBENCH_CACHE": str(folder / "cache")}
     call(*run, cwd=elsewhere, **own)
-    # Root may write everywhere but here, where there are no files.
+    # Even root cannot create files in /proc.
     call(*run, "--only", "dcd", "--out", folder / "out", cwd=UNWRITABLE, **own)
     cells = (wheel.name, states(elsewhere / "results" / "smoke"), states(folder / "out"))
     return f"| {' | '.join(cells)} |"
@@ -85,7 +85,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("pythons", nargs="*", metavar="PYTHON", default=[sys.executable])
-    parser.add_argument("--sdist", type=Path, help="take this one; by default it is made")
+    parser.add_argument("--sdist", type=Path, help="use this one; by default the script builds it")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)

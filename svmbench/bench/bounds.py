@@ -1,7 +1,7 @@
-"""Holds what was measured against the bounds: one question for each bound at each place.
+"""Compares measurements with the bounds: one question for each bound at each place.
 
-All questions are answered together by `svmbench.evidence.judge`. A bound that is missed is a
-result like any other, and no error.
+All questions are answered together by `svmbench.evidence.judge`. A missed bound is a result like
+any other, not an error.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from svmbench.records.groups import heading, short
 
 Verdict = Literal["reached", "not reached", "open", "not measured"]
 
-#: How many last-level caches rows must fill at least for growth and memory to be judged; a
-#: little less than three, for rows are rounded.
+#: Fewest last-level caches that rows must fill for growth and memory to be judged; a
+#: little less than three, because rows are rounded.
 BEYOND = 2.99
 
 
@@ -49,18 +49,18 @@ class BoundResult:
     set : str
         Label of the set, or name of the rows.
     pairs : PairedRatio, optional
-        What the evidence rests on; None for a fact that needs none.
+        The basis of the evidence; None for a fact that needs none.
     verdict : {'reached', 'not reached', 'open', 'not measured'}
-        Open where the pairs do not decide it.
+        Open if the pairs do not decide it.
     measured, low, high : float
-        Estimate and its interval, by the evidence of the verdict; nan where nothing was measured.
+        Estimate and its interval, by the evidence of the verdict; nan if nothing was measured.
     more : int or None
         Further pairs that are expected to decide it; None if more pairs cannot.
     note : str
     held_out : bool
         Whether its set was kept out of tuning.
     lam : float
-        nan where there is no λ to tell it from others by.
+        nan if there is no λ that distinguishes it from others.
     versus : Versus, optional
         The comparison that it is about.
     """
@@ -87,7 +87,7 @@ class BoundResult:
 
     @property
     def short_by(self) -> float:
-        """Factor by which the estimate misses the bound; 1 where it does not."""
+        """Factor by which the estimate misses the bound; 1 if it does not."""
         low, high = self.target.region
         if not self.missed or not self.measured > 0:
             return 1.0
@@ -95,7 +95,7 @@ class BoundResult:
 
     @property
     def tried(self) -> str:
-        """Why it is missed, as far as that is known; empty where it is not missed."""
+        """Why it is missed, as far as known; empty if it is not missed."""
         said = [
             one.text
             for one in self.target.tried
@@ -105,7 +105,7 @@ class BoundResult:
 
     @property
     def takes(self) -> str:
-        """What would decide it, in words; empty where it is decided."""
+        """What would decide it, in words; empty if it is decided."""
         if self.verdict != "open":
             return ""
         if self.pairs is not None and self.pairs.censored and self.missed:
@@ -114,7 +114,7 @@ class BoundResult:
             return f"a time limit of {limit:.3g} s would decide it"
         if self.more is None:
             return "more repeats like these would not decide it"
-        return f"some {self.more} more repeats would decide it"
+        return f"about {self.more} more repeats would decide it"
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Judged:
     ----------
     results : list of BoundResult
     threshold : float
-        Evidence that decides a question of this page; its intervals are those of this threshold.
+        Evidence that decides a question of this page; it also determines the intervals.
     """
 
     results: list[BoundResult]
@@ -135,8 +135,8 @@ class Judged:
 def judge_bounds(found: Found, targets: Sequence[Target]) -> Judged:
     """Judge every bound at every place where it was measured.
 
-    A bound that was measured nowhere, or not on all sets that it names, is once more in the
-    results, as not measured.
+    A bound that was measured nowhere, or not on all sets that it names, also appears in the
+    results as not measured.
     """
     drafts: list[BoundResult] = []
     for target in targets:
@@ -163,7 +163,7 @@ def _answered(one: BoundResult, answer: Answer) -> BoundResult:
     verdict, more, high = verdicts[answer.verdict], answer.more, answer.high
     censored = one.pairs.censored
     if censored:
-        # What a program had spent when it ended is a lower bound: the ratio may be any above it.
+        # The time a program had spent when it ended is a lower bound: the ratio may be larger.
         high = math.inf
         verdict = "open" if verdict == "not reached" else verdict
     one = replace(
@@ -203,7 +203,7 @@ def _of_versus(target: Target, one: Versus) -> BoundResult:
     if one.program:
         note = f"fastest: {one.program}"
     else:
-        note = "none of the programs reached it; what they had spent counts"
+        note = "none of the programs reached it; the time they had spent counts"
     if math.isinf(one.ours):
         note = f"{champion()} did not reach it"
     return BoundResult(
@@ -244,7 +244,7 @@ def _of_sets(found: Found, target: Target) -> Iterator[tuple[str, str, dict[str,
 
 
 def _reading(found: Found, target: Target) -> Iterator[BoundResult]:
-    # Of speeds more is better: the ratio is ours over theirs.
+    # For speeds more is better: the ratio is ours over theirs.
     return _texts_of(found.readings, mb_per_second, target, target.than, (target.reader,))
 
 
@@ -259,7 +259,7 @@ def _texts_of(
     below: Names,
     above: Names,
 ) -> Iterator[BoundResult]:
-    """The values of some over those of others, on each set."""
+    """The ratios of some values to others, on each set."""
     for label, stand_in in {each["set"]: each["stand_in"] for each in results}.items():
         for one, other in product(below, above):
             pairs = _paired(
@@ -274,7 +274,7 @@ def _texts_of(
 def _paired(
     ours: dict[int, float], theirs: dict[int, float], spent: dict[int, float] | None = None
 ) -> PairedRatio:
-    """Those repeats that both have."""
+    """The repeats that both have."""
     common = sorted(set(ours) & set(theirs))
     return PairedRatio(
         *(tuple(each[r] for r in common) for each in (ours, theirs, spent or theirs))
@@ -293,7 +293,7 @@ def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
 
 
 def _memory(found: Found, target: Target) -> Iterator[BoundResult]:
-    """Memory does not scatter: one number tells whether the bound is reached."""
+    """Memory does not scatter: one number shows whether the bound is reached."""
     for points in found.growth.values():
         for point in points:
             if point["array_bytes"] >= BEYOND * last_cache():

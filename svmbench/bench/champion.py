@@ -1,4 +1,4 @@
-"""The solver that is put forward as ours, and what its parts are worth."""
+"""The solver put forward as ours, and the worth of its parts."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 from svmbench.solvers.registry import find_solver, solvers
 
-#: What profiles call it, whichever it is.
+#: Its name in profiles, whichever solver it is.
 ROLE = "champion"
 
-#: Its name, and who stands in where there is no such solver.
+#: Its name, and the solver that replaces it if it does not exist.
 CHAMPION = "auto"
 FALLBACK = "dcd"
 
 
 def champion() -> str:
-    """Name of the solver that is put forward."""
+    """Name of the solver put forward."""
     return CHAMPION if CHAMPION in solvers() else FALLBACK
 
 
 def notice() -> str:
-    """What a reader must know of it; empty where there is nothing."""
+    """What a reader must know about it; empty if there is nothing."""
     if champion() == CHAMPION:
         return ""
     return f"There is no solver {CHAMPION!r}; {FALLBACK!r} stands in for it everywhere."
@@ -29,7 +29,7 @@ def notice() -> str:
 def named(entry: str | dict[str, Any]) -> dict[str, Any]:
     """An entry of a profile's solvers as a configuration writes it, the champion by its name.
 
-    Parameters that the champion of the day does not have are left out, so that a profile may
+    Parameters that the present champion does not have are dropped, so that a profile may
     name those of either.
     """
     given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)

@@ -1,4 +1,4 @@
-"""The bounds that are open, as questions that further repeats of a sweep can decide."""
+"""The open bounds, as questions that further repeats of a sweep can decide."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from svmbench.bench.plan import Plan
 from svmbench.bench.targets import Target
 from svmbench.harness.doubts import Doubt
 
-#: A ratio is worth more repeats while its interval is wider than this factor, decided or not.
+#: A ratio gets more repeats while its interval is wider than this factor, decided or not.
 WIDEST = 2.0
 
 
 def open_doubts(plan: Plan, targets: Sequence[Target]) -> list[Doubt]:
-    """The open bounds of the sweeps, and the ratios whose intervals are too wide to be quoted.
+    """The open bounds of the sweeps, and the ratios whose intervals are too wide to quote.
 
     Parameters
     ----------
     plan : Plan
-        Whose results lie in its root.
+        Its root contains the results.
     targets : sequence of Target
     """
     return list(_doubts(plan, judge_bounds(read_found(plan), targets).results))

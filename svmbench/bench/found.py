@@ -1,4 +1,4 @@
-"""What a benchmark found: its sweeps' results and its tasks' files, and their arithmetic."""
+"""The findings of a benchmark: its sweeps' results, its tasks' files, and their arithmetic."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Swept:
     accuracies : tuple of float
         Those that the part asks for: of the objective, or of the solver's own gap.
     cut_short : int
-        Repeats left out because the budget had ended before all their runs were made.
+        Repeats left out because the budget ended before all their runs were finished.
     """
 
     part: str
@@ -75,13 +75,13 @@ class Swept:
 
 @dataclass(frozen=True)
 class Found:
-    """All that was found.
+    """All findings.
 
     Parameters
     ----------
     plan : Plan
     sweeps : list of Swept
-        Those of which there are runs.
+        Those that have runs.
     """
 
     plan: Plan
@@ -93,7 +93,7 @@ class Found:
 
     @cached_property
     def physics(self) -> dict[str, Any]:
-        """What the machine can do; empty where it was not measured."""
+        """The speeds of the machine; empty if they were not measured."""
         return next(iter(self._task("physics")), {})
 
     @cached_property
@@ -144,12 +144,12 @@ class Found:
 
 
 def read_found(plan: Plan) -> Found:
-    """Read what lies in the results of a benchmark.
+    """Read the results of a benchmark.
 
     Raises
     ------
     DataError
-        When results cannot be read.
+        If results cannot be read.
     """
     sweeps = []
     specs = {each.label: each for each in plan.profile.sets}
@@ -166,16 +166,16 @@ def read_found(plan: Plan) -> Found:
 
 @lru_cache(maxsize=256)
 def _read(folder: Path, written: int) -> Results:
-    """The results of a folder, read again only when its table has been written again."""
+    """The results of a folder, read again only if its table has been rewritten."""
     return read_results(folder)
 
 
 def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:
-    """The results without the repeats of which some run is still to be made, and their number.
+    """The results without the repeats that lack some run, and the number of these repeats.
 
-    A solver that is run for one horizon after another has not failed to arrive when the budget
-    ended between two of them. A ladder is at its end where a run had the tightest accuracy, did
-    not come to its horizon or met the time limit.
+    A solver that is run for one horizon after another has not failed to reach the accuracy if the
+    budget ended between two of them. A ladder is at its end if a run had the tightest accuracy, did
+    not reach its horizon or met the time limit.
     """
     horizons = {
         spec.label: [horizon for _, horizon in for_each_horizon(spec, sweep.stop)]
@@ -206,7 +206,7 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
 
 
 def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
-    """Nanoseconds a stored nonzero by repeat, without stretches that took no measurable time."""
+    """Nanoseconds per stored nonzero by repeat, without stretches of no measurable time."""
     for entry in epochs["epochs"]:
         if entry["label"] == label:
             return {
@@ -221,15 +221,15 @@ def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
 
 @dataclass(frozen=True)
 class MachineBound:
-    """What an epoch takes at least, in nanoseconds a stored nonzero.
+    """The least time of an epoch, in nanoseconds per stored nonzero.
 
     Parameters
     ----------
     stream : float
-        Reading the entries from memory once, in order.
+        Reading the entries from memory once, sequentially.
     core : float
-        One gather and one gathered addition a nonzero, at the level of the memory that w fits
-        in were its columns drawn evenly; 0 for dense rows, whose columns are in order.
+        One gather and one gathered addition per nonzero, at the level of the memory that w would
+        fit in if its columns were drawn evenly; 0 for dense rows, whose columns are in order.
     level : str
         That level.
     """
@@ -245,7 +245,7 @@ class MachineBound:
 
 
 def machine_bound(physics: dict[str, Any], epochs: dict[str, Any]) -> MachineBound | None:
-    """The bound of a set's epoch by this machine's own speeds; None where they are not known."""
+    """The bound of a set's epoch by this machine's own speeds; None if they are unknown."""
     if not physics:
         return None
     entry = ENTRY_BYTES[epochs["storage"]] + epochs["m"] * 8 / epochs["nnz"]
@@ -269,7 +269,7 @@ def mb_per_second(result: dict[str, Any]) -> float:
 
 
 def total_seconds(result: dict[str, Any]) -> float:
-    """Seconds from a text to the accuracy, +inf where it was not reached."""
+    """Seconds from a text to the accuracy, +inf if it was not reached."""
     trained = result["train_seconds"]
     return math.inf if trained is None else _until(result, trained)
 
@@ -299,7 +299,7 @@ def by_repeat(
 
 @dataclass(frozen=True)
 class Step:
-    """From one size of rows to the next.
+    """The step from one size of rows to the next.
 
     Parameters
     ----------
@@ -310,9 +310,9 @@ class Step:
     grown : float
         Factor by which the entries grow.
     before, after : list of float
-        Seconds of an epoch of the smaller and of the larger rows.
+        Seconds of an epoch on the smaller and on the larger rows.
     bytes : int
-        Of the smaller rows.
+        Size of the smaller rows.
     """
 
     rows: str

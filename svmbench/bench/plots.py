@@ -30,7 +30,7 @@ _MARKS = ("o", "s", "^", "D", "v", "P", "X")
 
 @dataclass(frozen=True)
 class _Dot:
-    """A value on a line of a plot, with its interval; open where it is only a lower bound."""
+    """A value on a line of a plot, with its interval; open if it is only a lower bound."""
 
     line: float
     value: float
@@ -67,7 +67,7 @@ def write_plots(
             for path in save_figure(_ratios(compared, threshold), folder / "ratios", {}):
                 yield path, caption
         if found.epochs:
-            caption = "Nanoseconds a stored nonzero of an epoch, with the bounds of this machine"
+            caption = "Nanoseconds per stored nonzero of an epoch, with the bounds of this machine"
             for path in save_figure(_epochs(found, looks), folder / "epochs", {}):
                 yield path, caption
 
@@ -77,7 +77,7 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     accuracies = sorted({one.threshold for one in compared}, reverse=True)
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),
-        "open mark: at least so much; LIBLINEAR did not reach the accuracy in every repeat": any(
+        "open mark: a lower bound; LIBLINEAR did not reach the accuracy in every repeat": any(
             one.pairs.censored for one in compared
         ),
     }
@@ -86,13 +86,13 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
             f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam)}"
             for name, stand_in, held_out, lam in problems
         ],
-        f"LIBLINEAR beside {champion()}",
+        f"LIBLINEAR against {champion()}",
         "seconds of the fastest run of LIBLINEAR over those of the champion",
         "\n".join(note for note, holds in notes.items() if holds),
     )
     axes.axvline(1.0, color="#888888", linewidth=0.8)
     for number, accuracy in enumerate(accuracies):
-        # Marks of one line stand a little apart, so that none hides another.
+        # Marks of one line are slightly apart, so that none hides another.
         apart = (number - (len(accuracies) - 1) / 2) * 0.7 / len(accuracies)
         dots = [
             _Dot(

@@ -1,6 +1,6 @@
-"""What a benchmark is made of: the typed, frozen `Profile` and its parts.
+"""The model of a benchmark's file: the typed, frozen `Profile` and its parts.
 
-A profile is one YAML file, configs/bench/NAME.yaml; what is aimed at is another,
+A profile is one YAML file, configs/bench/NAME.yaml; the bounds are in another,
 configs/bench/targets.yaml.
 """
 
@@ -46,7 +46,7 @@ def _as_dataset(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-#: A solver as configurations write it; `champion` is the one that is put forward.
+#: A solver as configurations write it; `champion` is the solver put forward as ours.
 SolverEntry = Annotated[str | dict[str, Any], Field(union_mode="left_to_right")]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
 Weights = Annotated[tuple[Weight, ...], BeforeValidator(as_list), Field(min_length=1)]
@@ -65,15 +65,15 @@ class SetSpec(Strict):
         description="As configurations write a data set."
     )
     scale: Annotated[float, Field(gt=0.0, le=1.0)] | None = Field(
-        default=None, description="Of its stand-in; by the budget unless given."
+        default=None, description="Scale of its stand-in; by the budget unless given."
     )
     tuned: Flag = Field(
-        default=False, description="Whether choices of our solvers were made on it."
+        default=False, description="Whether choices in our solvers were made on it."
     )
     held_out: Flag = Field(
         default=False, description="Whether it was kept out of all tuning; reported apart."
     )
-    text: Flag = Field(default=False, description="Whether it is read as text, too.")
+    text: Flag = Field(default=False, description="Whether it is also read as text.")
 
     @property
     def label(self) -> str:
@@ -82,9 +82,9 @@ class SetSpec(Strict):
 
 
 class SweepPart(Strict):
-    """Runs that are made of each set.
+    """Runs on each set.
 
-    oracle: held to accuracies against the certified optimum. certificate: to the solver's own
+    oracle: to accuracies measured against the certified optimum. certificate: to the solver's own
     gap, whose cost is inside the clock. ablation: the champion, and without each of its tricks.
     """
 
@@ -103,7 +103,7 @@ class SweepPart(Strict):
 
 
 class EpochsPart(Strict):
-    """Epochs that leave no row out, in ns a nonzero."""
+    """Epochs that leave no row out, in ns per nonzero."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
     sets: Names = ()
@@ -125,14 +125,14 @@ class ReadingPart(Strict):
 
 
 class Program(Strict):
-    """A reader and a solver: what somebody with a text does."""
+    """A reader and a solver: the whole way from a text."""
 
     reader: Literal["svmbench", "scikit-learn", "liblinear"]
     solver: SolverEntry
     label: Text
     threads: Annotated[Whole, Field(ge=1, le=2)] = Field(
         default=1,
-        description="Of our reader; left out where that cannot be told.",
+        description="Of our reader; left out if it cannot be set.",
     )
 
     @model_validator(mode="after")
@@ -154,10 +154,10 @@ class TextPart(Strict):
 
 
 class Growth(Strict):
-    """Rows of growing size, made for the purpose: values normal, columns evenly drawn."""
+    """Generated rows of growing size: values normal, columns drawn evenly."""
 
     name: Slug
-    nnz_row: Annotated[Whole, Field(ge=1)] = Field(description="Entries a row; d of them: dense.")
+    nnz_row: Annotated[Whole, Field(ge=1)] = Field(description="Entries per row; d of them: dense.")
     d: Annotated[tuple[Annotated[Whole, Field(ge=1)], ...], Field(min_length=1)]
     caches: Annotated[tuple[Positive, ...], Field(min_length=1)] = Field(
         description="Sizes of the rows of the first d, in last-level caches."
@@ -175,7 +175,7 @@ class GrowthPart(Strict):
 
 
 class PhysicsPart(Strict):
-    """What the machine can do at best."""
+    """The limits of the machine."""
 
     repeats: Annotated[Whole, Field(ge=1)] = 5
     limit: Duration = 60.0
@@ -217,16 +217,16 @@ class Profile(Strict):
         return self
 
     def chosen(self, labels: Names) -> list[SetSpec]:
-        """The sets of these labels; all for none."""
+        """The sets of these labels; all if there are none."""
         return [each for each in self.sets if not labels or each.label in labels]
 
     def sweep(self, name: str, chosen: SetSpec) -> Sweep:
-        """The sweep that a part makes of a set.
+        """The sweep of a part on a set.
 
         Raises
         ------
         ConfigError
-            When the part names a solver or parameter that there is not.
+            If the part names an unknown solver or parameter.
         """
         part = self.sweeps[name]
         stop: dict[str, Any] = {"time_limit": part.time_limit, "grace": part.grace}
@@ -270,12 +270,12 @@ def entries(part: SweepPart) -> list[dict[str, Any]]:
 
 
 def load_profile(name: str) -> Profile:
-    """The profile of that name that comes with svmbench, or of a file.
+    """The profile of that name that comes with svmbench, or from a file.
 
     Raises
     ------
     ConfigError
-        ``path:line:column: what; what to do``; or when there is no such profile.
+        ``path:line:column: what; what to do``; or if there is no such profile.
     """
     path = Path(name)
     if not path.suffix:

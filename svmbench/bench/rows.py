@@ -1,4 +1,4 @@
-"""Rows and texts that measurements are made on: texts on the disk, rows of a size."""
+"""Rows and texts to measure on: texts on the disk, rows of a given size."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from svmbench.data.transforms import Derived
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.harness.environment import machine
 
-#: Rows that are written to a text, or made, at a time.
+#: Rows that are written to a text, or generated, at a time.
 _BLOCK = 1 << 14
 
-#: Bytes of caches where the system does not tell them.
+#: Bytes of caches if the system does not report them.
 _CACHES = {"L1": 32 << 10, "L2": 1 << 20, "L3": 32 << 20}
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -47,9 +47,9 @@ def last_cache() -> int:
 
 
 def plain_text(dataset: DatasetSpec, rows: Loaded, real: bool) -> tuple[Path, Entry]:
-    """A text of a data set that is not compressed, and what the catalogue says of it.
+    """An uncompressed text of a data set, and its facts from the catalogue.
 
-    The set's own file where there is one; else its stored rows, written with six digits.
+    The set's own file if there is one; else its stored rows, written with six digits.
     """
     origin = dataset.source
     entry = resolve(origin.source if isinstance(origin, Derived) else origin)
@@ -140,7 +140,7 @@ def _made(growth: Growth, m: int, d: int) -> Dataset:
         values[part] = rng.standard_normal((count, width), dtype=np.float32)
         weights = plane
         if columns is not None:
-            # Ascending by construction: gaps of d/width at most never leave the columns.
+            # Ascending by construction: gaps of at most d/width never leave the columns.
             gaps = rng.integers(1, max(2, d // width + 1), (count, width))
             columns[part] = np.cumsum(gaps, axis=1) - 1
             weights = plane[columns[part]]

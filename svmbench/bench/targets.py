@@ -1,4 +1,4 @@
-"""What is aimed at: the bounds of configs/bench/targets.yaml."""
+"""The bounds to reach, from configs/bench/targets.yaml."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Kind = Literal[
 
 
 class Tried(Strict):
-    """Why a bound is missed: what was measured, and what was tried. Shown where it is missed."""
+    """Why a bound is missed: what was measured, and what was tried. Shown only if it is missed."""
 
     text: Text
-    sets: Names = Field(default=(), description="Where it is so; everywhere unless given.")
+    sets: Names = Field(default=(), description="Sets that it is about; all unless given.")
     lambdas: Weights | None = Field(default=None, alias="lambda")
 
 
@@ -59,7 +59,7 @@ class Target(Strict):
 
     @property
     def region(self) -> tuple[float, float]:
-        """The region that what is measured is to lie in."""
+        """The region that the measured value should lie in."""
         if self.at_least is not None:
             return self.at_least, math.inf
         assert self.at_most is not None

@@ -1,8 +1,8 @@
-"""Measurements beside the sweeps, each in processes of its own, kept and reused.
+"""Measurements besides the sweeps, each in processes of its own, kept and reused.
 
-A task is a list of jobs for `svmbench.bench.measure`, whose findings lie in one file
-``parts/NAME.json``. All of it is made again when anything has changed that it could depend on:
-what stands in one file was measured side by side.
+A task is a list of jobs for `svmbench.bench.measure`, with its findings in one file
+``parts/NAME.json``. If anything that it could depend on has changed, the whole task is repeated:
+the contents of one file were measured side by side.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from svmbench.solvers.registry import find_solver
 
 SCHEMA_VERSION = 2
 
-#: Seconds that starting a process and importing what it takes are allowed beside its limit.
+#: Seconds that starting a process and its imports may take in addition to its limit.
 STARTING = 10.0
 
-#: Letters of the reason that is kept of a failure.
+#: Largest length of the stored reason of a failure, in characters.
 _LONGEST_REASON = 160
 
 Outcome = Literal["made", "reused", "left"]
@@ -42,20 +42,20 @@ Outcome = Literal["made", "reused", "left"]
 
 @dataclass(frozen=True)
 class Task:
-    """Jobs that are made and kept together.
+    """Jobs that are executed and stored together.
 
     Parameters
     ----------
     name : str
-        Of its file.
+        Name of its file.
     bound : float
         Seconds it takes at most, once its data are there.
     jobs : callable
-        What is to be done, in this order; called when it is about to be.
+        Returns the jobs in order; called just before they are executed.
     prepare : callable
-        Called before it is done, and not where it is reused.
+        Called before the task is executed, and not if it is reused.
     clean : callable
-        Called when all is done.
+        Called when everything is done.
     """
 
     name: str
@@ -66,16 +66,16 @@ class Task:
 
 
 def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outcome:
-    """Make a task's measurements and write what was found.
+    """Execute a task's measurements and write the findings.
 
     Parameters
     ----------
     task : Task
     folder : Path
     end : float
-        Moment of the monotonic clock at which it is given up, and leaves nothing.
+        Moment of the monotonic clock at which it is abandoned, leaving nothing.
     fresh : bool
-        Make it again though nothing has changed.
+        Repeat it even if nothing has changed.
     """
     path = folder / f"{task.name}.json"
     jobs = task.jobs()
@@ -95,12 +95,12 @@ def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outco
 
 
 def read_task(folder: Path, name: str) -> list[dict[str, Any]]:
-    """What a task found, a mapping a job; none where it was not made."""
+    """The findings of a task, one mapping per job; empty if it was not executed."""
     return list(_read(folder / f"{name}.json").get("results", ()))
 
 
 def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
-    """A solver as jobs name it, from what a profile says of it."""
+    """A solver as jobs name it, from its entry in a profile."""
     given = {key: value for key, value in entry.items() if key not in ("name", "label")}
     solver = find_solver(entry["name"])
     parameters = solver.schema.model_validate_json(json.dumps(given), strict=True)
@@ -132,7 +132,7 @@ def _made(jobs: Sequence[dict[str, Any]], end: float) -> list[dict[str, Any]] | 
 
 
 def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Make one measurement; what was found, with a state and, where it failed, the reason."""
+    """Execute one measurement; the findings, with a state and, if it failed, the reason."""
     for solver in _solvers_of(job):
         if missing := solver.missing():
             return _result(job, "not_installed", missing)
@@ -157,7 +157,7 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
 
 
 def _result(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
-    """What tells this job's result from others, and how it ended."""
+    """The keys that distinguish this job's result from others, and how it ended."""
     kept = (
         "kind", "set", "label", "stand_in", "scale", "threads", "repeat", "lambda", "accuracy",
         "point",
@@ -171,7 +171,7 @@ def _solvers_of(job: dict[str, Any]) -> list[type[Solver]]:
 
 
 def _facts(jobs: Sequence[dict[str, Any]]) -> str:
-    """Hash of everything that could change what the jobs find."""
+    """Hash of everything that could change the findings of the jobs."""
     builds = {s.name: s.build() for job in jobs for s in _solvers_of(job) if not s.missing()}
     kernels = {
         name: import_module(f"svmbench.kernels.{name}").__build__ for name in ("libsvm", "physics")

@@ -1,4 +1,4 @@
-"""The champion beside the fastest of several programs, in pairs of the same repeat."""
+"""The champion compared with the fastest of several programs, in pairs of the same repeat."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class PairedRatio:
     Parameters
     ----------
     ours, theirs : tuple of float
-        +inf where the accuracy was not reached.
+        +inf if the accuracy was not reached.
     spent : tuple of float
-        What theirs had spent at least when it ended. It is a lower bound of their time where they
+        What theirs had spent at least when it ended. It is a lower bound of their time if they
         did not reach the accuracy.
     """
 
@@ -44,12 +44,12 @@ class PairedRatio:
 
     @property
     def censored(self) -> bool:
-        """Whether a ratio is known only as a lower bound, for theirs was not reached."""
+        """Whether a ratio is known only as a lower bound, because theirs was not reached."""
         return any(self._bounds())
 
     @cached_property
     def logs(self) -> tuple[float, ...]:
-        """Log-ratios of theirs to ours, with what was spent where the time is not known."""
+        """Log-ratios of theirs to ours, with the time spent if the time needed is unknown."""
         return log_ratios(
             self.ours,
             [
@@ -60,7 +60,7 @@ class PairedRatio:
 
     @property
     def estimate(self) -> float:
-        """Median ratio; nan without pairs that say anything."""
+        """Median ratio; nan without informative pairs."""
         return math.exp(self.evidence.median) if self.logs else math.nan
 
     @property
@@ -93,7 +93,7 @@ class PairedRatio:
 
 @dataclass(frozen=True)
 class Versus:
-    """The champion beside the fastest of some programs, on one problem and to one accuracy.
+    """The champion against the fastest of some programs, on one problem and to one accuracy.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Versus:
     pairs : PairedRatio
         Seconds of the champion, and of the fastest program of each repeat.
     program : str
-        The fastest in the median; empty where none reached the accuracy.
+        The fastest in the median; empty if none reached the accuracy.
     theirs : float
         Its median seconds.
     among : tuple of str
@@ -124,7 +124,7 @@ class Versus:
 
     @property
     def ours(self) -> float:
-        """Median seconds of the champion, +inf where it did not reach the accuracy."""
+        """Median seconds of the champion, +inf if it did not reach the accuracy."""
         return median(self.pairs.ours)
 
     @property
@@ -145,13 +145,13 @@ class Versus:
 
 
 def comparisons(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
-    """The champion beside programs in every oracle's sweep, on every problem, to every accuracy.
+    """The champion against programs in every oracle's sweep, on every problem, to every accuracy.
 
     Parameters
     ----------
     found : Found
     than : sequence of str, optional
-        Names of solvers, of whose rows the fastest counts in every repeat; all that are from
+        Names of solvers; the fastest of their rows counts in every repeat. All solvers from
         outside unless given.
     """
     compared = []
@@ -176,14 +176,14 @@ def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
 
 
 def most_pairs(members: Sequence[Versus]) -> Versus:
-    """The comparison of the most pairs."""
+    """The comparison with the most pairs."""
     return max(members, key=lambda one: len(one.pairs.logs))
 
 
 def best_of_theirs(members: Sequence[Versus]) -> Versus:
-    """The sweep in which a program does best: each has runs of the champion of its own beside it.
+    """The sweep in which a program does best: each has its own runs of the champion.
 
-    Where no program reached the accuracy in any, the one in which they had spent most.
+    If no program reached the accuracy in any, the one in which they had spent most.
     """
     reached = [one for one in members if math.isfinite(min(one.pairs.theirs))]
     if reached:
@@ -197,12 +197,12 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
 def side_by_side(
     swept: Swept, ours: Group, theirs: Sequence[Group], threshold: float
 ) -> Versus | None:
-    """One row of a sweep's tables beside others, to an accuracy; None without common repeats."""
+    """One row of a sweep's tables against others, to an accuracy; None without common repeats."""
     asked = Asked("seconds", threshold)
     mine = samples(ours, asked)
     others = {group.label: samples(group, asked) for group in theirs}
     others = {label: times for label, times in others.items() if times}
-    # Where one of the programs is still to be run, it is not known which is the fastest.
+    # As long as one of the programs has not been run, the fastest is unknown.
     repeats = [r for r in mine if all(r in times for times in others.values())]
     if not repeats or not others:
         return None
@@ -229,7 +229,7 @@ def side_by_side(
 
 
 def _spent(group: Group) -> dict[int, float]:
-    """Seconds that each repeat trained; +inf where it failed, as it would in any time.
+    """Seconds that each repeat trained; +inf if it failed, as it would in any time.
 
     A repeat that was skipped would have met the time limit like the one it was skipped for.
     """

@@ -33,10 +33,10 @@ from svmbench.solvers.registry import solvers
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
 SIGNS = {"reached": "✓", "not reached": "✗", "open": "?", "not measured": "–"}
 
-#: From the least favourable on.
+#: Starting with the least favourable.
 VERDICTS = ("not reached", "open", "reached", "not measured")
 
-#: Places at which one bound is missed that are listed above the tables at most.
+#: Largest number of places listed above the tables for one missed bound.
 LISTED = 12
 
 
@@ -55,7 +55,7 @@ class Aim:
 
     @property
     def missed(self) -> list[BoundResult]:
-        """Where the estimate misses it: those beyond doubt first, then the farthest."""
+        """Where the estimate misses it: those beyond doubt first, then by distance."""
         missed = [one for one in self.results if one.missed]
         missed.sort(key=lambda one: -one.short_by if one.measured > 0 else -math.inf)
         return sorted(missed, key=lambda one: one.verdict == "open")
@@ -64,7 +64,7 @@ class Aim:
     def verdict(self) -> str:
         """The least favourable one."""
         there = {one.verdict for one in self.results}
-        # Sets that are not in a profile say nothing of those that are.
+        # Sets that are not in a profile say nothing about those that are.
         return next(name for name in VERDICTS if name in there)
 
     @property
@@ -78,7 +78,7 @@ class Aim:
 
     @property
     def nearest(self) -> BoundResult | None:
-        """The place with the least to spare, where it is missed at none."""
+        """The place with the narrowest margin, if it is missed nowhere."""
         known = [one for one in self.results if one.verdict != "not measured"]
         if self.missed or not known:
             return None
@@ -89,7 +89,7 @@ class Aim:
 
     @property
     def tried(self) -> dict[str, list[str]]:
-        """What is known of why it is missed, with the places that it is about."""
+        """The known reasons why it is missed, with the places that they are about."""
         said: dict[str, list[str]] = {}
         for one in self.missed:
             said.setdefault(one.tried, []).append(one.place)
@@ -97,27 +97,27 @@ class Aim:
 
 
 def aims(results: Sequence[BoundResult]) -> list[Aim]:
-    """The results by bound, those that are missed first."""
+    """The results by bound, missed bounds first."""
     found = [Aim(target, list(those)) for target, those in groupby(results, lambda one: one.target)]
     return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
 
 
 def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> Judged:
-    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` of what was found.
+    """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings.
 
     Parameters
     ----------
     plan : Plan
-        Whose results lie in its root; what is missing there is missing on the page.
+        Its root contains the results; what is missing there is missing on the page.
     targets : sequence of Target
-        What is aimed at.
+        The bounds.
     linked : bool
-        Whether the page links the PNGs of the plots, in place of holding the pictures itself.
+        Whether the page links the PNGs of the plots instead of embedding the pictures.
 
     Returns
     -------
     Judged
-        The bounds that are aimed at, each at every place where it was measured.
+        The bounds, each at every place where it was measured.
     """
     found = read_found(plan)
     judged = judge_bounds(found, targets)
@@ -168,7 +168,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
 
 
 def _looks() -> dict[str, Look]:
-    """One look a solver, the same in every benchmark."""
+    """One look per solver, the same in every benchmark."""
     runs = pd.DataFrame(
         [
             {"solver": name, "label": name, "colour": solver.colour}
@@ -185,7 +185,7 @@ def _notices(found: Found) -> list[str]:
     if runs:
         together = pd.concat(runs)
         missing = sorted(set(together.loc[together["state"] == "not_installed", "solver"]))
-        said += [f"{name}: not installed, and not among the peers here." for name in missing]
+        said += [f"{name}: not installed, so it is not among the peers." for name in missing]
         failed = together[together["state"].isin(["failed", "out_of_memory"])]
         said += [
             f"{label} on {dataset}: {state} ({reason})"
@@ -195,7 +195,7 @@ def _notices(found: Found) -> list[str]:
         ]
         load = float(together["load_average"].max())
         if load > 1.5:
-            said.append(f"Other work went on: the load average rose to {load:.2g}.")
+            said.append(f"The machine did other work: the load average rose to {load:.2g}.")
     at_least = {(job.name, job.item): job.sweep.at_least for job in found.plan.jobs}
     fewer = [
         f"{swept.part} on {swept.spec.label}"
@@ -203,19 +203,19 @@ def _notices(found: Found) -> list[str]:
         if len(set(swept.results.runs["repeat"])) < at_least[swept.part, swept.spec.label]
     ]
     if fewer:
-        said.append(f"Fewer repeats than asked for: {', '.join(fewer)}.")
+        said.append(f"Fewer repeats than requested: {', '.join(fewer)}.")
     cut_short = sum(swept.cut_short for swept in found.sweeps)
     if cut_short:
         said.append(
-            f"{cut_short} repeats are left out: the budget ended between their runs; the same "
-            "command goes on with them."
+            f"{cut_short} repeats are left out: the budget ended between their runs; run the same "
+            "command again to continue."
         )
-    # The plan was made before the runs: what lies there now is looked at anew.
+    # The plan was built before the runs: the present state of the folders counts.
     old = [f"{job.name} on {job.item}" for job in map(replace, found.plan.jobs) if job.outdated]
     if old:
         said.append(
-            f"Made by other versions, on another machine or for another profile: {', '.join(old)}; "
-            "the same command makes them again."
+            f"Measured by other versions, on another machine or for another profile: "
+            f"{', '.join(old)}; run the same command again to replace them."
         )
     there = {(swept.part, swept.spec.label) for swept in found.sweeps}
     lacking = [

@@ -1,6 +1,6 @@
-"""The command line: one command a file, and the frame that all of them run in.
+"""The command line: one command per file, and the frame in which all of them run.
 
-Each module of this package that defines ``command`` is a command of its own name. A
+Each module of this package that defines ``command`` is a command with the module's name. A
 command may return its exit code; errors it raises become one line and an exit code here.
 """
 
@@ -31,13 +31,13 @@ from svmbench.errors import SvmbenchError, nearest
 
 EPILOG = """\b
 Exit codes:
-  0    all well
+  0    success
   1    some runs failed, or an internal error
-  2    the command line or a configuration cannot be run as it is
-  3    a data set is missing, unreadable or not what it should be
+  2    the command line or a configuration is invalid
+  3    a data set is missing, unreadable or not as expected
   4    a comparison found a regression
   130  interrupted
-  141  whoever read the output went away"""
+  141  the reader of the output closed the pipe"""
 
 INTERRUPTED = 130
 CLOSED = 141
@@ -50,7 +50,7 @@ class InterruptionError(SvmbenchError):
 
 
 class OutputClosedError(SvmbenchError):
-    """Nobody reads standard output any more, as after ``| head``."""
+    """The reader of standard output has closed it, as after ``| head``."""
 
     exit_code = CLOSED
 
@@ -63,7 +63,7 @@ class Frame(click.Group):
         return list(_commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command of that name; only now is its module imported."""
+        """The command of that name; its module is imported only now."""
         module = _commands().get(cmd_name)
         if module is None:
             return None
@@ -73,7 +73,7 @@ class Frame(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command; an unknown name is answered with the nearest known one."""
+        """Find the command; for an unknown name, suggest the nearest known one."""
         name, known = args[0], self.list_commands(ctx)
         if name not in known and not name.startswith("-"):
             raise click.UsageError(f"unknown command {name!r}; {nearest(name, known)}")
@@ -97,7 +97,7 @@ class Frame(click.Group):
         Parameters
         ----------
         args : sequence of str, optional
-            Those of the process by default.
+            The process's own by default.
         prog_name : str, optional
         **extra
             For click's contexts.
@@ -112,7 +112,7 @@ class Frame(click.Group):
         with _terminable(own_process):
             try:
                 code = _exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug)
-            except KeyboardInterrupt:  # another one, while the first was being told of
+            except KeyboardInterrupt:  # another one, while the first was being reported
                 code = INTERRUPTED
         sys.exit(code)
 
@@ -121,8 +121,8 @@ class Frame(click.Group):
 def _terminable(own_process: bool) -> Iterator[None]:
     """Treat SIGTERM like Ctrl-C: what was measured is kept.
 
-    Afterwards a process that is this program's own hears neither any more: it is leaving with an
-    exit code that says how it ended, and a signal on the way out would take its place.
+    Afterwards this process ignores both: it is exiting with a code that says how it ended, and a
+    further signal would replace that code.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -142,17 +142,17 @@ def _terminable(own_process: bool) -> Iterator[None]:
 
 
 def _forget_interruption() -> None:
-    """Have CPython not end the process by SIGINT for an interruption that was dealt with.
+    """Keep CPython from ending the process by SIGINT for an interruption that was handled.
 
-    It remembers one that came while a text was executed, as `dataclass` does in many an import,
-    until it executes the next.
+    It remembers one that came while a text was executed, as `dataclass` does during many an
+    import, until it executes the next.
     """
     exec("")
 
 
 @contextmanager
 def _stops_as_errors() -> Iterator[None]:
-    """Turn an interruption and a closed pipe into errors of ours, before click sees them."""
+    """Turn an interruption and a closed pipe into our own errors, before click sees them."""
     try:
         yield
     except KeyboardInterrupt as error:
@@ -162,7 +162,7 @@ def _stops_as_errors() -> Iterator[None]:
 
 
 class _Lines(logging.Handler):
-    """Each message is one line on what standard error is at that moment."""
+    """Writes each message as one line to the present standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
         click.echo(f"svmbench: {one_line(record.getMessage())}", err=True)
@@ -176,7 +176,7 @@ def _log_to_stderr(level: int) -> None:
 
 
 def _exit_code(run: Callable[[], Any], debug: bool) -> int:
-    """Exit code of ``run``, once what went wrong has been said."""
+    """Exit code of ``run``, after errors have been reported."""
     try:
         result = run()
         sys.stdout.flush()
@@ -191,7 +191,7 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         return _fail(_usage(error), error.exit_code, debug)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
-    except Exception as error:  # the outermost place: whatever it is, the user gets one line
+    except Exception as error:  # the outermost place: the user gets one line for any error
         refusal = refused(error) if isinstance(error, OSError) else None
         if refusal is not None:
             return _fail(str(refusal), refusal.exit_code, debug)
@@ -207,16 +207,16 @@ def _fail(message: str, code: int, debug: bool) -> int:
 
 
 def one_line(message: str) -> str:
-    """A message without line ends, and without what would make a terminal do things.
+    """A message without line ends and terminal control characters.
 
-    It may quote a file, or a file's name, in which there can be anything.
+    It may quote a file, or a file's name, which can contain anything.
     """
     line = " ".join(message.split())
     return "".join(c if c.isprintable() else repr(c).strip("'") for c in line)
 
 
 def _abandon_output() -> int:
-    # The interpreter flushes on its way out, and would complain of the pipe then.
+    # The interpreter flushes on exit, and would then complain about the pipe.
     if sys.__stdout__ is not None and sys.stdout is sys.__stdout__:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())
     return CLOSED
@@ -241,7 +241,7 @@ def _commands() -> dict[str, str]:
 
 
 def _defines_command(module: str) -> bool:
-    """Whether a module defines ``command``, told without importing all that it needs."""
+    """Whether a module defines ``command``, without importing all that it needs."""
     spec = find_spec(module)
     loader = spec.loader if spec is not None else None
     source = loader.get_source(module) if isinstance(loader, InspectLoader) else None
@@ -251,7 +251,7 @@ def _defines_command(module: str) -> bool:
 
 
 def _with_debug(command: click.Command) -> click.Command:
-    """Have a command, and those below it, take --debug as well: it is needed in hindsight."""
+    """Add --debug to a command and its subcommands as well: it is needed in hindsight."""
     if not any(parameter.name == "debug" for parameter in command.params):
         command.params.append(_debug_option())
     if isinstance(command, click.Group):
@@ -265,7 +265,7 @@ def _debug_option() -> click.Option:
         ["--debug"],
         is_flag=True,
         expose_value=False,
-        help="Show the traceback of an error, and what is logged.",
+        help="Show the traceback of an error, and log messages.",
     )
 
 
@@ -282,8 +282,8 @@ def _debug_option() -> click.Option:
 def main(ctx: click.Context) -> None:
     """Certified benchmarks of linear support vector machine training.
 
-    Start with "svmbench run smoke": it takes some seconds, needs no network and leaves
-    tables and plots in results/smoke/.
+    Start with "svmbench run smoke": it takes some seconds, needs no network and writes
+    tables and plots to results/smoke/.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -1,4 +1,4 @@
-"""``svmbench bench``: our solvers and loader beside the programs that people use."""
+"""``svmbench bench``: our solvers and loader compared with the programs that people use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
-from svmbench.cli.series import duration, open_questions, time_spent
+from svmbench.cli.series import counted, duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 @click.option(
     "--budget",
     metavar="TIME",
-    help="Time for everything, such as 90s or 2h; what is not made by then a later call makes.  "
+    help="Time for everything, such as 90s or 2h; a later call continues.  "
     "[default: the profile's]",
 )
 @options.fetch
 @options.offline_beside_fetch
-@click.option("--fresh", is_flag=True, help="Make all again, finished or not.")
+@click.option("--fresh", is_flag=True, help="Repeat everything, finished or not.")
 @options.retry_failed
 @options.keep_weights
 @options.out_folder("results/bench/PROFILE")
@@ -52,12 +52,12 @@ def command(
     report_only: bool,
     quiet: bool,
 ) -> int:
-    """Measure how fast our solvers and loader are beside the programs that people use.
+    """Measure how fast our solvers and loader are compared with the programs that people use.
 
-    PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file. What
-    is finished is reused, Ctrl-C keeps what was measured, and the same command goes on from
-    there. It ends with tables, plots and a page, which hold what was found against what is
-    aimed at.
+    PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file.
+    Finished measurements are reused. Ctrl-C keeps what was measured; run the same command again
+    to continue. At the end it writes tables, plots and a page that compares the results with the
+    bounds.
     """
     options.refuse_fetch_and_offline(fetch, offline)
     from svmbench.bench.plan import plan
@@ -107,7 +107,7 @@ def command(
 
 
 def describe(planned: Plan) -> str:
-    """The plan: each set and where it comes from, each part, and the bounds."""
+    """The plan: each set and its source, each part, and the bounds."""
     from svmbench.bench.champion import champion, notice
 
     profile = planned.profile
@@ -131,7 +131,7 @@ def describe(planned: Plan) -> str:
         bound = sum(job.bound for job in of_part)
         lines.append(
             f"  sweep {name} ({part.kind}): {sum(job.cells for job in of_part)} cells, {runs} "
-            f"runs at most: {missing} to make, {found} reused; "
+            f"runs at most: {missing} missing, {found} reused; "
             f"at most {duration(bound)} (every limit hit)"
         )
         most = sum(job.most_runs for job in of_part)
@@ -144,10 +144,10 @@ def describe(planned: Plan) -> str:
         lines.append(f"  {kind}: {len(members)}, at most {duration(bound)} (every limit hit)")
     lines.append(f"in all at most {duration(planned.bound)} if every limit is hit")
     if planned.budget is None:
-        lines.append("no time budget; it can be interrupted and gone on with")
+        lines.append("no time budget; it can be interrupted and resumed")
     else:
         lines.append(
-            f"the budget ends it after {duration(planned.budget)}; a later call makes the rest"
+            f"the budget ends it after {duration(planned.budget)}; a later call runs the rest"
         )
     return "\n".join(lines)
 
@@ -155,13 +155,14 @@ def describe(planned: Plan) -> str:
 def _summary(progress: Progress, jobs: Sequence[Job], seconds: float) -> str:
     tasks = Counter(progress.tasks.values())
     lines = [
-        f"{progress.sweeps.made} runs and {tasks['made']} measurements made, "
+        f"{counted(progress.sweeps.made, 'new run')} and "
+        f"{counted(tasks['made'], 'new measurement')}, "
         f"{progress.sweeps.reused} and {tasks['reused']} reused in {duration(seconds)}"
     ]
     if progress.left:
         lines.append(
-            f"{progress.sweeps.left} runs and {tasks['left']} measurements not made for lack of "
-            "time; the same command goes on with them"
+            f"out of time with {counted(progress.sweeps.left, 'run')} and "
+            f"{counted(tasks['left'], 'measurement')} left; run the same command again to continue"
         )
     lines += [*time_spent(progress.sweeps, jobs), *open_questions(progress.sweeps.open)]
     return "\n".join(lines)

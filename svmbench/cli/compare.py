@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 REGRESSION = 4
 
-#: Blocks made before a cell that more repeats are not expected to decide is given up.
+#: Fewest blocks before a cell that more repeats are not expected to decide is given up.
 _LEAST_BLOCKS = 5
 
 
@@ -38,20 +38,20 @@ _LEAST_BLOCKS = 5
     type=click.Choice(["seconds", "cpu_seconds", "passes", "epochs"]),
     default="seconds",
     show_default=True,
-    help="What it took to reach each accuracy.",
+    help="Cost of reaching each accuracy.",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(min=1.0),
     default=1.05,
     show_default=True,
-    help="Factor up to which a difference does not count.",
+    help="Largest factor that counts as no difference.",
 )
 @options.as_json
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the comparison to this Markdown file as well.",
+    help="Also write the comparison to this Markdown file.",
 )
 @click.option(
     "--run",
@@ -66,13 +66,13 @@ _LEAST_BLOCKS = 5
     type=click.Path(file_okay=False, path_type=Path),
     help="With --run: folder for the results.  [default: results/compare-NAME]",
 )
-@click.option("--budget", metavar="TIME", help="With --run: stop after so long, such as 10m.")
+@click.option("--budget", metavar="TIME", help="With --run: stop after this time, such as 10m.")
 @click.option(
     "--most",
     type=click.IntRange(min=1),
     default=60,
     show_default=True,
-    help="With --run: repeats at most.",
+    help="With --run: maximum number of repeats.",
 )
 def compare_command(
     first: str,
@@ -90,19 +90,19 @@ def compare_command(
 ) -> int:
     """Compare the results folder [SECOND] with FIRST, or two labels within FIRST.
 
-    Two folders hold one configuration that was run twice: by two versions, builds or machines.
+    Two folders contain one configuration that was run twice: by two versions, builds or machines.
     Cells match by data set, label, lambda and accuracy, and their repeats are paired by number.
-    Folders made at different times share the seeds and not the state of the machine; their
-    intervals are wider to allow for that. With --labels and FIRST alone, two solvers of one sweep
-    are compared, whose runs were interleaved.
+    Folders from different times share the seeds but not the state of the machine; their intervals
+    are wider to allow for that. With --labels and FIRST alone, two solvers of one sweep, whose
+    runs were interleaved, are compared.
 
     With --run, FIRST and SECOND are not folders of results. They are two environments (a python,
     a virtual environment, or a checkout with a .venv), each with its version of svmbench, or two
     labels of the configuration. Both run it alternately, a repeat at a time, until every cell is
     decided. Ctrl-C keeps what was measured; the same command resumes.
 
-    Processor seconds scatter less than seconds on a machine that does other work too. Passes are
-    seconds in units of one streaming read of the data on the same machine: compare these where
+    Processor seconds scatter less than seconds on a machine that also does other work. Passes are
+    seconds in units of one streaming read of the data on the same machine: compare these if
     the folders come from two machines.
 
     Exits with code 4 if B is slower than A in some cell by more than the threshold, or reaches
@@ -192,7 +192,7 @@ class _Alternation:
         root = results or Path("results") / f"compare-{sweep.name}"
         if first in known and second in known:
             if labels is not None:
-                raise click.UsageError(f"{first} and {second} are labels already; drop --labels")
+                raise click.UsageError(f"{first} and {second} are already labels; drop --labels")
             self._labels: tuple[str, str] | None = (first, second)
             self._makers = self._of_one_environment(root, (first, second))
         else:
@@ -223,7 +223,7 @@ class _Alternation:
         ]
 
     def run(self, most: int, budget: str | None) -> bool:
-        """Make blocks until nothing is open; whether the user stopped it before."""
+        """Run blocks until nothing is open; whether the user stopped it before."""
         from svmbench.cli.options import budget_seconds
         from svmbench.harness.alternate import alternate
 
@@ -237,7 +237,7 @@ class _Alternation:
         return False
 
     def compared(self) -> Comparison:
-        """The comparison of what there is so far."""
+        """The comparison so far."""
         folders = [str(maker.folder) for maker in self._makers]
         first, second = folders[0], folders[1] if len(folders) == 2 else None
         return _of_folders(Path(first), second, self._labels, self._metric, self._threshold)

@@ -17,7 +17,7 @@ def command() -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> None:
-    """Say whether FILE can be run, or what is the first thing wrong with it."""
+    """Say whether FILE can be run, or what is wrong with it first."""
     from svmbench.config import find_config, load_sweep
     from svmbench.harness.plan import for_each_horizon
 
@@ -34,7 +34,7 @@ def check(file: Path) -> None:
     text = f"{find_config(file)}: valid; {product} = {runs} runs"
     if sweep.at_most > sweep.at_least:
         most = runs // sweep.at_least * sweep.at_most
-        text += f"; {most} at most, with {sweep.at_most} repeats where questions stay open"
+        text += f"; {most} at most, with {sweep.at_most} repeats if questions stay open"
     click.echo(text)
 
 

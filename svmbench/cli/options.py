@@ -1,4 +1,4 @@
-"""Options that several commands take, each with its help said once."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -11,42 +11,40 @@ import click
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 
-#: Of commands that look for data on the network only where they are asked to.
+#: For commands that look for data on the network only if asked to.
 offline_beside_fetch = click.option(
     "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
 )
 
 fetch = click.option("--fetch", is_flag=True, help="Download data that are not here.")
 
-fresh = click.option("--fresh", is_flag=True, help="Make all runs again, finished or not.")
+fresh = click.option("--fresh", is_flag=True, help="Rerun everything, finished or not.")
 
-retry_failed = click.option("--retry-failed", is_flag=True, help="Make runs again that failed.")
+retry_failed = click.option("--retry-failed", is_flag=True, help="Rerun what failed.")
 
 keep_weights = click.option(
     "--keep-weights",
     is_flag=True,
-    help="Keep the weights each run ends with, for 'svmbench verify'; runs made without are made "
-    "again.",
+    help="Keep the final weights of each run, for 'svmbench verify'; runs without them are rerun.",
 )
 
-report_only = click.option("--report-only", is_flag=True, help="Make no runs; write all anew.")
+report_only = click.option("--report-only", is_flag=True, help="Run nothing; rewrite all output.")
 
 pictures = click.option(
     "--pictures",
     type=click.Choice(["inline", "linked"]),
     default="inline",
     show_default=True,
-    help="inline: the page needs nothing but itself. linked: a small page, good with the PNGs "
-    "beside it.",
+    help="inline: a self-contained page. linked: a small page that needs the PNGs beside it.",
 )
 
-quiet = click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
 def out_folder(default: str) -> Callable[[Any], Any]:
-    """The folder of results; ``default`` is what the help says of it unless given."""
+    """The folder of results; the help shows ``default``."""
     return click.option(
         "--out",
         type=click.Path(file_okay=False, path_type=Path),
@@ -61,12 +59,12 @@ def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
 
 
 def budget_seconds(text: str) -> float:
-    """Read a budget as it is written on the command line.
+    """Read a budget from the command line.
 
     Parameters
     ----------
     text : str
-        Seconds, or such as 90s, 30m or 2h.
+        Seconds, or a duration such as 90s, 30m or 2h.
 
     Returns
     -------
@@ -84,6 +82,6 @@ def budget_seconds(text: str) -> float:
         found: float = TypeAdapter(Duration).validate_python(given)
     except ValidationError:
         raise click.UsageError(
-            f"--budget {text!r}: write seconds, or such as 90s, 30m or 2h"
+            f"--budget {text!r}: write seconds, or a duration such as 90s, 30m or 2h"
         ) from None
     return found

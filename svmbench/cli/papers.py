@@ -1,4 +1,4 @@
-"""``svmbench papers``: every table and figure of the papers again, and what they claim."""
+"""``svmbench papers``: the tables and figures of the papers, regenerated, and their claims."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from svmbench.cli import options
 from svmbench.cli.columns import align
 from svmbench.cli.run import ended_from_outside, made_again
-from svmbench.cli.series import duration, open_questions, time_spent
+from svmbench.cli.series import counted, duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,10 +35,10 @@ VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
     metavar="TIME",
     default=DEFAULT_BUDGET,
     show_default=True,
-    help="Time for everything, such as 90s or 2h. It decides the scale of stand-ins, and what "
-    "is not made by then a later call makes.",
+    help="Time for everything, such as 90s or 2h. It determines the scale of stand-ins; a later "
+    "call continues with the remaining runs.",
 )
-@click.option("--full", is_flag=True, help="At full published size, whatever time it takes.")
+@click.option("--full", is_flag=True, help="Full published size, however long it takes.")
 @options.fetch
 @options.fresh
 @options.retry_failed
@@ -49,7 +49,7 @@ VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
     "--from",
     "folder",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of papers, in place of those that come with svmbench.",
+    help="Folder of papers, instead of those that come with svmbench.",
 )
 @options.pictures
 @options.report_only
@@ -73,12 +73,12 @@ def command(
     report_only: bool,
     quiet: bool,
 ) -> int:
-    """Regenerate the tables and figures of the papers, and hold their claims against them.
+    """Regenerate the tables and figures of the papers, and test their claims.
 
-    NAME is a paper, or PAPER/ITEM for one of its tables or figures, as --list shows them; all of
-    them unless given. Runs that are missing are made first: on real data where they are on this
-    machine, else on marked stand-ins. Finished runs are reused, Ctrl-C keeps what was
-    measured, and the same command goes on from there.
+    NAME is a paper, or PAPER/ITEM for one of its tables or figures, as --list shows them; by
+    default, all of them. Missing runs are executed first: on real data if they are on this
+    machine, otherwise on marked stand-ins. Finished runs are reused. Ctrl-C keeps what was
+    measured; run the same command again to continue.
     """
     _refuse_contradictions(context, full=full, fetch=fetch, offline=offline, only=report_only)
     seconds = None if full else options.budget_seconds(budget)
@@ -116,10 +116,10 @@ def _refuse_contradictions(
 ) -> None:
     given = context.get_parameter_source("budget") is not click.core.ParameterSource.DEFAULT
     if full and given:
-        raise click.UsageError("--full takes whatever time it needs; leave --budget out")
+        raise click.UsageError("--full takes as long as it needs; leave --budget out")
     options.refuse_fetch_and_offline(fetch, offline)
     if fetch and only:
-        raise click.UsageError("--report-only makes no runs; leave --fetch out")
+        raise click.UsageError("--report-only runs nothing; leave --fetch out")
 
 
 def _make(
@@ -164,7 +164,7 @@ def _make(
 
 
 def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> str:
-    """The papers and their items, a line each."""
+    """The papers and their items, one line each."""
     lines = []
     for key in dict.fromkeys(key for key, _ in chosen):
         paper = known[key]
@@ -172,7 +172,7 @@ def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> st
         rows = []
         for name in (name for of, name in chosen if of == key):
             item = paper.items[name]
-            count = f"{len(item.claims)} claim{'' if len(item.claims) == 1 else 's'}"
+            count = counted(len(item.claims), "claim")
             rows.append((f"{key}/{name}", item.number, count, item.title))
         if rows:
             header = ("name", "in the paper", "claims", "title")
@@ -182,7 +182,7 @@ def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> st
 
 
 def plan(known: Mapping[str, Paper], planned: Sequence[Job], budget: float | None) -> str:
-    """What is to be made, by item; every data set that is not the real one; and the bounds."""
+    """What is to be run, by item; every data set that is not the real one; and the bounds."""
     lines = []
     for key in dict.fromkeys(job.paper for job in planned):
         lines.append(f"{key}: {known[key].title}")
@@ -199,9 +199,9 @@ def plan(known: Mapping[str, Paper], planned: Sequence[Job], budget: float | Non
     references = sum(job.problems for job in planned)
     lines.append(f"in all: {_amount(planned)}, and {references} reference optima")
     if budget is None:
-        lines.append("no time budget; it can be interrupted and gone on with")
+        lines.append("no time budget; it can be interrupted and resumed")
     else:
-        lines.append(f"the budget ends it after {duration(budget)}; a later call makes the rest")
+        lines.append(f"the budget ends it after {duration(budget)}; a later call runs the rest")
     return "\n".join(lines)
 
 
@@ -212,11 +212,11 @@ def _amount(planned: Sequence[Job]) -> str:
         return "no runs"
     missing = sum(job.missing(job.sweep.at_least) for job in planned)
     text = (
-        f"{cells} cells, {runs} runs: {missing} to make, {found} reused; "
+        f"{cells} cells, {runs} runs: {missing} missing, {found} reused; "
         f"at most {bound / 60:.1f} min (every limit hit)"
     )
     most = sum(job.most_runs for job in planned)
-    return f"{text}; up to {most} runs where questions stay open" if most > runs else text
+    return f"{text}; up to {most} runs if questions stay open" if most > runs else text
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
@@ -228,21 +228,22 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
     lines = []
     if planned:
         said = ", ".join(f"{count} {state}" for state, count in states.most_common())
-        made = f"{result.made} runs made, {result.reused} reused in {duration(seconds)}"
-        lines.append(f"{made}: {said}" if said else made)
+        new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
+        lines.append(f"{new}: {said}" if said else new)
     if result.damaged + result.missing:
         lines.append(made_again(result.damaged, result.missing))
     if result.left:
         lines.append(
-            f"{result.left} runs not made for lack of time; the same command goes on with them"
+            f"out of time with {counted(result.left, 'run')} left; run the same command again to "
+            "continue"
         )
     lines += [*time_spent(result, planned), *open_questions(result.open)]
     if states["interrupted"]:
         lines.append(ended_from_outside(states["interrupted"]))
     if any(states[state] for state in FAULTS):
         lines.append(
-            f"some runs failed; why is in the runs.csv of their sweep below {root}, column "
-            "'reason'; --retry-failed makes them again"
+            f"some runs failed; see column 'reason' in the runs.csv of their sweep below {root}; "
+            "--retry-failed reruns them"
         )
     if not result.interrupted:
         lines.append(f"tables, figures and claims in {root / 'index.html'}")
@@ -250,7 +251,7 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
 
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
-    """How many claims have which verdict, by paper and in all; judged together, as on the page."""
+    """How many claims have each verdict, by paper and in all; judged together, as on the page."""
     from svmbench.papers.claims.judge import judge_claims
     from svmbench.papers.measured import read_item, rows
 

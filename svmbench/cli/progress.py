@@ -1,4 +1,4 @@
-"""Progress on the terminal: a bar with an ETA, or a line now and then where there is none."""
+"""Progress on the terminal: a bar with an ETA, or a line now and then if there is no terminal."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from rich.progress import (
 from svmbench.harness.plan import Run
 from svmbench.harness.run import Reporter
 
-#: Share of the runs between two lines where there is no terminal to draw on.
+#: Share of the runs between two lines if there is no terminal to draw on.
 LINE_EVERY = 0.1
 
 
 class ProgressReporter(Reporter):
-    """Draws on standard error; standard output stays for results.
+    """Draws on standard error; standard output is reserved for results.
 
     Parameters
     ----------
@@ -72,16 +72,16 @@ class ProgressReporter(Reporter):
     def begin(self, total: int, reused: int) -> None:
         """Show how much there is to do."""
         self._total, self._ended, self._said = total - reused, 0, 0
-        self._console.print(f"{reused} runs reused, {self._total} to make", markup=False)
+        self._console.print(f"{reused} runs reused, {self._total} to run", markup=False)
         self._progress.reset(self._task, total=self._total, description="runs")
 
     def grow(self, runs: int) -> None:
-        """Show that there is more to do than was said, or less."""
+        """Show that there is more or less to do than announced."""
         self._total += runs
         self._progress.update(self._task, total=max(self._total, self._ended))
 
     def run_begins(self, run: Run) -> None:
-        """Show the run under way."""
+        """Show the run in progress."""
         dataset, lam, label = run.cell
         text = f"{dataset} λ={lam:g} {label} #{run.repeat + 1}"
         self._progress.update(self._task, description=text)

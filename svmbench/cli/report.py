@@ -10,10 +10,10 @@ import click
 @click.command("report")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path))
 def report_command(folder: Path) -> None:
-    """Write the tables and plots of the results in FOLDER anew.
+    """Rewrite the tables and plots of the results in FOLDER.
 
     Reads config.yaml, runs.csv, traces.csv and environment.json there and runs nothing;
-    writes tables/ as Markdown, CSV and LaTeX, and plots/ as PNG, SVG and PDF, and report.html.
+    writes tables/ as Markdown, CSV and LaTeX, plots/ as PNG, SVG and PDF, and report.html.
     """
     # Deferred: pandas and matplotlib take longer to load than most commands to run.
     from svmbench.report.write import write_report

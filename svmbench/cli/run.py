@@ -1,4 +1,4 @@
-"""``svmbench run``: make the runs of a configuration and write its tables and plots."""
+"""``svmbench run``: run a configuration and write its tables and plots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
-from svmbench.cli.series import duration, open_questions, time_spent
+from svmbench.cli.series import counted, duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     "--only",
     multiple=True,
     metavar="PATTERN",
-    help="Make only runs that match: a data set, solver, label or lambda, or "
+    help="Run only what matches: a data set, solver, label or lambda, or "
     "DATASET/LAMBDA/LABEL, with * and ? as in file names. May be repeated.",
 )
 @click.option(
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Runs made at a time; more than one and they are marked as contended.",
+    help="Runs at a time; if there is more than one, they are marked as contended.",
 )
 @click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")
 @click.option(
@@ -63,11 +63,11 @@ def command(
     offline: bool,
     quiet: bool,
 ) -> int:
-    """Make the runs of CONFIG that are not finished yet, then write tables and plots.
+    """Run what is not finished of CONFIG, then write tables and plots.
 
     CONFIG is a YAML file, or the name of one that comes with svmbench (adult, smoke).
-    Finished runs are reused as long as nothing that could change them has changed;
-    Ctrl-C keeps what was measured, and the same command goes on from there.
+    Finished runs are reused as long as nothing that could change them has changed.
+    Ctrl-C keeps what was measured; run the same command again to continue.
     """
     from svmbench.config import load_sweep
 
@@ -111,7 +111,7 @@ def command(
 
 
 def describe(sweep: Sweep) -> str:
-    """The cells of a sweep, a line each, and an upper bound on the time they take."""
+    """The cells of a sweep, one line each, and an upper bound on the time they take."""
     from svmbench.harness.plan import for_each_horizon
 
     constants = (
@@ -141,7 +141,7 @@ def describe(sweep: Sweep) -> str:
     lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
     if most > least:
         lines.append(
-            f"cells about which a question stays open have up to {most} repeats: "
+            f"cells with an open question have up to {most} repeats: "
             f"{runs_a_repeat * most} runs and {bound(most)} at most"
         )
     return "\n".join(lines)
@@ -152,7 +152,8 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
     lines = [
-        f"{outcome.made} runs made, {outcome.reused} reused in {duration(seconds)}: {states}",
+        f"{counted(outcome.made, 'new run')}, {outcome.reused} reused in {duration(seconds)}: "
+        f"{states}",
         f"tables in {outcome.folder / 'tables'}, plots in {outcome.folder / 'plots'}",
     ]
     if outcome.damaged + outcome.missing:
@@ -161,8 +162,8 @@ def _summary(outcome: Outcome, seconds: float) -> str:
         lines.append(ended_from_outside(outcome.states["interrupted"]))
     if any(outcome.states[state] for state in FAULTS):
         lines.append(
-            f"some runs failed; why is in {outcome.folder / 'runs.csv'}, column 'reason'; "
-            "--retry-failed makes them again"
+            f"some runs failed; see column 'reason' in {outcome.folder / 'runs.csv'}; "
+            "--retry-failed reruns them"
         )
     return "\n".join(lines)
 
@@ -179,11 +180,11 @@ def _questions(folder: Path, result: Result) -> str:
 
 
 def ended_from_outside(count: int) -> str:
-    """What is said of runs that were not ended by themselves."""
-    return f"{count} runs were interrupted; the same command makes them again"
+    """The message about runs that were stopped from outside."""
+    return f"{counted(count, 'run')} interrupted; run the same command again to rerun"
 
 
 def made_again(damaged: int, missing: int) -> str:
-    """What is said of runs that were there before and were made again."""
+    """The message about earlier runs that were rerun."""
     lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
-    return f"run files {', '.join(lost)}: made again"
+    return f"reran runs with lost files: {', '.join(lost)}"

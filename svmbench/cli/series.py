@@ -1,4 +1,4 @@
-"""What is said of a series of sweeps: how its time was spent, and which questions are open."""
+"""Summaries of a series of sweeps: how its time was spent, and which questions are open."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from svmbench.harness.doubts import Open
     from svmbench.harness.series import Job, Result
 
-#: Sweeps that are named as those that took the most time.
+#: How many of the sweeps that took the most time are named.
 NAMED = 3
 
 
@@ -21,7 +21,7 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
     ----------
     result : Result
     jobs : sequence of Job
-        Those that the series was given.
+        The jobs of the series.
     """
     total = result.total
     parts = [
@@ -43,12 +43,12 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
 
 
 def open_questions(questions: Sequence[Open]) -> list[str]:
-    """What open questions would take until they are decided, or why time does not help them."""
+    """The time that open questions would take to be decided, or why time does not help them."""
     lines = []
     for lacks, why in (
-        ("time", "open for lack of time"),
+        ("time", "open, out of time"),
         ("repeats", "open with as many repeats as a cell may have (at_most)"),
-        ("information", "open, and further repeats are not likely to decide them"),
+        ("information", "open, and further repeats are unlikely to decide them"),
     ):
         these = [each for each in questions if each.lacks == lacks]
         if these:
@@ -59,9 +59,14 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in the unit that suits it."""
+    """A duration in a suitable unit."""
     if seconds < 120:
         return f"{seconds:.0f} s"
     if seconds < 7200:
         return f"{seconds / 60:.0f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: ``1 run``, ``2 runs``."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -31,7 +31,7 @@ def complaint(
         error
         for error in errors
         if not (error["type"] == "missing" and error["loc"] in meant)
-        # pydantic counts no entry that is wrong, and finds the list too short for it.
+        # pydantic does not count invalid entries, and then finds the list too short.
         and not (error["type"] == "too_short" and error["input"])
     ]
     left.sort(key=lambda error: (error["type"] == "missing", document.mark(error["loc"]).index))
@@ -42,7 +42,7 @@ def complaint(
 
 
 def _explain(error: ErrorDetails, place: Loc, keys: Callable[[Loc], list[str]]) -> str:
-    """What is wrong and what to do; ``place`` is the part of its location the file shows."""
+    """What is wrong and what to do; ``place`` is the part of its location that the file shows."""
     kind, loc, value = error["type"], error["loc"], error["input"]
     name = _dotted(place)
     if kind == "extra_forbidden":
@@ -91,7 +91,7 @@ _SAID = {
 def _advice(error: ErrorDetails) -> str:
     kind, value = error["type"], error["input"]
     if kind == "literal_error":
-        # The only place where pydantic keeps the choices is the text of its message.
+        # pydantic keeps the choices only in the text of its message.
         choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
         near = difflib.get_close_matches(str(value), choices, n=1)
         return f"; did you mean {near[0]!r}?" if near else ""

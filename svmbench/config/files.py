@@ -24,7 +24,7 @@ def load_sweep(path: Path) -> Sweep:
     ----------
     path : Path
         A YAML file; one that does not exist but comes with svmbench (``configs/adult.yaml``,
-        ``adult.yaml`` or ``adult``) is taken from there.
+        ``adult.yaml`` or ``adult``) is loaded from there.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def find_config(path: Path) -> Path:
     Raises
     ------
     ConfigError
-        When there is neither, with the nearest names there are.
+        If there is neither; the message suggests the nearest names.
     """
     try:
         if path.is_file():
@@ -50,7 +50,7 @@ def find_config(path: Path) -> Path:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name another") from None
     folder = bundled("configs")
-    # Not those in papers/: they are no sweeps, 'svmbench papers' has them.
+    # Not those in papers/: they are not sweeps; 'svmbench papers' reads them.
     known = {found.name: found for found in sorted(folder.glob("*.yaml"))}
     wanted = path.as_posix().removeprefix("configs/")
     for name in (wanted, f"{wanted}.yaml"):
@@ -102,7 +102,7 @@ def sweep_schema() -> dict[str, Any]:
     for name, solver in solvers().items():
         parameters = solver.schema.model_json_schema(ref_template="#/$defs/{model}")
         definitions |= parameters.pop("$defs", {})
-        label = {"type": "string", "description": "Name of its row; made from the rest unless set."}
+        label = {"type": "string", "description": "Name of its row; derived unless set."}
         parameters["title"] = solver.name
         parameters["description"] = solver.summary
         parameters["properties"] = {

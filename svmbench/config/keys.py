@@ -1,4 +1,4 @@
-"""The keys that a mapping in a YAML file may have, as the models that read it say."""
+"""The keys that a mapping in a YAML file may have, according to the models that read it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def keys_at(model: type[BaseModel], loc: Loc = ()) -> list[str]:
     Parameters
     ----------
     model : type
-        What the whole file is read as.
+        The model of the whole file.
     loc : tuple of str and int
         Keys and indices that lead to the mapping.
 
     Returns
     -------
     list of str
-        In the order of the model's fields; empty where no model reads the mapping.
+        In the order of the model's fields; empty if no model reads the mapping.
     """
     kinds: list[Any] = [model]
     for part in loc:
@@ -33,7 +33,7 @@ def keys_at(model: type[BaseModel], loc: Loc = ()) -> list[str]:
 
 
 def _below(kind: Any, part: str | int) -> Iterator[Any]:
-    """The types of what stands at one key or index of a value."""
+    """The types of the value at one key or index."""
     if _is_model(kind):
         field = _fields(kind).get(str(part))
         if field is not None:
@@ -46,7 +46,7 @@ def _below(kind: Any, part: str | int) -> Iterator[Any]:
 
 
 def _arms(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation allows, those that its validators convert among them."""
+    """The types that an annotation allows, including those that its validators convert."""
     if get_origin(annotation) is Annotated:
         inner, *metadata = get_args(annotation)
         yield from _arms(inner)
@@ -64,5 +64,5 @@ def _is_model(kind: Any) -> bool:
 
 
 def _fields(model: type[BaseModel]) -> dict[str, Any]:
-    """A model's fields by the key that stands for each."""
+    """A model's fields by their keys."""
     return {field.alias or name: field for name, field in model.model_fields.items()}

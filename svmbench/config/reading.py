@@ -1,4 +1,4 @@
-"""A YAML file read as a model, or one line that says what is wrong with it and where."""
+"""Reads a YAML file as a model, or says in one line what is wrong with it and where."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a validator says no: a message of its own, at a place of its own."""
+"""How a validator refuses a value: with its own message, at its own place."""
 
 from __future__ import annotations
 

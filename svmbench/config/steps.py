@@ -1,7 +1,7 @@
 """Transforms as configurations write them.
 
 ``max-abs``, ``{factor: 0.5}``, ``{subsample: {size: 1000, seed: 3}}``: names, parameters and
-their bounds are those of `svmbench.data.transforms`; nothing is said twice.
+their bounds come from `svmbench.data.transforms`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from svmbench.errors import nearest
 
 
 def _field(kind: type[Transform]) -> Any:
-    """The key of one transform: its parameters, or the one that may stand alone."""
+    """The key of one transform: its parameters, or the single one that needs no name."""
     accepted: Any = kind
     if kind is Rows:
         accepted = kind | Annotated[list[Row], Field(min_length=2, max_length=2)]

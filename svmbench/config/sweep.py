@@ -1,4 +1,4 @@
-"""What a configuration holds: the typed, frozen `Sweep` and its parts."""
+"""The model of a configuration: the typed, frozen `Sweep` and its parts."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.registry import find_solver
 
-# --- what fields hold --------------------------------------------------------------
+# --- types of fields ---------------------------------------------------------------
 
 
 def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
     for i, value in enumerate(values):
         if value in values[:i]:
-            _refuse(f"{short(value)} is there twice; keep one of them", i, value=value)
+            _refuse(f"{short(value)} appears twice; keep one of them", i, value=value)
     return values
 
 
@@ -65,7 +65,7 @@ def _seconds(value: Any) -> Any:
         return value
     match = _DURATION.fullmatch(value)
     if match is None:
-        _refuse("Input should be seconds, or such as 500ms, 60s, 2m or 1h", value=value)
+        _refuse("Input should be seconds, or a duration such as 500ms, 2m or 1h", value=value)
     return float(match["number"]) * _UNITS[match["unit"]]
 
 
@@ -74,12 +74,12 @@ def _bytes(value: Any) -> Any:
         return value
     match = _SIZE.fullmatch(value)
     if match is None:
-        _refuse("Input should be bytes, or such as 500MiB or 4GiB", value=value)
+        _refuse("Input should be bytes, or a size such as 500MiB or 4GiB", value=value)
     return round(float(match["number"]) * _MULTIPLES[match["unit"]])
 
 
 def _whole(value: Any) -> Any:
-    # Literal[1] alone takes true and 1.0 for 1.
+    # Literal[1] alone accepts true and 1.0 as 1.
     if value == 1 and type(value) is not int:
         _refuse("Input should be 1", value=value)
     return value
@@ -98,7 +98,7 @@ Flag = Annotated[bool, Strict()]
 One = Annotated[Literal[1], BeforeValidator(_whole)]
 # Bounds that keep lambda = 1/(C m) from overflowing and from vanishing.
 Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
-# Double precision shows no relative accuracy finer than this.
+# Double precision cannot show a finer relative accuracy.
 Accuracy = Annotated[Real, Field(ge=1e-15)]
 Size = Annotated[
     int, Strict(), Field(ge=1 << 20), BeforeValidator(_bytes, json_schema_input_type=int | str)
@@ -151,10 +151,10 @@ Weights = Annotated[
 
 
 class DatasetSpec(_Model):
-    """A data set of the catalogue, or the user's own LIBSVM files, and what is made of it."""
+    """A data set of the catalogue, or the user's own LIBSVM files, with its transforms."""
 
     name: Title | None = Field(
-        default=None, description="Name in the catalogue; with a path, what to call its rows."
+        default=None, description="Name in the catalogue; with a path, the name of its rows."
     )
     path: Path | None = Field(
         default=None, description="LIBSVM file of the training rows; relative to the configuration."
@@ -172,12 +172,12 @@ class DatasetSpec(_Model):
             AfterValidator(_distinct),
         ]
         | None
-    ) = Field(default=None, description="Label, or labels, to be read as +1; all others become -1.")
+    ) = Field(default=None, description="Label, or labels, to read as +1; all others become -1.")
     features: Annotated[Whole, Field(ge=1, lt=1 << 31)] | None = Field(
         default=None, description="Number of features; the largest index in the files unless set."
     )
     transforms: tuple[Step, ...] = Field(
-        default=(), description="What is done to the rows, in this order."
+        default=(), description="Transforms of the rows, in this order."
     )
     bias: Positive | None = Field(
         default=None, description="Value of one more feature, the last, in every row."
@@ -185,7 +185,7 @@ class DatasetSpec(_Model):
     given_label: Annotated[Text, Field(max_length=100)] | None = Field(
         default=None,
         alias="label",
-        description="Name of its rows in the results; made from the rest unless set.",
+        description="Name of its rows in the results; derived unless set.",
     )
 
     @field_validator("path", "test", mode="before")
@@ -226,7 +226,7 @@ class DatasetSpec(_Model):
 
     @property
     def chain(self) -> tuple[Transform, ...]:
-        """All transforms in order, those that have keys of their own at the end."""
+        """All transforms in order; those with their own keys come last."""
         chain = self.transforms
         if self.bias is not None:
             chain = (*chain, Bias(rho=self.bias))
@@ -236,7 +236,7 @@ class DatasetSpec(_Model):
 
     @property
     def label(self) -> str:
-        """The name its results bear: given, or its own or its file's and what is done to it."""
+        """The name in its results: given, or its own or its file's with its transforms."""
         if self.given_label is not None:
             return self.given_label
         chosen = "" if self.path or not self.positive else f"+positive{_numbers(self.positive)}"
@@ -251,7 +251,7 @@ class DatasetSpec(_Model):
 
     @property
     def source(self) -> str | OwnFiles | Derived:
-        """What `svmbench.data.load.load` takes."""
+        """The argument of `svmbench.data.load.load`."""
         source: str | OwnFiles | dict[str, Any] = self._plain_label
         if self.path is not None:
             source = OwnFiles(
@@ -291,17 +291,17 @@ class LossSpec(_Model):
         if info.data.get("name") == "smoothed-hinge":
             return 1.0 if gamma is None else gamma
         if gamma is not None:
-            _refuse("'gamma' belongs to smoothed-hinge alone; leave it out")
+            _refuse("'gamma' belongs to smoothed-hinge only; leave it out")
         return None
 
     @property
     def loss(self) -> Loss:
-        """The loss as problems hold it."""
+        """The loss as problems represent it."""
         return Loss(self.name) if self.gamma is None else Loss(self.name, self.gamma)
 
 
 class Constraint(_Model):
-    """What w is confined to."""
+    """The constraint on w."""
 
     l1: Positive = Field(description="Radius z of the ball ||w||_1 <= z.")
 
@@ -316,7 +316,7 @@ class SolverSpec(_Model):
     @model_validator(mode="before")
     @classmethod
     def _resolve(cls, value: Any) -> Any:
-        """Look the solver up and have its own schema check what is left of the mapping."""
+        """Look up the solver and let its own schema check the rest of the mapping."""
         value = _as_named(value)
         if not isinstance(value, dict) or isinstance(value.get("parameters"), Parameters):
             return value
@@ -352,10 +352,10 @@ def _plain(value: Any) -> str:
 
 
 class Stop(_Model):
-    """When a run ends: once every target holds that it can be held to, or at a limit.
+    """When a run ends: once all its targets hold, or at a limit.
 
-    Targets are accuracy, gap and own; a solver without a gap or a rule of its own is not
-    held to them. The others are limits.
+    Targets are accuracy, gap and own; a solver without a gap or a rule of its own does not have
+    these targets. The others are limits.
     """
 
     accuracy: Annotated[
@@ -370,7 +370,7 @@ class Stop(_Model):
     )
     gap: Positive | None = Field(
         default=None,
-        description="Target: relative gap P/D - 1 the solver's own dual value shows; finding it "
+        description="Target: relative gap P/D - 1 from the solver's own dual value; computing it "
         "is then part of the training time.",
     )
     own: Flag = Field(default=False, description="Target: the method's own stopping rule.")
@@ -381,11 +381,11 @@ class Stop(_Model):
         default=None, description="Limit: updates of the weights, in units of the number of rows."
     )
     time_limit: Duration = Field(
-        default=60.0, description="Limit: training time in seconds, or such as 2m."
+        default=60.0, description="Limit: training time in seconds, or a duration such as 2m."
     )
     relative_limit: Annotated[Real, Field(gt=1.0)] | None = Field(
         default=None,
-        description="Limit: multiple of the least training time any solver took on the problem "
+        description="Limit: multiple of the least training time of any solver on the problem "
         "to the tightest accuracy so far.",
     )
     grace: Duration = Field(
@@ -400,34 +400,34 @@ class Stop(_Model):
     @model_validator(mode="after")
     def _ends(self) -> Stop:
         if not (self.accuracy or self.gap or self.own or self.max_epochs or self.max_updates):
-            _refuse("no end but the clock's; give accuracy, gap, own, max_epochs or max_updates")
+            _refuse("no end but a time limit; give accuracy, gap, own, max_epochs or max_updates")
         if self.relative_limit is not None and not self.accuracy:
-            _refuse("a relative limit is one to an accuracy; give that too", "relative_limit")
+            _refuse("a relative limit needs an accuracy; give that too", "relative_limit")
         return self
 
 
 class Reference(_Model):
-    """The certified optimum against which accuracies are taken."""
+    """The certified optimum against which accuracies are measured."""
 
     gap: Positive = Field(
         default=1e-4,
-        description="Its relative gap; a hundredth of the tightest accuracy at most, and that or "
+        description="Its relative gap; at most a hundredth of the tightest accuracy, and that or "
         "1e-4, whichever is less, unless set.",
     )
     time_limit: Duration = Field(
-        default=300.0, description="Time to reach it, in seconds, or such as 5m."
+        default=300.0, description="Time to reach it, in seconds, or a duration such as 5m."
     )
 
 
 class Repeats(_Model):
-    """How many repeats a cell has when the questions asked of the sweep decide it."""
+    """How many repeats a cell has if the questions about the sweep decide it."""
 
-    at_least: Annotated[Whole, Field(ge=1)] = Field(default=5, description="Of every cell.")
+    at_least: Annotated[Whole, Field(ge=1)] = Field(default=5, description="For every cell.")
     until: Literal["decided"] = Field(
         description="decided: cells get further repeats while a question about them is open."
     )
     at_most: Annotated[Whole, Field(ge=1)] = Field(
-        default=60, description="Of any cell, however open its questions are."
+        default=60, description="For any cell, even if its questions are open."
     )
 
     @model_validator(mode="after")
@@ -445,7 +445,7 @@ _NUMBER = TypeAdapter(Annotated[Whole, Field(ge=1)])
 
 
 def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
-    # By hand, because a union would answer a wrong number with the errors of both its members.
+    # By hand, because a union would report the errors of both its members for a wrong number.
     if isinstance(value, dict | Repeats):
         return Repeats.model_validate(value)
     return _NUMBER.validate_python(value)
@@ -464,11 +464,11 @@ Plot = Literal["log-primal", "log-suboptimality"]
 class Sweep(_Model):
     """What one configuration asks for: data sets x lambdas x solvers x repeats.
 
-    Built from a plain mapping with the keys of the YAML file: ``Sweep.model_validate``.
+    Build it from a plain mapping with the keys of the YAML file: ``Sweep.model_validate``.
     """
 
     version: One = Field(description="Version of this format.")
-    name: Slug = Field(description="Name of the sweep and of its folder of results.")
+    name: Slug = Field(description="Name of the sweep and of its results folder.")
     datasets: Annotated[
         tuple[
             Annotated[
@@ -487,7 +487,7 @@ class Sweep(_Model):
         "regularised one, append a constant feature to the data.",
     )
     constraint: Constraint | None = Field(
-        default=None, description="What w is confined to, as {l1: RADIUS}; nothing unless set."
+        default=None, description="Constraint on w, as {l1: RADIUS}; none unless set."
     )
     lambdas: Weights | None = Field(
         default=None,
@@ -501,7 +501,7 @@ class Sweep(_Model):
     stop: Stop = Field(description="When a run ends: at the first of these.")
     repeats: RepeatsOrNumber = Field(
         default=1,
-        description="Runs of each cell, with seeds of their own: a number, or a rule.",
+        description="Runs of each cell, each with its own seed: a number, or a rule.",
     )
     threads: One = Field(default=1, description="Threads of a solver.")
     reference: Reference = Field(
@@ -509,8 +509,8 @@ class Sweep(_Model):
     )
     regret: Flag = Field(
         default=False,
-        description="Whether to find, after each run of a solver that takes one row a step, its "
-        "regret against the best weights for the rows it drew.",
+        description="Whether to compute, after each run of a solver that takes one row per step, "
+        "its regret against the best weights for the rows it drew.",
     )
     tables: Annotated[tuple[Table, ...], AfterValidator(_distinct)] = Field(
         default=("time", "epochs", "objective"), description="Tables of the report."
@@ -539,13 +539,13 @@ class Sweep(_Model):
     @classmethod
     def _tight(cls, reference: Reference, info: ValidationInfo) -> Reference:
         accuracy = info.data["stop"].accuracy if "stop" in info.data else ()
-        # Twelve digits, because 1e-3/100 is to be 1e-5 however it is rounded.
+        # Twelve digits, because 1e-3/100 should be 1e-5 however it is rounded.
         allowed = min((float(f"{value / 100.0:.12g}") for value in accuracy), default=math.inf)
         if "gap" not in reference.model_fields_set:
             return reference.model_copy(update={"gap": min(reference.gap, allowed)})
         if reference.gap > allowed:
             _refuse(
-                f"'reference.gap' is {reference.gap!r}; it may be {allowed!r} at most, "
+                f"'reference.gap' is {reference.gap!r}; it may be at most {allowed!r}, "
                 "a hundredth of the tightest accuracy",
                 "gap",
             )
@@ -581,7 +581,7 @@ class Sweep(_Model):
 
     @property
     def at_most(self) -> int:
-        """Repeats that a cell has at most."""
+        """The largest number of repeats of a cell."""
         return self.repeats if isinstance(self.repeats, int) else self.repeats.at_most
 
     def lambdas_for(self, m: int) -> tuple[float, ...]:

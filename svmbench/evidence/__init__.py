@@ -1,12 +1,13 @@
 """Anytime-valid evidence on the ratio of paired measurements.
 
 Evidence is an e-process: the wealth of a bettor who starts with 1 and bets against a hypothesis at
-odds that are fair if it is true. It is large only with small probability then, however often it is
-looked at and whenever one stops, so that repeats may be added until a question is decided.
+odds that are fair if it is true. If it is true, the wealth is large only with small probability,
+however often one looks and whenever one stops, so that repeats may be added until a question is
+decided.
 
-- `Question`, `paired`, `reaching`, `growing`, `unpaired`: what is asked, about which pairs
-- `judge`: the answers of a page of questions, with one bound on false verdicts for all of them
-- `pairs_to_show`: how many pairs it takes to show a factor
+- `Question`, `paired`, `reaching`, `growing`, `unpaired`: the questions and their pairs
+- `judge`: the answers to a page of questions, with one bound on false verdicts for all of them
+- `pairs_to_show`: how many pairs are needed to show a factor
 - `across`: Wilcoxon's signed ranks over data sets, one value each
 """
 

@@ -18,7 +18,7 @@ MIN_DATA_SETS = 6
 
 @dataclass(frozen=True)
 class Across:
-    """What several data sets say together about a ratio, each with one value.
+    """What several data sets show together about a ratio, each with one value.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class Across:
     data_sets : int
         Data sets with a ratio other than 1.
     attainable : float
-        The smallest p-value that so many data sets can give.
+        The smallest p-value that this many data sets can give.
     """
 
     verdict: Literal["above", "below", "open"]

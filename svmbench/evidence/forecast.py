@@ -10,7 +10,7 @@ import numpy as np
 
 from svmbench.evidence.processes import TIE, RatioEvidence, evidence_of
 
-#: More pairs than this are not worth a number: the estimate lies too close to a boundary.
+#: Larger numbers of pairs are not reported: the estimate lies too close to a boundary.
 MOST = 1000
 
 #: Simulated series of `pairs_to_show`, an odd number.
@@ -37,7 +37,7 @@ def pairs_until_decided(
     log_threshold : float
         Logarithm of the evidence that decides.
     widening : float
-        By how much a boundary must be exceeded (logarithmic).
+        How far a boundary must be exceeded (logarithmic).
 
     Returns
     -------
@@ -69,7 +69,7 @@ def pairs_until_decided(
 
 @lru_cache
 def pairs_to_show(factor: float, scatter: float, threshold: float, most: int = MOST) -> int | None:
-    """How many pairs it typically takes to show that a ratio is above 1.
+    """How many pairs are typically needed to show that a ratio is above 1.
 
     The median of `SERIES` simulated series of normal log-ratios, the same on every call.
 
@@ -82,7 +82,7 @@ def pairs_to_show(factor: float, scatter: float, threshold: float, most: int = M
     threshold : float
         Evidence that decides; 2/level for a question that is a page of its own.
     most : int
-        Pairs at most.
+        Maximum number of pairs.
 
     Returns
     -------

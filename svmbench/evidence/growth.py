@@ -21,7 +21,7 @@ def growing(
     """Ask whether y grows with x by an exponent in a region.
 
     Each repeat gives one exponent: the slope of the least-squares line of log y over log x. The
-    exponents of all repeats take the place of log-ratios, so that `Answer` holds exp of the
+    exponents of all repeats replace the log-ratios, so that `Answer` holds exp of the
     exponent, its interval and so on; `exponent` takes the logarithms.
 
     Parameters
@@ -29,9 +29,9 @@ def growing(
     x : sequence of float
         Finite and above 0, with at least two different values.
     y : sequence of sequence of float
-        For each repeat its value at each x, at least 0. +inf stands for what was not reached. It
-        makes a repeat's exponent +inf if it occurs at large x, -inf if at small x; the middle is
-        the mean of log x. A repeat with both says nothing and is left out. So it is with 0, in
+        For each repeat its value at each x, at least 0. +inf means that a target was not reached.
+        It makes a repeat's exponent +inf if it occurs at large x, -inf if at small x; the middle is
+        the mean of log x. A repeat with both says nothing and is left out. The same holds for 0, in
         the opposite sense.
     low, high : float
         Claimed region of the exponent; not both without a bound.

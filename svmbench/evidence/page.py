@@ -67,7 +67,7 @@ class Answer:
         Evidence that decides a question on this page.
     more : int or None
         Further pairs until the question is decided if they are like those so far; 0 if it is
-        decided, None if so many pairs as `forecast.MOST` would not decide it.
+        decided, None if `forecast.MOST` more pairs would not decide it.
     """
 
     verdict: Verdict
@@ -99,8 +99,8 @@ def judge(
     level : float
         Bound on the expected share of false verdicts among all verdicts, between 0 and 1.
     only : sequence of int, optional
-        Places of the questions whose answers are wanted; all of them unless given. Intervals and
-        forecasts of the others are not worked out.
+        Indices of the questions to answer; all of them unless given. Intervals and
+        forecasts of the others are not computed.
 
     Returns
     -------

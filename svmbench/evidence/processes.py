@@ -69,7 +69,7 @@ FIRST_WEIGHT = 2.0
 #: Log-ratios this close to a boundary lie on it: a ratio of 3/2 is not above 1.5 by rounding.
 TIE = 1e-12
 
-#: Log-ratios that never scatter have this scale.
+#: Scale of log-ratios that never scatter.
 _LEAST_SCALE = 1e-9
 
 #: Accuracy of the ends of an interval, as a share of the ratio.
@@ -256,11 +256,11 @@ def _mixed(sign: FloatArray, symmetric: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=1 << 16)
 def _sign(successes: int, tosses: int) -> float:
-    """The weighted sign process, kept: the search for an interval asks for few values often."""
+    """The weighted sign process, cached: the search for an interval asks for few values often."""
     return math.log(SIGN_WEIGHT) + float(sign_process(successes, tosses))
 
 
 @lru_cache(maxsize=4096)
 def evidence_of(logs: tuple[float, ...]) -> RatioEvidence:
-    """The evidence of some log-ratios; kept, as pages are judged again and again."""
+    """The evidence of some log-ratios; cached, as pages are judged again and again."""
     return RatioEvidence(np.array(logs, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""What is asked: whether the ratio of paired measurements lies in a claimed region."""
+"""Questions: whether the ratio of paired measurements lies in a claimed region."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ class Question:
 
 
 def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
-    """Log-ratios log(b_i / a_i) of the pairs that say something.
+    """Log-ratios log(b_i / a_i) of the informative pairs.
 
     Parameters
     ----------
     a, b : sequence of float
-        At least 0; a[i] and b[i] are of one block. +inf stands for what was not reached.
+        At least 0; a[i] and b[i] are of one block. +inf means that a target was not reached.
 
     Returns
     -------
     tuple of float
-        +inf where only b is +inf or only a is 0, -inf in the opposite case, 0 where both are 0.
+        +inf if only b is +inf or only a is 0, -inf in the opposite case, 0 if both are 0.
         Pairs in which both are +inf are left out.
 
     Raises
     ------
     ValueError
-        When the two differ in length, and for nan or negative samples.
+        If the two differ in length, and for nan or negative samples.
     """
     if len(a) != len(b):
         raise ValueError("samples come in pairs")
@@ -128,7 +128,7 @@ def unpaired(
     Parameters
     ----------
     a, b : sequence of float
-        As for `log_ratios`, but they may differ in length; what exceeds the shorter is left out.
+        As for `log_ratios`, but they may differ in length; the excess of the longer is left out.
     shift_sd : float
         Standard deviation of the shift of log(b/a), or an upper bound of it. Of two days that
         each shift by 4 % independently it is 0.04 √2.

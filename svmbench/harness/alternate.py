@@ -1,9 +1,9 @@
-"""Runs two sides of a comparison alternately, so that both meet the same state of the machine.
+"""Runs the two sides of a comparison alternately, so that both meet the same machine state.
 
 A side is an environment's Python with the results folder that it writes. Each block is one more
 repeat of every cell that is still open, on one side and then on the other; the order changes from
 block to block. The sides are started as ``PYTHON -m svmbench run``, so that an environment may
-hold another version of svmbench.
+contain another version of svmbench.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from svmbench.document import Dumper, parse_document
 from svmbench.durable import write_text
 from svmbench.errors import ConfigError
 
-#: Exit codes of ``svmbench run`` after which its results can be read: all well, some runs failed.
+#: Exit codes of ``svmbench run`` after which its results can be read: success, some runs failed.
 _READABLE = (0, 1)
 
 #: Where a virtual environment, or a checkout with one, keeps its Python.
@@ -35,7 +35,7 @@ _PYTHONS = ("bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scrip
 
 @dataclass(frozen=True)
 class Side:
-    """One side: which Python makes the runs, and where they go.
+    """One side: the Python that executes the runs, and their folder.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class OpenCell:
     labels: tuple[str, ...]
 
 
-#: The open cells after a block, given how many blocks there are; empty once nothing is open.
+#: The open cells after a block, given the number of blocks; empty once nothing is open.
 Undecided = Callable[[int], Sequence[OpenCell]]
 
 
@@ -84,7 +84,7 @@ def find_python(place: Path) -> str:
     Raises
     ------
     ConfigError
-        When there is none, or svmbench is not installed for it.
+        If there is none, or svmbench is not installed for it.
     """
     found = [place] if place.is_file() else [place / name for name in _PYTHONS]
     pythons = [path for path in found if path.is_file()]
@@ -106,7 +106,7 @@ def alternate(
     most: int,
     budget: float = math.inf,
 ) -> int:
-    """Make one block after another until nothing is open; resume where an earlier call stopped.
+    """Run one block after another until nothing is open; resume where an earlier call stopped.
 
     Parameters
     ----------
@@ -114,21 +114,21 @@ def alternate(
     config : Path
         The configuration; its ``repeats`` does not matter here.
     undecided : callable
-        Asked after each block.
+        Called after each block.
     most : int
-        Blocks made at most.
+        Maximum number of blocks.
     budget : float
-        Seconds after which no block is begun that would be expected to overrun them.
+        Seconds; a block that is expected to exceed them is not started.
 
     Returns
     -------
     int
-        Blocks there are.
+        Number of blocks.
 
     Raises
     ------
     ConfigError
-        When ``svmbench run`` of a side refuses the configuration, or the folders hold results of
+        If ``svmbench run`` of a side refuses the configuration, or the folders hold results of
         another build.
     """
     begun = time.monotonic()
@@ -148,7 +148,7 @@ def alternate(
 
 
 def _resume(sides: Sequence[Side], config: Path) -> int:
-    """How many blocks the folders hold, with their tables written for all of these again."""
+    """How many blocks the folders hold; their tables are rewritten for all of these."""
     before = [_repeats(side.folder) for side in sides]
     if not all(before):
         return 0
@@ -185,7 +185,7 @@ def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]
 def _make_block(
     sides: Sequence[Side], config: Path, block: int, patterns: Sequence[Sequence[str]]
 ) -> None:
-    """One more repeat on each side, on B first in every other block."""
+    """One more repeat on each side, B first in every other block."""
     written = _with_repeats(config, sides[0].folder.parent, block + 1)
     turns = list(zip(sides, patterns, strict=True))
     for side, only in turns if block % 2 == 0 else reversed(turns):
@@ -218,8 +218,8 @@ def _make(side: Side, config: Path, patterns: Sequence[str]) -> None:
 
 def _answer(python: str, *words: str) -> None:
     """Run a command of the svmbench that is installed for a Python."""
-    # -P: whatever lies in the current folder must not shadow the installed package. A session of
-    # its own: Ctrl-C is handed on below, once.
+    # -P: nothing in the current folder may shadow the installed package. A session of its own:
+    # Ctrl-C is passed on below, once.
     process = subprocess.Popen(
         [python, "-P", "-m", "svmbench", *words],
         stdout=subprocess.DEVNULL,
@@ -242,8 +242,8 @@ def _answer(python: str, *words: str) -> None:
 def _with_repeats(config: Path, folder: Path, repeats: int) -> Path:
     """The configuration with another number of repeats, and without tables and plots.
 
-    It is written as its author wrote it, not as this version resolves it: another version reads
-    it too.
+    It is written as its author wrote it, not as this version resolves it, because another version
+    reads it too.
     """
     found = find_config(config)
     document: dict[str, Any] = dict(parse_document(found).value)
@@ -259,7 +259,7 @@ def _with_repeats(config: Path, folder: Path, repeats: int) -> Path:
 
 
 def _absolute(entry: Any, folder: Path) -> Any:
-    """A data set whose files are named from the root: the configuration moves."""
+    """A data set whose files have absolute paths, because the configuration moves."""
     if not isinstance(entry, dict):
         return entry
     files = {

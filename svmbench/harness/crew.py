@@ -1,4 +1,4 @@
-"""Makes runs, several at a time if asked, and remembers what bears on those that follow."""
+"""Executes runs, several at a time if asked, and remembers what affects the runs that follow."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from svmbench.harness.store import Store
 from svmbench.harness.supervise import Worker, make_run
 from svmbench.harness.trace import Trace
 
-#: Least time limit, in seconds, that a relative limit may set: below it start-up noise rules.
+#: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.
 LEAST_LIMIT = 1.0
 
-#: Seconds that starting a worker takes, until runs have been made and tell.
+#: Seconds that starting a worker takes, until the first runs show it.
 START = 0.5
 
-#: How many times a run's processor time its wall time is from which on meeting the time limit says
-#: nothing about the solver, so that its repeats are made.
+#: If the wall time of a run is at least this multiple of its processor time, meeting the time limit
+#: says nothing about the solver, and its repeats are run.
 STALLED = 2.0
 
 
 class Crew:
-    """Makes the runs of a plan, ``options.jobs`` at a time.
+    """Executes the runs of a plan, ``options.jobs`` at a time.
 
     Parameters
     ----------
     runs : sequence of Run
-        The plan, in the order in which runs are begun.
+        The plan, in the order in which runs start.
     store : Store
     reporter : Reporter
     options : Options
@@ -43,14 +43,14 @@ class Crew:
     ----------
     outcome : Outcome
     skipped : set of str
-        Ids of runs not made, because their cell had met its time limit before.
+        Ids of runs that were skipped because their cell had met its time limit before.
     finished : list of (Run, Trace)
-        What was there before.
+        The runs that were finished before.
     pending : dict
-        Runs of the plan by id that are not finished, in the plan's order.
+        Unfinished runs of the plan by id, in the plan's order.
 
-    A run is spared, and leaves no trace at all, when a lower rung of its solver's ladder has
-    ended the repeat: by the tightest accuracy, or by anything but its own horizon.
+    A run is spared, and leaves no trace file, if a lower rung of its solver's ladder has ended the
+    repeat: it reached the tightest accuracy, or ended before its own horizon.
     """
 
     def __init__(
@@ -86,17 +86,17 @@ class Crew:
         self.outcome.reused = len(done)
 
     def possible(self) -> list[Run]:
-        """The pending runs that there is reason to make, as far as the finished ones tell."""
+        """The pending runs that there is reason to run, as far as the finished ones show."""
         return [run for run in self.pending.values() if self._not_to_be_made(run) is None]
 
     def renew(self, runs: Mapping[str, Run]) -> None:
-        """Put runs in the place of the pending ones of the same ids."""
+        """Replace the pending runs that have the same ids."""
         self.pending = {name: runs.get(name, run) for name, run in self.pending.items()}
 
     def seconds(self, cell: Cell) -> float | None:
         """Seconds that a repeat of a cell takes, with evaluation and the start of its workers.
 
-        The mean over the repeats that there are, of each all horizons; None if there are none.
+        The mean over the finished repeats, each with all its horizons; None if there are none.
         A cell that has met its time limit costs nothing more.
         """
         if (*cell, None) in self._out_of_time:
@@ -108,12 +108,12 @@ class Crew:
         return fmean(sum(runs) + start * len(runs) for runs in of_repeat.values())
 
     def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> None:
-        """Make runs of the plan; an interruption ends the workers and is raised again.
+        """Execute runs of the plan; an interruption stops the workers and is raised again.
 
         Parameters
         ----------
         runs : sequence of Run
-            Pending ones, in the order in which they are begun.
+            Pending ones, in the order in which they start.
         deadline, end : float, optional
             As in `Options`.
         """
@@ -124,7 +124,7 @@ class Crew:
             try:
                 tasks = [pool.submit(self._work_on) for _ in range(self._jobs)]
                 while not all(task.done() for task in tasks):
-                    time.sleep(0.02)  # a wait without an end would not hear of Ctrl-C
+                    time.sleep(0.02)  # a wait without a timeout would not notice Ctrl-C
             except KeyboardInterrupt:
                 self._stop.set()
                 raise
@@ -136,7 +136,7 @@ class Crew:
             with Worker() as worker:
                 self._take_turns(worker)
         except BaseException:
-            self._stop.set()  # a full disk, say, is full for all
+            self._stop.set()  # a full disk, for example, is full for all
             raise
 
     def _take_turns(self, worker: Worker) -> None:
@@ -175,11 +175,11 @@ class Crew:
         del self.pending[run.id]
         if state == "skipped":
             self.skipped.add(run.id)
-            self._end_ladder(run)  # dearer rungs would take longer yet
+            self._end_ladder(run)  # higher rungs would take even longer
         self._reporter.run_ends(run, state)
 
     def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
-        """Remember how a run ended, and the seconds it took where it was made now."""
+        """Remember how a run ended, and the seconds it took if it was run now."""
         self.outcome.states[trace.state] += 1
         elapsed = _elapsed(trace)
         self._seconds[run.cell][run.repeat].append(elapsed)
@@ -197,13 +197,13 @@ class Crew:
             self._end_ladder(run)
 
     def _end_ladder(self, run: Run) -> None:
-        """Have no rung of the repeat made above this one."""
+        """Skip all rungs of the repeat above this one."""
         if run.rung is not None:
             repeat = (*run.cell, run.repeat)
             self._tops[repeat] = min(run.rung, self._tops.get(repeat, run.rung))
 
     def _time_limit(self, run: Run) -> float:
-        """The run's time limit in seconds: the sweep's, or its multiple of the best so far."""
+        """The run's time limit in seconds: the sweep's, or its multiple of the best time so far."""
         relative, best = run.stop.relative_limit, self._best.get(run.cell[:2])
         if relative is None or best is None:
             return run.stop.time_limit
@@ -211,22 +211,22 @@ class Crew:
 
 
 def _elapsed(trace: Trace) -> float:
-    """Seconds that a run took with its evaluation, as far as its trace tells."""
+    """Seconds that a run took with its evaluation, as far as its trace shows."""
     elapsed = trace.end.get("elapsed_seconds")
     if elapsed is not None:
         return float(elapsed)
-    # A worker that was killed could not say.
+    # A worker that was killed could not record it.
     return float(trace.points[-1]["wall"]) if trace.points else 0.0
 
 
 def _stalled(trace: Trace) -> bool:
-    """Whether it met its limit because the machine stood still or was at other work."""
+    """Whether it met its limit because the machine stood still or was busy with other work."""
     last = trace.points[-1] if trace.points else {"wall": 0.0, "cpu": 0.0}
     met = last["wall"] >= trace.header.get("time_limit", math.inf)  # it was not killed
     return bool(met and last["wall"] > STALLED * last["cpu"])
 
 
 def _overran(trace: Trace) -> bool:
-    """Whether it came to its horizon, but beyond the time limit: in one step, say."""
+    """Whether it reached its horizon, but beyond the time limit: in a single step, for example."""
     limit = trace.header.get("time_limit", math.inf)
     return bool(trace.points) and trace.points[-1]["wall"] > limit

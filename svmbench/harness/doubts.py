@@ -1,4 +1,4 @@
-"""Which repeats to make for questions that are open: those first that are cheapest to decide."""
+"""Which repeats to run for open questions: those first that are cheapest to decide."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from svmbench.harness.options import RepeatsOf
 from svmbench.harness.plan import Cell
 from svmbench.harness.run import Sitting
 
-#: Part of the pairs that a question is expected to need which it gets before it is asked again.
+#: Share of the pairs that a question is expected to need which it gets before it is asked again.
 BATCH = 0.5
 
 
@@ -22,10 +22,10 @@ class Doubt:
     Parameters
     ----------
     job : int
-        Place in the series of the sweep that the question is about.
+        Index of the sweep in the series that the question is about.
     cells : tuple of (str, float, str)
         The cells it is about, each a data set's label, a lambda and a solver's label. One more
-        pair takes one more repeat of each, made in one block.
+        pair takes one more repeat of each, in one block.
     more : int or None
         Further pairs expected until it is decided; None if more pairs cannot decide it.
     text : str
@@ -52,10 +52,10 @@ class Open:
     doubt : Doubt
     seconds : float or None
         Expected until it is decided; None if further repeats cannot decide it, or none can be
-        made.
+        run.
     lacks : {'time', 'repeats', 'information'}
-        What it wants for: time; repeats, where its cells have as many as they may have; or
-        information, where more pairs cannot decide it.
+        What is missing: time; repeats, if its cells have as many as they may have; or
+        information, if more pairs cannot decide it.
     """
 
     doubt: Doubt
@@ -65,14 +65,14 @@ class Open:
 
 @dataclass(frozen=True)
 class Batch:
-    """Repeats that are made before the questions are asked again.
+    """Repeats to run before the questions are asked again.
 
     Parameters
     ----------
     job : int
     repeats_of : mapping of cell to list of int
     served : tuple of Doubt
-        The questions they are made for.
+        The questions they are run for.
     """
 
     job: int
@@ -81,13 +81,13 @@ class Batch:
 
 
 def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
-    """The question with the seconds it is expected to take, or what keeps it from having any.
+    """The question with the seconds it is expected to take, or the reason why there are none.
 
     Parameters
     ----------
     doubt : Doubt
     sittings : mapping of int to Sitting
-        The open sweeps by their place.
+        The open sweeps by index.
     """
     if doubt.more is None:
         return Open(doubt, None, "information")
@@ -104,16 +104,16 @@ def batches(
 ) -> Iterator[Batch]:
     """Repeats for open questions, those first that take the least time.
 
-    A question that shares cells with one that comes before it can be served by the same blocks,
-    which saves the repeats of these cells. It is if its other cells take no longer than that
-    question does, and always where there is time for all questions.
+    A question that shares cells with an earlier one can be served by the same blocks, which saves
+    the repeats of these cells. This is done if its other cells take no longer than that question
+    does, and always if there is time for all questions.
 
     Parameters
     ----------
     questions : sequence of Open
         Those that have a price.
     sittings : mapping of int to Sitting
-        The open sweeps by their place.
+        The open sweeps by index.
     time_for_all : bool
         Whether all these questions are expected to be decided in the time that is left.
     """
@@ -153,5 +153,5 @@ def _pairs(doubt: Doubt) -> int:
 
 
 def _count(doubt: Doubt) -> int:
-    """Pairs of a question that are made before it is asked again."""
+    """Pairs of a question to run before it is asked again."""
     return math.ceil(BATCH * _pairs(doubt))

@@ -1,4 +1,4 @@
-"""A sweep as one of many: where its data come from, its folder, and what of it is there."""
+"""A sweep as one of many: where its data come from, its folder, and which of its runs exist."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class Job:
     Parameters
     ----------
     paper, item, name : str
-        Keys of the paper and of its item, and the sweep's in the item; a sweep of its own has
-        no paper.
+        Keys of the paper and of its item, and of the sweep within the item; a sweep of its own
+        has no paper.
     sweep : Sweep
-        As the item describes it, at the size wanted.
+        As the item describes it, at the requested size.
     folder : Path
         Of its results.
     sources : tuple of Source
-        One a data set.
+        One per data set.
     offline : bool
         Do not look for its data on the network.
     """
@@ -48,17 +48,17 @@ class Job:
 
     @property
     def title(self) -> str:
-        """What the sweep is called in messages."""
+        """The name of the sweep in messages."""
         return f"{self.paper}/{self.item}: {self.name}" if self.paper else self.name
 
     @property
     def place(self) -> str:
-        """What messages about it begin with; nothing for a sweep of its own."""
+        """The beginning of messages about it; empty for a sweep of its own."""
         return f"{self.paper}/{self.item}, {self.name}: " if self.paper else ""
 
     @cached_property
     def runnable(self) -> Sweep | None:
-        """The sweep on the data sets that can be had; None when none can."""
+        """The sweep on the data sets that are available; None if none is."""
         here = tuple(source.dataset for source in self.sources if not source.unavailable)
         return self.sweep.model_copy(update={"datasets": here}) if here else None
 
@@ -73,7 +73,7 @@ class Job:
 
     @property
     def problems(self) -> int:
-        """Problems it poses: data sets that can be had times regularisation constants."""
+        """Number of its problems: available data sets times regularisation constants."""
         constants = len(self.sweep.lambdas or self.sweep.C or ())
         return constants * sum(not source.unavailable for source in self.sources)
 
@@ -90,7 +90,7 @@ class Job:
 
     @property
     def runs(self) -> int:
-        """Runs that every cell is to have, made or not."""
+        """Runs that every cell should have, finished or not."""
         return self.runs_a_repeat * self.sweep.at_least
 
     @property
@@ -100,11 +100,11 @@ class Job:
 
     @property
     def found(self) -> int:
-        """Runs that lie finished in its folder, as far as its files tell without the data."""
+        """Runs that are finished in its folder, as far as its files show without the data."""
         return len(self._found)
 
     def missing(self, repeats: int) -> int:
-        """Runs of the first so many repeats that are not found."""
+        """Missing runs of the first ``repeats`` repeats."""
         return max(0, self.runs_a_repeat * repeats - sum(at < repeats for at in self._found))
 
     @cached_property
@@ -135,10 +135,10 @@ class Job:
 
     @property
     def outdated(self) -> bool:
-        """Whether runs lie in its folder that it would not find.
+        """Whether its folder holds runs that it would not find.
 
-        They were made for another sweep, at another scale, by solvers of other versions or on
-        another machine; or have gone.
+        They belong to another sweep, another scale, other versions of solvers or another machine;
+        or they are gone.
         """
         counted = self._listed()
         if counted is None:
@@ -174,7 +174,7 @@ class Job:
 
 
 def _is_current(path: Path) -> bool:
-    """Whether a run is there, and of its solver as it is built now, on this machine."""
+    """Whether a run exists, with the current build of its solver, on this machine."""
     try:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())
@@ -185,7 +185,7 @@ def _is_current(path: Path) -> bool:
 
 
 def _scale_in(source: str) -> float:
-    """Scale of a stand-in, from what its provenance says of its source."""
+    """Scale of a stand-in, according to the provenance of its source."""
     try:
         return float(json.loads(source.removeprefix("stand-in "))["scale"])
     except (ValueError, KeyError):

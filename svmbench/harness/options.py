@@ -1,4 +1,4 @@
-"""What a caller of a sweep says and is told: how runs are made, how far it is, what came of it."""
+"""What a caller passes to a sweep and gets back: options, progress and outcome."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from pathlib import Path
 from svmbench.harness.plan import Cell, Run
 from svmbench.records.states import FAULTS
 
-#: Share of the time to the deadline that the optima still to be certified may take.
+#: Share of the time to the deadline for the optima that are still to be certified.
 REFERENCE_SHARE = 0.4
 
-#: Numbers of the repeats that cells are to have; other cells keep what they have.
+#: Numbers of the repeats that cells should have; other cells keep what they have.
 RepeatsOf = Mapping[Cell, Collection[int]]
 
 
 @dataclass
 class Outcome:
-    """What came of a sweep.
+    """The outcome of a sweep.
 
     Attributes
     ----------
     folder : Path
     made, reused : int
-        Runs made now, and runs found finished.
+        New runs, and runs that were found finished.
     states : Counter
-        End states of the runs that are there, and of those ``skipped`` and ``spared``.
+        End states of the existing runs, and of those ``skipped`` and ``spared``.
     left : int
-        Runs that every cell is to have and that were not made for lack of time; a later call
-        makes them.
+        Runs that every cell should have and for which there was no time; a later call
+        runs them.
     optional : int
-        Runs of further repeats, up to the sweep's ``at_most``, that nobody has asked for.
+        Runs of further repeats, up to the sweep's ``at_most``, that have not been asked for.
     damaged, missing : int
-        Runs that were there before and are made again: the file has been changed, or is gone.
+        Runs that existed before and are rerun: the file has been changed, or is gone.
     interrupted : bool
     """
 
@@ -52,7 +52,7 @@ class Outcome:
 
     @property
     def faulty(self) -> bool:
-        """Whether a run failed, ran out of memory or was ended from outside."""
+        """Whether a run failed, ran out of memory or was stopped from outside."""
         return any(self.states[state] for state in (*FAULTS, "interrupted"))
 
 
@@ -60,16 +60,16 @@ class Reporter:
     """Receives the progress of a sweep; the base class is silent."""
 
     def stage(self, text: str) -> None:
-        """Something before or after the runs has begun or been found."""
+        """Something before or after the runs has started or been found."""
 
     def detail(self, text: str) -> None:
         """How far the stage is; of interest only while it lasts."""
 
     def begin(self, total: int, reused: int) -> None:
-        """The plan stands: ``total`` runs, of which ``reused`` are finished already."""
+        """The plan is complete: ``total`` runs, of which ``reused`` are finished already."""
 
     def grow(self, runs: int) -> None:
-        """So many more runs are to be made than was said before; fewer where negative."""
+        """There are this many more runs than announced before; fewer if negative."""
 
     def run_begins(self, run: Run) -> None:
         """A worker starts."""
@@ -80,39 +80,39 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Options:
-    """How the runs of a sweep are made; none of it changes what a run measures but ``jobs``.
+    """How the runs of a sweep are executed; only `jobs` changes what a run measures.
 
     Parameters
     ----------
     offline : bool
         Do not look for data on the network.
     fresh : bool
-        Make all runs again.
+        Rerun everything.
     retry_faults : bool
-        Make runs again that failed or ran out of memory.
+        Rerun what failed or ran out of memory.
     only : tuple of str
-        Shell patterns; make only runs that match one by data set, solver, label or lambda,
+        Shell patterns; run only what matches one by data set, solver, label or lambda,
         or by all of them as DATASET/LAMBDA/LABEL. None: all runs.
     jobs : int
-        Runs made at a time. More than one and they are marked as contended.
+        Runs at a time. If there is more than one, they are marked as contended.
     stand_in : float or mapping of str to float, optional
-        Scale of the data sets' stand-ins, to be used in their place; by label where only some
-        are to be.
+        Scale of the data sets' stand-ins, which are then used instead; by label if only some
+        are to be replaced.
     deadline : float, optional
-        Moment of the monotonic clock from which on no run is begun. References have a share
-        of the time to it, and where that cuts one short, the runs held against it wait too.
+        Moment of the monotonic clock after which no run starts. References get a share of the
+        time until then; if that cuts one short, the runs that are measured against it wait too.
     end : float, optional
-        Moment at which a run still under way is given up, as if it had not been begun.
+        Moment at which a run still in progress is abandoned, as if it had not been started.
     repeats : int, optional
-        Repeats that every cell is to have now; the sweep's ``at_least`` unless given.
+        Repeats that every cell should have now; the sweep's ``at_least`` unless given.
     repeats_of : mapping of cell to collection of int, optional
-        Numbers of the repeats that single cells are to have now, from 0; the other cells keep
+        Numbers of the repeats that single cells should have now, from 0; the other cells keep
         what they have. A cell is a data set's label, a lambda and a solver's label.
     keep_weights : bool
-        Keep the weights each run ends with beside its trace. Runs made without are made again.
+        Keep the final weights of each run beside its trace. Runs without them are rerun.
     whole_blocks : bool
-        Make all runs of a data set, a λ and a repeat again where one of them has to be that is
-        not merely missing since an interruption (`svmbench.harness.blocks`).
+        Rerun everything for a data set, a λ and a repeat if one of these runs has to be rerun
+        that is not merely missing since an interruption (`svmbench.harness.blocks`).
     """
 
     offline: bool = False
@@ -135,13 +135,13 @@ class Options:
         return self.stand_in
 
     def seconds_each(self, count: int) -> float:
-        """What each of so many references may take."""
+        """Seconds that each of ``count`` references may take."""
         if self.deadline is None:
             return math.inf
         return max(0.0, REFERENCE_SHARE * (self.deadline - time.monotonic()) / count)
 
     def wants(self, run: Run, at_least: int) -> bool:
-        """Whether a run is to be made now, in a sweep of so many repeats at least."""
+        """Whether a run should run now, in a sweep of at least that many repeats."""
         if self.repeats_of is not None:
             return run.repeat in self.repeats_of.get(run.cell, ())
         return run.repeat < (at_least if self.repeats is None else self.repeats)

@@ -1,4 +1,4 @@
-"""What a sweep asks for: its runs, their identities and the order they are made in."""
+"""The plan of a sweep: its runs, their identities and their order."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Instance:
     reference : Reference or None
         None in a dry run.
     hurried : bool
-        Whether a deadline has cut the reference short of what the sweep asks for.
+        Whether a deadline stopped the reference before the gap that the sweep asks for.
     """
 
     problem: Problem
@@ -60,18 +60,18 @@ class Run:
     stop : Stop
     reference_gap : float
         Relative gap the sweep asks of its references.
-    repeat : int
-        From 0; repeats of the same number share their seed across solvers, so that
+        Relative gap that the sweep asks of its references.
+        From 0; repeats with the same number share their seed across solvers, so that
         comparisons are paired.
     threads : int
     contended : bool
         Whether other runs share the machine.
     horizon : float or None
-        Epochs or accuracy this run is for, if its solver needs to know.
+        Epochs or accuracy of this run, if its solver needs to know.
     regret : bool
-        Whether its regret is to be found.
+        Whether its regret is computed.
     rung : int or None
-        Place of the horizon among its solver's, where they are a ladder; 0 is the cheapest.
+        Position of the horizon among its solver's, if they form a ladder; 0 is the cheapest.
     """
 
     instance: Instance
@@ -106,7 +106,7 @@ class Run:
             "parameters": self.solver.parameters.model_dump(mode="json"),
             "problem": self.instance.problem.facts(),
             "test": self.instance.test.identity if self.instance.test else None,
-            # How long a silent worker is borne with changes nothing it measures.
+            # How long a silent worker is tolerated does not change what it measures.
             "stop": self.stop.model_dump(mode="json", exclude={"grace"}),
             "reference_gap_asked": self.reference_gap,
             "checkpoint_ratio": CHECKPOINT_RATIO,
@@ -114,7 +114,7 @@ class Run:
             "repeat": self.repeat,
             "threads": self.threads,
             "contended": self.contended,
-            # Only where it is asked for, so that runs without it keep their identity.
+            # Only if asked for, so that runs without it keep their identity.
             **({"regret": True} if self.regret else {}),
             "build": solver.build(),
             "machine": fingerprint(),
@@ -122,7 +122,7 @@ class Run:
 
     @cached_property
     def id(self) -> str:
-        """Readable name that ends in a hash of `facts`; a run of the same id is the same run."""
+        """Readable name that ends in a hash of `facts`; runs with the same id are the same run."""
         facts = json.dumps(self.facts(), sort_keys=True).encode()
         dataset, lam, label = self.cell
         horizon = "" if self.horizon is None else f"-h{self.horizon:g}"
@@ -132,18 +132,18 @@ class Run:
 
 
 def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = False) -> list[Run]:
-    """All runs that a sweep may ask for, in the order they are made.
+    """All runs that a sweep may ask for, in the order in which they run.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
-    order, so that a slow hour of the machine falls on all solvers alike. A ladder of horizons
-    stands together, from its lowest rung up: one worker climbs it.
+    order, so that a slow hour of the machine affects all solvers alike. A ladder of horizons
+    stays together, from its lowest rung up: one worker climbs it.
 
     Parameters
     ----------
     sweep : Sweep
     instances : sequence of Instance
     contended : bool
-        Whether the runs are to be made several at a time.
+        Whether several runs are executed at a time.
     """
     runs: list[Run] = []
     for repeat in range(sweep.at_most):
@@ -161,7 +161,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
 def _units(
     sweep: Sweep, spec: SolverSpec, instance: Instance, repeat: int, contended: bool
 ) -> list[list[Run]]:
-    """The runs of one repeat of a cell: those of a ladder together, others each on its own."""
+    """The runs of one repeat of a cell: those of a ladder together, others separately."""
     ladder = find_solver(spec.name).ladder
     runs = [
         Run(
@@ -182,7 +182,7 @@ def _units(
 
 
 def for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, float | None]]:
-    """The solver once for each horizon it is to run for, and told of it; None without one."""
+    """The solver once for each of its horizons, which it knows; None without a horizon."""
     solver = find_solver(spec.name)(spec.parameters)
     if solver.horizon == "none":
         return [(spec, None)]

@@ -1,4 +1,4 @@
-"""Makes the runs of a sweep, one worker process after another, and keeps what they did."""
+"""Runs a sweep, one worker process after another, and stores the results."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.registry import find_solver
 
-#: Vectors of d doubles that certifying an optimum takes at a time, and with an l1 ball; the weights
-#: of each optimum are kept besides.
+#: Vectors of d doubles that certifying an optimum needs at a time, and with an l1 ball; the weights
+#: of each optimum are kept in addition.
 VECTORS, VECTORS_IN_BALL = 5, 8
 
-#: What to do where weights do not fit into the memory.
+#: What to do if the weights do not fit into memory.
 MORE_ROOM = (
-    "if many features have no entry, leave them out with the transform compact-columns;"
-    " else free memory, or take fewer data sets and values of lambda at a time"
+    "if many features have no entry, drop them with the transform compact-columns;"
+    " else free memory, or use fewer data sets and values of lambda at a time"
 )
 
 __all__ = ["Options", "Outcome", "RepeatsOf", "Reporter", "Sitting", "prepare", "run_sweep"]
@@ -74,7 +74,7 @@ def prepare(
 
 
 def _require_room(instances: Sequence[Instance]) -> None:
-    """Refuse weights of more features than there is memory for, before any is taken."""
+    """Refuse more features than memory can hold weights for, before any is allocated."""
     kept = sum(8 * instance.problem.data.n_features for instance in instances)
     for instance in instances:
         problem, data = instance.problem, instance.problem.data
@@ -87,7 +87,7 @@ def _require_room(instances: Sequence[Instance]) -> None:
 
 
 def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: float) -> Instance:
-    """The instance with its reference, for which at most so many seconds are allowed."""
+    """The instance with its reference, which may take at most this many seconds."""
     problem, asked = instance.problem, sweep.reference
     what = f"reference {problem.data.name}, λ = {problem.lam:g}"
     reporter.stage(what)
@@ -97,7 +97,7 @@ def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: fl
     except MemoryError as error:
         raise DataError(
             f"data set {problem.data.name}: certifying an optimum of"
-            f" {problem.data.n_features:,} features takes too much memory ({error}); {MORE_ROOM}"
+            f" {problem.data.n_features:,} features needs too much memory ({error}); {MORE_ROOM}"
         ) from None
     short = "" if reference.gap <= asked.gap else " (asked for more)"
     reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")
@@ -118,10 +118,10 @@ def _tell_gap(reporter: Reporter, what: str, gap: float) -> None:
 
 
 class Sitting:
-    """A sweep that is open: its data are loaded, its optima certified, its folder locked.
+    """An open sweep: its data are loaded, its optima certified, its folder locked.
 
-    Runs are made in as many turns as wanted, each of which costs little more than its runs. As a
-    context manager it is closed in the end.
+    It can be run in any number of turns, each of which costs little more than its runs. It is a
+    context manager, which closes it on exit.
 
     Parameters
     ----------
@@ -130,21 +130,21 @@ class Sitting:
         The results folder.
     reporter : Reporter
     options : Options
-        Of the whole sitting, but for the repeats, ``deadline`` and ``end``, which each turn has of
-        its own; ``deadline`` bounds the first search for optima.
+        Of the whole sitting, except the repeats, ``deadline`` and ``end``, which each turn sets
+        itself; ``deadline`` limits the first search for optima.
 
     Attributes
     ----------
     sweep : Sweep
     preparing : float
-        Seconds that opening it and searching on for optima have taken.
+        Seconds spent on opening it and on continuing the search for optima.
 
     Raises
     ------
     DataError
-        When a data set cannot be had.
+        If a data set is not available.
     ConfigError
-        When another process is writing to the folder, or no run is left by ``only``.
+        If another process is writing to the folder, or ``only`` leaves no run.
     """
 
     def __init__(self, sweep: Sweep, folder: Path, reporter: Reporter, options: Options) -> None:
@@ -185,14 +185,14 @@ class Sitting:
 
     @property
     def outcome(self) -> Outcome:
-        """What has come of it so far."""
+        """The results so far."""
         outcome, possible = self._crew.outcome, self._crew.possible()
         outcome.left = sum(run.repeat < self.sweep.at_least for run in possible)
         outcome.optional = len(possible) - outcome.left
         return outcome
 
     def lacking(self, options: Options) -> int:
-        """Runs that these options ask for and that there is reason to make."""
+        """Runs that these options ask for and that there is reason to run."""
         return sum(options.wants(run, self.sweep.at_least) for run in self._crew.possible())
 
     def seconds(self, cell: Cell) -> float:
@@ -201,7 +201,7 @@ class Sitting:
         return self.sweep.stop.time_limit if known is None else known
 
     def free_repeats(self, cells: Collection[Cell]) -> list[int]:
-        """Numbers of the repeats that none of these cells has any run of, ascending."""
+        """Numbers of the repeats for which none of these cells has a run, ascending."""
         pending = self._crew.pending
         free = (
             {
@@ -214,17 +214,17 @@ class Sitting:
         return sorted(set.intersection(*free))
 
     def make(self, options: Options) -> None:
-        """Make the runs that the options ask for and that are not finished.
+        """Run what the options ask for and is not finished.
 
         Parameters
         ----------
         options : Options
-            Of this turn: ``repeats`` or ``repeats_of``, ``deadline`` and ``end``.
+            For this turn: ``repeats`` or ``repeats_of``, ``deadline`` and ``end``.
 
         Raises
         ------
         KeyboardInterrupt
-            When the user has ended it; what was made is kept.
+            When the user interrupts it; finished runs are kept.
         """
         wanted = self._wanted(options)
         if not wanted:
@@ -243,7 +243,7 @@ class Sitting:
         return [run for run in pending if options.wants(run, self.sweep.at_least)]
 
     def _go_on_with_references(self, wanted: Sequence[Run], options: Options) -> bool:
-        """Search on for the optima that runs wait for because a deadline has cut them short."""
+        """Continue the search for optima that a deadline cut short and that runs wait for."""
         hurried = list(dict.fromkeys(run.instance for run in wanted if run.instance.hurried))
         begun = time.monotonic()
         for number, old in enumerate(hurried):
@@ -258,7 +258,7 @@ class Sitting:
         return bool(hurried)
 
     def publish(self) -> None:
-        """Write the tables of numbers, if anything has come since they were written."""
+        """Write the tables of numbers if there are new results since the last time."""
         if self._unpublished:
             self._store.export(self._runs, frozenset(self._crew.skipped))
             self._unpublished = False
@@ -270,7 +270,7 @@ def run_sweep(
     reporter: Reporter | None = None,
     options: Options | None = None,
 ) -> Outcome:
-    """Make every run of a sweep that is not finished yet, and write its tables of numbers.
+    """Run everything in a sweep that is not finished yet, and write its tables of numbers.
 
     Parameters
     ----------
@@ -283,21 +283,21 @@ def run_sweep(
     Raises
     ------
     DataError
-        When a data set cannot be had.
+        If a data set is not available.
     ConfigError
-        When another process is writing to the folder, or no run is left by ``only``.
+        If another process is writing to the folder, or ``only`` leaves no run.
     """
     reporter, options = reporter or Reporter(), options or Options()
     with Sitting(sweep, folder, reporter, options) as sitting:
         reused = sitting.outcome.reused
         reporter.begin(sitting.lacking(options) + reused, reused)
-        with suppress(KeyboardInterrupt):  # the outcome tells of it
+        with suppress(KeyboardInterrupt):  # the outcome records it
             sitting.make(options)
     return sitting.outcome
 
 
 def _by_cell(runs: Sequence[Run]) -> dict[Cell, dict[int, list[str]]]:
-    """Ids of the runs of each cell by their repeat."""
+    """Ids of the runs of each cell, by repeat."""
     found: dict[Cell, dict[int, list[str]]] = {}
     for run in runs:
         found.setdefault(run.cell, {}).setdefault(run.repeat, []).append(run.id)
@@ -305,8 +305,8 @@ def _by_cell(runs: Sequence[Run]) -> dict[Cell, dict[int, list[str]]]:
 
 
 def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options: Options) -> None:
-    """Remove what was made of the blocks that have to be made again as a whole."""
-    # Both look at the folder as it is now; the sweep's own are to see it as it is left.
+    """Remove the runs of the blocks that have to be rerun as a whole."""
+    # Both look at the folder as it is now; the sweep's own must see it as it is left.
     store = Store(folder)
     crew = Crew(runs, store, Reporter(), options)
     void = {block_of(run) for run in runs} if options.fresh else None

@@ -1,18 +1,18 @@
-"""Runs many sweeps within one time budget, and gives the time that is left to open questions.
+"""Runs many sweeps within one time budget, and spends the remaining time on open questions.
 
-1. Every cell of all sweeps gets its first repeat, in the order given. A sweep may begin runs until
-   its share of what is left of the budget has passed: a fraction in proportion to the square root
-   of the number of runs it lacks, so that a slow sweep keeps none from its first numbers. What a
-   sweep leaves over goes to those after it, and to those cut short in a second round.
+1. Every cell of all sweeps gets its first repeat, in the order given. A sweep may start runs until
+   its share of the remaining budget is spent: a fraction proportional to the square root of the
+   number of runs it lacks, so that a slow sweep does not keep the others from their first numbers.
+   Time that a sweep leaves over goes to those after it, and to those cut short in a second round.
 2. Every cell gets as many repeats as its sweep asks for at least: the second of every sweep, then
    the third, and so on, each sweep within its share of the budget.
-3. The rest of the time goes to questions that are open: the one that is expected to be decided in
-   the least time first, that is, by the fewest seconds a repeat of its cells takes times the
-   repeats that are still needed. After every round the questions are asked again. Cells without
-   an open question get no more repeats.
+3. The rest of the time goes to open questions. The first is the one that is expected to be decided
+   in the least time: the seconds that a repeat of its cells takes times the repeats that are still
+   needed. After every round the questions are asked again. Cells without an open question get no
+   more repeats.
 
-A run under way when the budget ends is given up. Runs that were not made are made by a later call,
-which finds those that were.
+A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
+the missing ones.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from svmbench.harness.run import Sitting
 
 __all__ = ["Doubt", "Job", "Open", "Result", "Spent", "run_series"]
 
-#: Rounds in which the first repeats, and those up to ``at_least``, are made within shares of the
-#: time; each goes on with the sweeps that the one before has cut short.
+#: Rounds in which the first repeats, and those up to ``at_least``, run within shares of the time;
+#: each continues the sweeps that the one before has cut short.
 ROUNDS = 2
 
-#: How many times as long as asking the questions took their repeats are made before they are asked
-#: again, where there are enough of them.
+#: The repeats of a round take at least this multiple of the time that asking the questions took,
+#: if there are enough of them.
 PATIENCE = 5.0
 
 Phase = Literal["first", "at_least", "doubts"]
@@ -47,14 +47,14 @@ Phase = Literal["first", "at_least", "doubts"]
 
 @dataclass
 class Spent:
-    """Seconds that went to a sweep.
+    """Seconds spent on a sweep.
 
     Attributes
     ----------
     preparing : float
-        To loading its data, certifying its optima and reading what was there before.
+        On loading its data, certifying its optima and reading what was there before.
     first, at_least, doubts : float
-        To first repeats, to those up to ``at_least``, and to open questions.
+        On first repeats, on those up to ``at_least``, and on open questions.
     """
 
     preparing: float = 0.0
@@ -64,7 +64,7 @@ class Spent:
 
     @property
     def seconds(self) -> float:
-        """All of it."""
+        """The sum."""
         return self.preparing + self.first + self.at_least + self.doubts
 
     def __add__(self, other: Spent) -> Spent:
@@ -78,14 +78,14 @@ class Spent:
 
 @dataclass
 class Result:
-    """What came of a series.
+    """The outcome of a series.
 
     Attributes
     ----------
     outcomes : dict
         By the job's place in the sequence.
     faults : list of str
-        What kept a sweep from being run, a line each.
+        Why a sweep could not be run, one line each.
     unreached : dict
         Runs of the jobs for which no time was left, by the job's place.
     spent : dict
@@ -93,7 +93,7 @@ class Result:
     asking : float
         Seconds that asking the questions took.
     open : list of Open
-        Questions that were open when they were asked last.
+        Questions that were open when they were last asked.
     interrupted : bool
     """
 
@@ -107,43 +107,43 @@ class Result:
 
     @property
     def made(self) -> int:
-        """Runs made now."""
+        """New runs."""
         return sum(outcome.made for outcome in self.outcomes.values())
 
     @property
     def reused(self) -> int:
-        """Runs that were there before."""
+        """Runs that existed before."""
         return sum(outcome.reused for outcome in self.outcomes.values())
 
     @property
     def damaged(self) -> int:
-        """Runs made again because their file had been changed."""
+        """Runs repeated because their file had been changed."""
         return sum(outcome.damaged for outcome in self.outcomes.values())
 
     @property
     def missing(self) -> int:
-        """Runs made again because their file had gone."""
+        """Runs repeated because their file was gone."""
         return sum(outcome.missing for outcome in self.outcomes.values())
 
     @property
     def left(self) -> int:
-        """Runs that every cell is to have, not made for lack of time."""
+        """Runs that every cell should have and for which there was no time."""
         left = sum(outcome.left for outcome in self.outcomes.values())
         return left + sum(self.unreached.values())
 
     @property
     def faulty(self) -> bool:
-        """Whether a run failed, ran out of memory or was ended from outside."""
+        """Whether a run failed, ran out of memory or was stopped from outside."""
         return any(outcome.faulty for outcome in self.outcomes.values())
 
     @property
     def total(self) -> Spent:
-        """What was spent on all sweeps."""
+        """Seconds spent on all sweeps."""
         return sum(self.spent.values(), Spent())
 
     @property
     def needed(self) -> float:
-        """Seconds expected until all open questions are decided that repeats can decide."""
+        """Seconds expected until all open questions that repeats can decide are decided."""
         return sum(each.seconds for each in self.open if each.seconds is not None)
 
 
@@ -155,16 +155,16 @@ def run_series(
     budget: float | None = None,
     doubts: Callable[[], Sequence[Doubt]] | None = None,
 ) -> Result:
-    """Make the runs that sweeps lack, then those that decide the questions asked of them.
+    """Run what the sweeps lack, then what decides the questions about them.
 
     Parameters
     ----------
     jobs : sequence of Job
     reporter : Reporter
     options : Options, optional
-        How the runs are made; the stand-ins, the repeats and the deadlines are set here.
+        How runs are executed; the stand-ins, the repeats and the deadlines are set here.
     budget : float, optional
-        Seconds for the runs; as long as it takes unless given.
+        Seconds for the runs; unlimited unless given.
     doubts : callable, optional
         Reads the folders of the jobs and returns the questions that are open. Their tables of
         numbers are up to date whenever it is called.
@@ -172,12 +172,12 @@ def run_series(
     Returns
     -------
     Result
-        Also after an interruption by the user, which it then tells of.
+        Also after an interruption by the user, which it then records.
 
     Raises
     ------
     ConfigError
-        When another process is writing to a folder.
+        If another process is writing to a folder.
     """
     end = None if budget is None else time.monotonic() + budget
     series = _Series(jobs, reporter, options or Options(), end)
@@ -197,7 +197,7 @@ def run_series(
 
 
 class _Series:
-    """The sweeps that are open, and what they have had; leaving the context closes them."""
+    """The open sweeps, and what they have received; leaving the context closes them."""
 
     def __init__(
         self, jobs: Sequence[Job], reporter: Reporter, options: Options, end: float | None
@@ -226,7 +226,7 @@ class _Series:
     # --- the repeats that every cell has ---------------------------------------------
 
     def make_first_repeats(self) -> None:
-        """Open the sweeps in their order, and make the first repeat of every cell."""
+        """Open the sweeps in their order, and run the first repeat of every cell."""
         waiting = [at for at, job in enumerate(self._jobs) if job.runnable is not None]
         for _ in range(ROUNDS):
             for turn, at in enumerate(waiting):
@@ -244,7 +244,7 @@ class _Series:
                 return
 
     def make_repeats_at_least(self) -> None:
-        """Make the further repeats that every cell is to have, one of every sweep at a time."""
+        """Run the further repeats that every cell should have, one of every sweep at a time."""
         for _ in range(ROUNDS):
             lacking = {
                 at: count
@@ -255,7 +255,7 @@ class _Series:
                 return
             share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
             most = max(self._jobs[at].sweep.at_least for at in lacking)
-            # One that is alone makes its repeats one after the other by itself.
+            # A single sweep orders its own repeats.
             for level in range(1, most + 1) if len(lacking) > 1 else [most]:
                 for at in lacking:
                     repeats = min(level, self._jobs[at].sweep.at_least)
@@ -266,7 +266,7 @@ class _Series:
                 return
 
     def _shares(self, weights: Mapping[int, float]) -> dict[int, float]:
-        """Seconds of what is left that each sweep may take, by its weight."""
+        """Seconds of the remaining time that each sweep may take, by its weight."""
         if self._end is None:
             return dict.fromkeys(weights, math.inf)
         left, total = self._end - time.monotonic(), sum(weights.values())
@@ -275,7 +275,7 @@ class _Series:
     # --- those that questions need ---------------------------------------------------
 
     def decide(self, ask: Callable[[], Sequence[Doubt]]) -> None:
-        """Make repeats of the cells that open questions are about, while there are any to make."""
+        """Run repeats of the cells that open questions are about, while there are any to run."""
         while not self._over():
             took = self._ask(ask)
             todo = [
@@ -310,7 +310,7 @@ class _Series:
         self._reporter.grow(sitting.lacking(options))
         self._turn(batch.job, "doubts", self._end, options)
         if sitting.outcome.made == before:
-            # Its cells are skipped, say, or wait for their optimum: nothing comes of asking again.
+            # Its cells are skipped, or wait for their optimum: asking again changes nothing.
             self._in_vain |= {doubt.key for doubt in batch.served}
 
     # --- turns -----------------------------------------------------------------------
@@ -319,13 +319,13 @@ class _Series:
         return self._end is not None and time.monotonic() >= self._end
 
     def _lacking(self, at: int, repeats: int) -> int:
-        """Runs of the first so many repeats that a sweep lacks, as far as is known."""
+        """Missing runs of the first ``repeats`` repeats of a sweep, as far as is known."""
         if at in self._sittings:
             return self._sittings[at].lacking(Options(repeats=repeats))
         return self._jobs[at].missing(repeats)
 
     def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:
-        """Make runs of a sweep, which is opened if need be; return the seconds that took."""
+        """Run a part of a sweep, which is opened if necessary; return the seconds that took."""
         begun = time.monotonic()
         spent = self.result.spent.setdefault(at, Spent())
         options = replace(wanted, deadline=deadline, end=self._end)
@@ -343,7 +343,7 @@ class _Series:
         return took
 
     def _open(self, at: int, options: Options) -> Sitting | None:
-        """The sweep, open; None where its data cannot be had."""
+        """The open sweep; None if its data are not available."""
         job = self._jobs[at]
         if at in self._sittings:
             self._reporter.detail(job.title)
@@ -370,10 +370,10 @@ class _Series:
 
 
 def _deadline(end: float | None, weights: Sequence[float]) -> float | None:
-    """When the first of these sweeps has had its share of the time to the end."""
+    """When the first of these sweeps has used its share of the time to the end."""
     if end is None:
         return None
     now, total = time.monotonic(), sum(weights)
-    # A sweep believed to be finished still gets something, should a file turn out damaged.
+    # A sweep that seems to be finished still gets something, in case a file is damaged.
     share = max(weights[0], 0.1) / max(total, 0.1)
     return now + min(1.0, share) * (end - now)

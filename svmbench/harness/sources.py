@@ -1,8 +1,8 @@
-"""Where the rows of a data set come from: the set itself where it is here, else its stand-in.
+"""Where the rows of a data set come from: the set itself if it is available, else its stand-in.
 
-A stand-in is made at a scale from `SCALES`: the largest at which its rows hold no more entries,
-and take no longer to make, than the budget allows (`ENTRIES_A_SECOND`, `MAKING_SHARE`). The scale
-depends on nothing else, so that the same budget finds its runs again.
+A stand-in has one of the `SCALES`: the largest at which its rows have no more entries, and take no
+longer to generate, than the budget allows (`ENTRIES_A_SECOND`, `MAKING_SHARE`). The scale depends
+on nothing else, so that the same budget finds its runs again.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ SCALES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 #: Entries of a stand-in's rows, training and test, per second of the budget.
 ENTRIES_A_SECOND = 5000
 
-#: Share of the budget that making one stand-in may take.
+#: Share of the budget that generating one stand-in may take.
 MAKING_SHARE = 1 / 60
 
-#: Share of the memory that is free which a stand-in's rows may take when there is no budget.
+#: Share of the free memory that a stand-in's rows may take if there is no budget.
 MEMORY_SHARE = 0.25
 
-#: Bytes of an entry while rows are made.
+#: Bytes per entry while rows are generated.
 ENTRY_BYTES = 16
 
-#: Seconds that making an entry takes: dense, and sparse with few columns or so many.
+#: Seconds to generate an entry: dense, and sparse with few columns or at least this many.
 _DENSE, _SPARSE, _MANY = 5e-8, 8e-7, 2.5e6
 
-#: Rows the generator makes beside those asked for.
+#: Rows that are generated in addition to those asked for.
 _PILOT_ROWS = 1 << 14
 
 
@@ -52,9 +52,9 @@ class Source:
     ----------
     dataset : DatasetSpec
     scale : float, optional
-        Of its stand-in; None for the set itself.
+        Scale of its stand-in; None for the set itself.
     unavailable : str
-        Why there are no rows; empty when there are.
+        Why there are no rows; empty if there are.
     """
 
     dataset: DatasetSpec
@@ -77,17 +77,17 @@ def source_of(
     scale: float | None = None,
     pace: float = ENTRIES_A_SECOND,
 ) -> Source:
-    """Where the rows of a data set come from: itself if it is here, else its stand-in.
+    """Where the rows of a data set come from: the set itself if it is here, else its stand-in.
 
     Parameters
     ----------
     dataset : DatasetSpec
     budget : float, optional
-        Seconds for everything, by which a stand-in is scaled.
+        Seconds for everything, which determines the stand-in's scale.
     fetch : bool
         Download what is not here.
     scale : float, optional
-        Of the stand-in, whatever the budget.
+        Scale of the stand-in, whatever the budget.
     pace : float
         As for `scale_for`.
     """
@@ -104,7 +104,7 @@ def source_of(
     if scale is None:
         return Source(
             dataset,
-            unavailable="not on this machine, and making a stand-in takes more than the budget",
+            unavailable="not on this machine, and generating a stand-in takes more than the budget",
         )
     return Source(dataset, scale)
 
@@ -130,13 +130,13 @@ def _fetched(entry: Entry) -> bool:
 
 
 def scale_for(shape: Shape, budget: float | None, pace: float = ENTRIES_A_SECOND) -> float | None:
-    """The largest of `SCALES` that a stand-in of that shape can have; None if it has none.
+    """The largest of `SCALES` that a stand-in of that shape can have; None if there is none.
 
     Parameters
     ----------
     shape : Shape
     budget : float, optional
-        Seconds for everything; without one only the memory counts.
+        Seconds for everything; without it only memory counts.
     pace : float
         Entries of its rows per second of the budget.
     """

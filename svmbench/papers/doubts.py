@@ -1,4 +1,4 @@
-"""Open questions of the claims, as the series of runs is to decide them."""
+"""Open questions of the claims, for the series of runs to decide."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from svmbench.records.read import read_results
 
 
 class Doubts:
-    """Judges all claims anew whenever it is asked, and says which repeats would decide them.
+    """Judges all claims again whenever it is called, and says which repeats would decide them.
 
-    The folders are read again only where their tables have changed. All claims of all papers are
-    judged together, as on the page, whatever items are being run: which questions a page asks must
-    not depend on what is run.
+    The folders are read again only if their tables have changed. All claims of all papers are
+    judged together, as on the page, whatever items are being run, because the questions of a page
+    must not depend on what is run.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Doubts:
         self._read: dict[tuple[Path, str], tuple[tuple[int, int], list[MeasuredRow]]] = {}
 
     def __call__(self) -> list[Doubt]:
-        """The questions that are open, the same one only once."""
+        """The open questions, each once."""
         items = [(key, name) for key, paper in self._papers.items() for name in paper.items]
         judged = judge_claims(
             [
@@ -61,7 +61,7 @@ class Doubts:
                 yield Doubt(job, cells, part.answer.more, f"{result.claim.text} {part.part.what}")
 
     def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
-        """The sweep whose repeats the part needs; None where it is not among those run."""
+        """The sweep whose repeats the part needs; None if it is not being run."""
         sweeps = {sweep for sweep, *_ in part.part.rests_on}
         if len(sweeps) != 1:
             return None

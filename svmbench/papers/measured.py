@@ -28,9 +28,9 @@ class MeasuredRow:
         Its key in the item.
     group : Group
     traces : DataFrame
-        The points of all runs of the sweep; without rows where there are none.
+        The points of all runs of the sweep; no rows if there are none.
     origin : tuple, optional
-        Its cell, where that is not what its group says.
+        Its cell, if it differs from what its group says.
     """
 
     sweep: str
@@ -40,7 +40,7 @@ class MeasuredRow:
 
     @property
     def cell(self) -> SweepCell:
-        """The cell of the sweep whose further repeats would lengthen this row."""
+        """The cell of the sweep whose further repeats would extend this row."""
         group = self.group
         return self.origin or (self.sweep, group.dataset, float(group.lam), group.label)
 
@@ -53,7 +53,7 @@ class MeasuredRow:
         return own.sort_values("point", kind="stable")
 
     def axis(self, name: str) -> str | float:
-        """Its value on one of `svmbench.papers.places.AXES`; a solver's is its label."""
+        """Its value on one of `svmbench.papers.places.AXES`; a solver's value is its label."""
         group = self.group
         if name == "sweep":
             return self.sweep
@@ -64,7 +64,7 @@ class MeasuredRow:
         return float(group.runs[name].iloc[0])
 
     def lies_in(self, place: Place) -> bool:
-        """Whether it has one of the values asked for in each column that is restricted."""
+        """Whether it has one of the requested values in each restricted column."""
         return all(
             any(same(self.axis(name), value) for value in values)
             for name, values in place.given.items()
@@ -82,7 +82,7 @@ def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
 
 
 def sweep_folder(root: Path, paper: Paper, item: str, sweep: str) -> Path:
-    """Where the runs of a sweep lie: ``ROOT/KEY/ITEM/SWEEP``, another item's where shared."""
+    """The folder of a sweep's runs: ``ROOT/KEY/ITEM/SWEEP``, or another item's if shared."""
     source = paper.items[item].sweeps[sweep]
     if isinstance(source, SweepSource):
         item, _, sweep = source.same_as.partition("/")

@@ -1,4 +1,4 @@
-"""What a paper's file says: sweeps, the shapes of tables and figures, published numbers, claims.
+"""The model of a paper's files: sweeps, layouts of tables and figures, published numbers, claims.
 
 ``configs/papers/KEY/paper.yaml`` names the paper; each other file of that folder is one table or
 figure of it, an `Item`. Nothing else lists them.
@@ -35,29 +35,29 @@ Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_len
 
 
 #: Repeats of a cell in every sweep of a paper that does not say otherwise: few of each, so that
-#: most of the budget goes to what the claims leave open.
+#: most of the budget is left for the open claims.
 REPEATS = {"at_least": 2, "until": "decided", "at_most": 60}
 
 
 class TableShape(Strict):
     """The paper's layout of a table."""
 
-    title: str = Field(default="", description="Below the item's own; what is special to it.")
-    of: Place = Field(default=Place(), description="Rows of the runs it is about; all unless set.")
+    title: str = Field(default="", description="Shown below the item's own title.")
+    of: Place = Field(default=Place(), description="Rows of the runs it shows; all unless set.")
     rows: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
-        min_length=1, description="What tells its rows apart."
+        min_length=1, description="Axes that distinguish its rows."
     )
     columns: tuple[Literal["sweep", "dataset", "lambda", "C", "solver", "m"], ...] = Field(
-        default=(), description="What tells its columns apart, besides the measures."
+        default=(), description="Axes that distinguish its columns, besides the measures."
     )
     measures: tuple[WrittenMeasure, ...] = Field(min_length=1)
     against: str | None = Field(
         default=None,
-        description="Label of the solver to which each is also shown as a ratio, on both sides.",
+        description="Label of the solver whose ratio to each is also shown, on both sides.",
     )
 
 
-#: Horizontal axes of curves: column of traces.csv and what is written below.
+#: Horizontal axes of curves: column of traces.csv and the label of the axis.
 ABSCISSAE = {
     "seconds": ("wall_seconds", "seconds of training"),
     "epochs": ("epochs", "epochs"),
@@ -77,7 +77,7 @@ class FigureShape(Strict):
     of: Place = Place()
     kind: Literal["curve", "across", "lines", "regret"] = Field(
         default="curve",
-        description="curve: along the runs. across: one point a row of the results. lines: the "
+        description="curve: along the runs. across: one point per row of the results. lines: the "
         "separating line of two-dimensional data. regret: against its bound.",
     )
     x: str = Field(
@@ -120,7 +120,7 @@ class PublishedValue(Strict):
 
 
 class Published(Strict):
-    """What the source prints."""
+    """The contents of one source."""
 
     source: str = Field(description="Publication and place in it.")
     mark: Literal["seed", "read"] = Field(
@@ -142,7 +142,7 @@ def _as_sweep(value: Any, info: ValidationInfo) -> SweepSource | Sweep:
     if isinstance(value, dict) and "same_as" in value:
         return SweepSource.model_validate(value)
     if isinstance(value, dict):
-        # Its name is that of its folder of results, which only who runs it knows.
+        # Its name is that of its results folder, which only the caller knows.
         value = {"version": 1, "name": "sweep", "repeats": REPEATS, **value}
     return Sweep.model_validate(value, context=info.context)
 
@@ -154,9 +154,9 @@ class Item(Strict):
     number: str = Field(description="What the paper calls it: Table 3, Figure 8, Section 4.")
     order: float = Field(description="Its place among the paper's items.")
     title: str
-    question: str = Field(description="What it is to show, in a sentence or two.")
+    question: str = Field(description="What it should show, in a sentence or two.")
     sweeps: dict[Name, Annotated[SweepSource | Sweep, PlainValidator(_as_sweep)]] = Field(
-        default={}, description="Runs it needs."
+        default={}, description="Runs that it needs."
     )
     full: dict[Name, dict[str, Any]] = Field(
         default={}, description="Keys of these sweeps that differ at full published size."
@@ -193,17 +193,17 @@ class Paper(Strict):
     published_in: str
     url: str
     about: str = Field(description="What it shows, in a paragraph.")
-    key: str = Field(default="", description="Name of its folder; set when it is read.")
-    items: dict[str, Item] = Field(default={}, description="By file name; set when it is read.")
+    key: str = Field(default="", description="Name of its folder; set on reading.")
+    items: dict[str, Item] = Field(default={}, description="By file name; set on reading.")
 
 
 def papers(folder: Path | None = None) -> dict[str, Paper]:
-    """All papers by key, in their order; each with its items in theirs.
+    """All papers by key, in order; each with its items in order.
 
     Parameters
     ----------
     folder : Path, optional
-        Instead of the configurations that come with svmbench.
+        Replaces the configurations that come with svmbench.
 
     Raises
     ------
@@ -243,16 +243,16 @@ def _check_sources(path: Path, item: Item, items: dict[str, Item]) -> None:
             other, _, name = sweep.same_as.partition("/")
             if other not in items or not isinstance(items[other].sweeps.get(name), Sweep):
                 raise ConfigError(
-                    f"{path}: sweep {key!r} is the same as {sweep.same_as!r}, which is no sweep of "
-                    "this paper; write ITEM/SWEEP"
+                    f"{path}: sweep {key!r} is the same as {sweep.same_as!r}, which is not a sweep "
+                    "of this paper; write ITEM/SWEEP"
                 )
     for key in item.full:
         if not isinstance(item.sweeps.get(key), Sweep):
-            raise ConfigError(f"{path}: 'full' names {key!r}, which is no sweep of it; drop it")
+            raise ConfigError(f"{path}: 'full' names {key!r}, which is not one of its sweeps")
 
 
 def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
-    """The sweeps of an item by key, each as it is described, there or in another item."""
+    """The sweeps of an item by key, each as described there or in another item."""
     found = {}
     for key, sweep in item.sweeps.items():
         if isinstance(sweep, SweepSource):
@@ -264,6 +264,6 @@ def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
 
 
 def _plain(sweep: Sweep) -> dict[str, Any]:
-    """The mapping a sweep was made from, defaults written out."""
+    """The mapping that a sweep was built from, with defaults written out."""
     plain: dict[str, Any] = yaml.load(dump_sweep(sweep), Loader=Loader)
     return plain

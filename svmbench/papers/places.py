@@ -1,4 +1,4 @@
-"""What a paper's file says of places in its results: which rows, and which measure of them."""
+"""Places in a paper's results as its file names them: which rows, and which of their measures."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from svmbench.config.reading import Strict, as_list
 from svmbench.config.refusal import refuse
 from svmbench.records.measures import Asked
 
-#: What tells the rows of tables apart, besides the sweep: columns of runs.csv.
+#: Columns of runs.csv that, with the sweep, distinguish the rows of tables.
 AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
 
 
 def _as_asked(value: Any) -> Asked:
-    """A measure as it is written: its name, or ``{seconds: 1e-2}``."""
+    """A measure as written: its name, or ``{seconds: 1e-2}``."""
     at = None
     if isinstance(value, dict) and len(value) == 1:
         ((value, at),) = value.items()
@@ -39,7 +39,7 @@ Several = Annotated[tuple[str | float, ...], BeforeValidator(as_list)]
 
 
 class Place(Strict):
-    """Some rows: those whose columns have one of the values given."""
+    """Some rows: those whose columns have one of the given values."""
 
     sweep: Several | None = None
     dataset: Several | None = None

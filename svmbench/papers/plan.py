@@ -12,18 +12,18 @@ from svmbench.harness.sources import Source, source_of
 from svmbench.papers.measured import sweep_folder
 from svmbench.papers.model import Paper, SweepSource
 
-#: Seconds that writing takes, a table and a figure, and the share of the budget it gets at most.
+#: Seconds to write a table and a figure, and the largest share of the budget for that.
 _TABLE, _FIGURE = 0.3, 1.5
 WRITING_SHARE = 0.4
 
 
 def choose(papers: Mapping[str, Paper], wanted: Sequence[str]) -> list[tuple[str, str]]:
-    """The items meant by ``KEY`` and ``KEY/ITEM``, in the order of the papers; all for none.
+    """The items named by ``KEY`` and ``KEY/ITEM``, in the order of the papers; all by default.
 
     Raises
     ------
     ConfigError
-        When there is no such paper or item.
+        If there is no such paper or item.
     """
     items = [(key, name) for key, paper in papers.items() for name in paper.items]
     chosen = set()
@@ -48,7 +48,7 @@ def jobs(
     budget: float | None = None,
     fetch: bool = False,
 ) -> list[Job]:
-    """The sweeps of items, with the source of each data set; one that items share only once.
+    """The sweeps of items, with the source of each data set; shared sweeps appear once.
 
     Parameters
     ----------
@@ -58,9 +58,9 @@ def jobs(
     root : Path
         Folder of all results.
     full : bool
-        At full published size.
+        Whether to use the full published size.
     budget : float, optional
-        Seconds for everything, by which stand-ins are scaled.
+        Seconds for everything, which determine the scale of stand-ins.
     fetch : bool
         Download what is not here.
     """
@@ -88,7 +88,7 @@ def jobs(
 def _own_sweeps(
     papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]
 ) -> Iterator[tuple[str, str, str]]:
-    """Paper, item and name of every sweep the items need, where it is described."""
+    """Paper, item and name of every sweep that the items need, where it is described."""
     seen = set()
     for key, item in chosen:
         for name, sweep in papers[key].items[item].sweeps.items():
@@ -102,7 +102,7 @@ def _own_sweeps(
 
 
 def reserve(papers: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], budget: float) -> float:
-    """Seconds of the budget that are kept for tables and figures."""
+    """Seconds of the budget that are reserved for tables and figures."""
     items = [papers[key].items[name] for key, name in chosen]
     needed = sum(_TABLE * len(item.tables) + _FIGURE * len(item.figures) for item in items)
     return min(WRITING_SHARE * budget, needed + _FIGURE)

@@ -1,8 +1,8 @@
-"""Remembers what the tables and figures of an item were made of, so that drawing is not repeated.
+"""Remembers what an item's tables and figures were generated from, to avoid drawing them again.
 
-An item's folder holds `NAME`, with a hash of its description and of its runs, and the names of
-the files made of them. Tables and figures are up to date while that hash is the same and the
-files are there.
+An item's folder contains `NAME`, with a hash of its description and of its runs, and the names of
+the generated files. Tables and figures are up to date as long as that hash is the same and the
+files exist.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _INPUTS = ("config.yaml", "runs.csv", "traces.csv", "regret.csv")
 def outdated(
     root: Path, papers: Mapping[str, Paper], items: Sequence[tuple[str, str]]
 ) -> list[tuple[str, str]]:
-    """Those of the items whose tables and figures are not what they would be now.
+    """The items whose tables and figures are out of date.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def remember(
     items: Iterable[tuple[str, str]],
     files: Sequence[Path],
 ) -> None:
-    """Keep in mind that these files have just been written for these items."""
+    """Record that these files have just been written for these items."""
     for key, name in items:
         folder = root / key / name
         own = sorted(

@@ -1,5 +1,5 @@
-"""What finished runs say: a results folder read, its runs in groups, and statistics of them.
+"""Finished runs: reading a results folder, grouping its runs, and statistics on them.
 
-The harness writes results with what stands here; reports, papers and the benchmark read them.
+The harness writes results with these modules; reports, papers and the benchmark read them.
 Nothing here runs a solver.
 """

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from svmbench.records.groups import Group
 from svmbench.records.measures import Measure
 
-#: Columns of traces.csv that measures are worked out from.
+#: Columns of traces.csv that measures are computed from.
 _COLUMNS = ("primal", "accuracy", "gap", "train_error", "test_error")
 
-#: Least distance from the optimum that double precision can tell.
+#: Least distance from the optimum that double precision can resolve.
 _LEAST = 1e-16
 
 
@@ -32,7 +32,7 @@ def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArra
     Returns
     -------
     ndarray, shape (n,)
-        nan where a point has no value. A distance from the optimum is at least the certified gap
+        nan if a point has no value. A distance from the optimum is at least the certified gap
         of the reference: below that it is not known, only bounded.
     """
     columns: dict[str, Any] = {

@@ -20,10 +20,10 @@ class Column:
     meaning : str
         In a line.
     unit : str
-        Of a number; empty for pure numbers.
+        Unit of a number; empty for pure numbers.
     presence : {'filled', 'required', 'optional', 'unread'}
-        Whether it has a value in every row; is there, and may be empty; is absent from older
-        results, and then read as empty; or is for the eyes of people alone.
+        Whether it has a value in every row; exists, but may be empty; is absent from older
+        results, and then read as empty; or is for human readers only.
     """
 
     name: str
@@ -52,18 +52,18 @@ RUNS = (
     _text("dataset", "data set, or its label"),
     _text("data_source", "where its rows come from", "optional"),
     _text("data_sha256", "hash of its file", "optional"),
-    _text("data_transforms", "what was done to the rows", "optional"),
+    _text("data_transforms", "transforms of the rows", "optional"),
     _flag("stand_in", "whether the rows stand in for the real data set"),
     _text("solver", "name of the solver"),
-    _text("label", "solver with its parameters, as tables have it"),
+    _text("label", "solver with its parameters, as in tables"),
     _text("colour", "its colour in plots"),
     _text("loss", "loss function"),
     _text("bias", "kind of bias", "optional"),
-    _number("l1_radius", "radius of the l1 ball that w is kept to", presence="optional"),
+    _number("l1_radius", "radius of the l1 ball that contains w", presence="optional"),
     _number("lambda", "λ", presence="filled"),
     _number("C", "1/(λ m)", presence="filled"),
     _number("repeat", "number of the repeat, from 0", presence="filled"),
-    _number("horizon", "where the run was told to end", presence="optional"),
+    _number("horizon", "where the run was set to end", presence="optional"),
     _number("seed", "seed of the run", presence="unread"),
     _text("precision", "of the solver's weights"),
     _text("state", "how the run ended"),
@@ -75,7 +75,7 @@ RUNS = (
     _number("data_bytes", "stored size of the data", "bytes", "unread"),
     _number("step_rows", "rows of one step; empty where that varies", "rows", "optional"),
     _number("threads", "threads of the solver"),
-    _flag("contended", "whether several runs were made at a time"),
+    _flag("contended", "whether several runs were executed at a time"),
     _number("reference_dual", "D_ref, the certified lower bound on P*", presence="filled"),
     _number("reference_primal", "P_ref, the certified upper bound on P*"),
     _number("reference_gap", "relative gap of the two"),
@@ -85,10 +85,10 @@ RUNS = (
     _number("conversion_seconds", "bringing the rows into a program's form", "s", "optional"),
     _number("pass_seconds", "reading the rows once, in order", "s", "optional"),
     _number("involuntary_switches", "times the processor was taken away", presence="optional"),
-    _number("elapsed_seconds", "from the run's begin to its end", "s", "optional"),
+    _number("elapsed_seconds", "from the run's start to its end", "s", "optional"),
     _number("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
     _number("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
-    _number("load_average", "of the machine at the begin", presence="optional"),
+    _number("load_average", "of the machine at the start", presence="optional"),
     _number("limit_seconds", "time limit", "s"),
     _number("max_epochs", "limit of epochs"),
     _number("presentations", "rows presented to the solver", presence="unread"),
@@ -103,8 +103,8 @@ RUNS = (
     _number("test_error", "share of the test rows that w gets wrong"),
     _number("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
     _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
-    _text("started", "when the run began", "unread"),
-    _text("disturbed", "what disturbed the run; worked out anew when it is read", "unread"),
+    _text("started", "when the run started", "unread"),
+    _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
 )
 
 #: runs.csv has these once for each accuracy E of the sweep, as ``seconds_to_E``.
@@ -116,7 +116,7 @@ OF_ACCURACY = (
     _number("last_above_seconds", "when the run was last above E", "s"),
 )
 
-#: What every table has to say which run a row belongs to.
+#: Columns that identify the run of a row in every table.
 _WHOSE = (
     _text("id", "run"),
     _text("dataset", "data set"),
@@ -149,7 +149,7 @@ REGRETS = (
     *_WHOSE,
     _number("presentations", "steps T"),
     _number("online_cost", "sum of f_t(w_t)"),
-    _number("regret_low", "lower end of the interval that holds the regret"),
+    _number("regret_low", "lower end of the interval that contains the regret"),
     _number("regret_high", "its upper end"),
     _number("regret_bound", "bound proved for the solver; empty where none is"),
 )

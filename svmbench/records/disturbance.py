@@ -1,4 +1,4 @@
-"""When a run counts as disturbed: the one rule, for those who record it and those who report it."""
+"""When a run counts as disturbed: the one rule, for recording and for reporting."""
 
 from __future__ import annotations
 
@@ -6,46 +6,46 @@ from collections.abc import Mapping
 from typing import Any
 
 #: Share by which the clock's wall time may exceed its processor time, and seconds below which
-#: that is the system's own doing.
+#: the system itself causes that.
 WAITED_SHARE, WAITED_FROM = 0.05, 0.005
 
-#: Involuntary switches a second of training: each can cost a time slice of some milliseconds, so
+#: Involuntary switches per second of training: each can cost a time slice of some milliseconds, so
 #: that this many are some per cent of the time. Fewer than the second number are an accident,
 #: however short the run.
 SWITCHES_A_SECOND, SWITCHES_FROM = 20.0, 5
 
 #: Share of a run's duration that a virtual machine's host may take from all processors together,
-#: and seconds from which it can be told: the system counts hundredths.
+#: and the least seconds that can be measured: the system counts hundredths.
 STOLEN_SHARE, STOLEN_FROM = 0.01, 0.02
 
-#: Processors that other processes may keep busy during a run, and their seconds from which that
-#: can be told. They share caches, the path to memory and the clock frequency with the run.
+#: Processors that other processes may keep busy during a run, and the least seconds of these that
+#: can be measured. They share caches, the path to memory and the clock frequency with the run.
 OTHERS_SHARE, OTHERS_FROM = 0.25, 0.05
 
-#: What each cause is called in words.
+#: Each cause in words.
 CAUSES = {
     "waited": "waited for the processor",
     "switched": "lost the processor often",
     "stolen": "had time stolen by the machine's host",
-    "others": "had other processes at work beside them",
+    "others": "ran alongside other processes",
 }
 
 
 def disturbances(run: Mapping[Any, Any]) -> tuple[str, ...]:
-    """What disturbed a run, of `CAUSES`; nothing where nothing is known.
+    """The `CAUSES` that disturbed a run; empty if nothing is known.
 
     Parameters
     ----------
     run : mapping of str to object
-        A row of runs.csv, nan where a number is not known. The rule reads ``train_seconds``,
+        A row of runs.csv, nan if a number is unknown. The rule reads ``train_seconds``,
         ``train_cpu_seconds`` and ``involuntary_switches`` of the clock, ``threads``, and, from the
-        run's begin to its end, ``elapsed_seconds``, ``stolen_seconds`` of all processors and
+        run's start to its end, ``elapsed_seconds``, ``stolen_seconds`` of all processors and
         ``others_cpu_seconds`` of all other processes.
     """
     wall, cpu, elapsed = (run[f"{name}_seconds"] for name in ("train", "train_cpu", "elapsed"))
     switches, stolen = run["involuntary_switches"], run["stolen_seconds"]
     others = run["others_cpu_seconds"]
-    # Comparisons with nan are false, so what is unknown is no disturbance.
+    # Comparisons with nan are false, so unknown numbers are no disturbance.
     held = {
         "waited": run["threads"] == 1
         and wall > (1.0 + WAITED_SHARE) * cpu

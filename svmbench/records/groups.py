@@ -33,7 +33,7 @@ class Group:
     lam : float
     solver, label : str
     runs : DataFrame
-        In the order of the repeats; several a repeat when the solver has a horizon.
+        In the order of the repeats; several per repeat if the solver has a horizon.
     """
 
     dataset: str
@@ -45,9 +45,9 @@ class Group:
 
     @cached_property
     def repeats(self) -> pd.DataFrame:
-        """One row a repeat.
+        """One row per repeat.
 
-        A solver whose steps depend on where it is to end is run once for each such
+        A solver whose steps depend on where it ends is run once for each such
         horizon. Its repeat then has the least time to each accuracy, ends with the most
         accurate of its runs, and has spent what the longest took.
         """
@@ -58,7 +58,7 @@ class Group:
 
     @cached_property
     def summaries(self) -> dict[Asked, Summary]:
-        """What `svmbench.records.summaries.summary` has worked out already."""
+        """Cache of `svmbench.records.summaries.summary`."""
         return {}
 
     @property
@@ -72,11 +72,11 @@ class Group:
         return regularisation(self.lam, float(self.runs["C"].iloc[0]))
 
     def column(self, name: str) -> list[float]:
-        """A column's values by repeat, nan where there is none."""
+        """A column's values by repeat, nan if there is none."""
         return [float(value) for value in self.repeats[name]]
 
     def middle(self, name: str) -> float:
-        """Median of the values there are, nan when there are none."""
+        """Median of the existing values, nan if there are none."""
         known = [value for value in self.column(name) if not math.isnan(value)]
         return median(known) if known else math.nan
 
@@ -84,7 +84,7 @@ class Group:
 def group_runs(results: Results) -> dict[tuple[str, bool], list[Group]]:
     """The rows of every table: runs by data set, then λ (descending), then label.
 
-    `Results.groups` keeps them.
+    `Results.groups` caches them.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def _merged(runs: pd.DataFrame) -> pd.Series:
 
 
 def _state(runs: pd.DataFrame) -> str:
-    """What the repeat as a whole came to: 'converged' is to the tightest accuracy only."""
+    """How the repeat as a whole ended: 'converged' refers to the tightest accuracy only."""
     accuracies = [column for column in runs.columns if column.startswith("seconds_to_")]
     if accuracies:
         tightest = min(accuracies, key=lambda column: float(column.removeprefix("seconds_to_")))
@@ -142,7 +142,7 @@ def _state(runs: pd.DataFrame) -> str:
 
 
 def heading(dataset: str, stand_in: bool) -> str:
-    """A data set's name, marked when it is not the real one."""
+    """A data set's name, marked if it is not the real one."""
     return f"{dataset} (STAND-IN)" if stand_in else dataset
 
 
@@ -157,7 +157,7 @@ def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
 
 
 def regularisation(lam: float, C: float) -> str:
-    """λ, with C beside it when C is the rounder number."""
+    """λ, with C next to it if C is the rounder number."""
     plain = short(lam, 3, plain_from=0.1)
     if math.isclose(float(plain), lam, rel_tol=1e-9):
         return plain

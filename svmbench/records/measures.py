@@ -1,8 +1,8 @@
-"""What can be measured of a run: one table, which everything else asks.
+"""What can be measured of a run: one table for all other modules.
 
-A measure is added by one entry of `MEASURES`. Papers' configurations can then name it, in
-tables, figures and claims; what a repeat counts as that has no value follows from
-`svmbench.records.states`.
+One entry of `MEASURES` adds a measure. Papers' configurations can then use it in
+tables, figures and claims; `svmbench.records.states` determines what a repeat without a
+value counts as.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ class Measure:
     Parameters
     ----------
     name : str
-        As configurations and columns of CSV files have it.
+        Its name in configurations and columns of CSV files.
     words : str
-        As axes and headings have it; "to 0.01" follows where it is taken to an accuracy.
+        Its name on axes and in headings; "to 0.01" follows if it is taken to an accuracy.
     taken : {'to accuracy', 'at end', 'spent', 'of data'}
-        Until an accuracy is first reached; at the last checkpoint; what the whole run took,
-        which tells something only if the run ended by its own rule; or a fact of the data.
+        Until an accuracy is first reached; at the last checkpoint; over the whole run, which is
+        informative only if the run ended by its own rule; or a fact of the data.
     formula : callable
-        Its values from the columns of runs.csv, or from those of traces.csv with the facts of
-        the problem beside them where it can be drawn along a run.
+        Its values from the columns of runs.csv, or, if it can be drawn along a run, from those of
+        traces.csv together with the facts of the problem.
     unit : str
-        Empty for pure numbers and where the words name it.
+        Empty for pure numbers, and if the words name it.
     share : bool
         Whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1.
     more_is_better : bool
     cost : bool
-        Whether it is what training costs: tables also show its ratio to another solver's.
+        Whether it is a cost of training: tables also show its ratio to another solver's.
     per_machine : bool
-        Whether the machine enters it: seconds. What does not (a count, an error after so many
-        steps) depends on the seed alone.
+        Whether it depends on the machine, as seconds do. Other measures (a count, an error after
+        some steps) depend on the seed alone.
     objective : bool
-        Whether it is the objective in some unit, and the certified optimum is drawn beside it.
+        Whether it is the objective in some unit, with the certified optimum drawn next to it.
     along : bool
         Whether it can be drawn along a run.
     distance : {'', 'relative', 'absolute'}
-        Whether it is a distance from the optimum, which is known down to the certified gap alone.
+        Whether it is a distance from the optimum, which is known only down to the certified gap.
     needs : str
-        Column of its unit: where that is empty, the measure is not known.
+        Column of its unit: if that is empty, the measure is unknown.
     spent : str
-        Of one that is taken to an accuracy: the measure of what the whole run took, in its unit.
+        If it is taken to an accuracy: the measure of the whole run, in its unit.
     limit : str
-        Of one that is taken to an accuracy: the column of the sweep's limit in its unit.
+        If it is taken to an accuracy: the column of the sweep's limit in its unit.
     """
 
     name: str
@@ -83,20 +83,20 @@ class Measure:
 
     @property
     def worst(self) -> float:
-        """What it counts as where the run has failed."""
+        """What it counts as if the run has failed."""
         if self.share:
             return 0.0 if self.more_is_better else 1.0
         return math.inf
 
     @property
     def heading(self) -> str:
-        """Its words with the unit it is printed in."""
+        """Its words with the unit in which it is printed."""
         unit = "%" if self.share else self.unit
         return f"{self.words} [{unit}]" if unit else self.words
 
     @property
     def scale(self) -> float:
-        """By what it is multiplied to be printed: 100 for shares."""
+        """Its factor for printing: 100 for shares."""
         return 100.0 if self.share else 1.0
 
     def optimum(self, dual: float, lam: float, m: float) -> float | None:
@@ -184,7 +184,7 @@ MEASURES = {
         ),
         # at the last checkpoint
         Measure(
-            "seconds_a_pass", "time a pass", "at end",
+            "seconds_a_pass", "time per pass", "at end",
             lambda runs: _train_seconds_after_setup(runs) / runs["epochs"],
             unit="s", cost=True, per_machine=True,
         ),
@@ -227,7 +227,7 @@ MEASURES = {
         Measure("rows", "rows", "of data", lambda runs: runs["m"]),
         Measure("features", "features", "of data", lambda runs: runs["d"]),
         Measure(
-            "nonzeros_a_row", "nonzeros a row", "of data", lambda runs: runs["nnz"] / runs["m"],
+            "nonzeros_a_row", "nonzeros per row", "of data", lambda runs: runs["nnz"] / runs["m"],
         ),
     )
 }  # fmt: skip
@@ -238,18 +238,18 @@ ALONG = tuple(name for name, measure in MEASURES.items() if measure.along)
 
 @dataclass(frozen=True)
 class Asked:
-    """A measure that something asks for, with the accuracy where it needs one.
+    """A requested measure, with the accuracy if it needs one.
 
     Parameters
     ----------
     name : str
-        Of `MEASURES`.
+        One of `MEASURES`.
     at : float, optional
 
     Raises
     ------
     ValueError
-        For an unknown name, an accuracy that is missing, and one that says nothing.
+        For an unknown name, a missing accuracy, and an accuracy that the measure does not take.
     """
 
     name: str
@@ -270,13 +270,13 @@ class Asked:
 
     @property
     def words(self) -> str:
-        """What it is; with its unit, shares as pure numbers."""
+        """Its words, with the unit; shares as pure numbers."""
         unit = f" [{self.measure.unit}]" if self.measure.unit else ""
         return f"{self.measure.words}{unit}{self._accuracy}"
 
     @property
     def heading(self) -> str:
-        """What it is, above a column of printed numbers: shares in per cent."""
+        """Its words above a column of printed numbers: shares in per cent."""
         return f"{self.measure.heading}{self._accuracy}"
 
     @property

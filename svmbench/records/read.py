@@ -1,4 +1,4 @@
-"""Reads a results folder and checks that it is one this version understands."""
+"""Reads a results folder and checks that this version understands it."""
 
 from __future__ import annotations
 
@@ -30,33 +30,33 @@ _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """What a results folder holds, checked and typed.
+    """The contents of a results folder, checked and typed.
 
     Parameters
     ----------
     folder : Path
     name : str
-        The sweep's.
+        Name of the sweep.
     runs : DataFrame
-        runs.csv: a row a run, missing numbers nan, missing text empty. ``disturbed`` is told anew,
-        of older results too. ``pass_unit`` is the unit of `in_passes`, and the columns of
-        seconds to an accuracy come once more in it: ``passes_to_E``.
+        runs.csv: one row per run, missing numbers nan, missing text empty. ``disturbed`` is
+        recomputed, for older results too. ``pass_unit`` is the unit of `in_passes`, and the columns
+        of seconds to an accuracy are repeated in it: ``passes_to_E``.
     traces : DataFrame
-        traces.csv: a row a checkpoint.
+        traces.csv: one row per checkpoint.
     thresholds : tuple of float
         The sweep's accuracies, the loosest first; may be empty.
     tables, plots : tuple of str
-        The kinds the sweep asks for.
+        The kinds that the sweep asks for.
     datasets, solvers : tuple of str
-        Names in the order of the configuration, then of the alphabet.
+        Names in the order of the configuration, then alphabetical.
     repeats : int
-        Asked for; a sweep that is not finished has fewer.
+        Requested number; an unfinished sweep has fewer.
     environment : dict
         environment.json; empty if there is none.
     config : dict
         config.yaml.
     config_text : str
-        The same as it stands there.
+        The same as text.
     """
 
     folder: Path
@@ -90,7 +90,7 @@ def read_results(folder: Path) -> Results:
     Raises
     ------
     DataError
-        When a file is missing or cannot be read, or has another schema version.
+        If a file is missing or cannot be read, or has another schema version.
     """
     if not folder.is_dir():
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
@@ -118,7 +118,7 @@ def read_results(folder: Path) -> Results:
 
 
 def read_regret(folder: Path) -> pd.DataFrame:
-    """regret.csv: a row a number of steps; without rows where the sweep did not ask for it.
+    """regret.csv: one row per number of steps; no rows if the sweep did not ask for it.
 
     Parameters
     ----------
@@ -129,13 +129,13 @@ def read_regret(folder: Path) -> pd.DataFrame:
     -------
     DataFrame
         Run, data set, solver, label, lambda and repeat; presentations T, online_cost
-        sum f_t(w_t), the interval regret_low to regret_high that holds the regret, and
-        regret_bound, nan where none is proved for the solver.
+        sum f_t(w_t), the interval regret_low to regret_high that contains the regret, and
+        regret_bound, nan if none is proved for the solver.
 
     Raises
     ------
     DataError
-        When the file cannot be read.
+        If the file cannot be read.
     """
     path = folder / "regret.csv"
     table = _read_table(path, empty=REGRETS) if path.exists() else _without_rows(REGRETS)
@@ -176,7 +176,7 @@ def _read_text(path: Path) -> str:
 
 
 def _read_table(path: Path, empty: Sequence[Column] = ()) -> pd.DataFrame:
-    """A CSV file with every field as text: conversion is ours, so that it names the place.
+    """A CSV file with every field as text: our own conversion can name the place of an error.
 
     A file without even a header has the columns ``empty``.
     """
@@ -224,7 +224,7 @@ def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:
     """The runs with their seconds also in streaming passes over their data on their machine.
 
     The unit, ``pass_unit``, is the median over all runs on a data set of the seconds that one
-    streaming pass over its rows took just before each: nan where none was measured.
+    streaming pass over its rows took just before each: nan if none was measured.
     """
     unit = runs.groupby(["dataset", "stand_in"])["pass_seconds"].transform("median")
     passes = {f"passes_to_{text}": runs[f"seconds_to_{text}"] / unit for text in thresholds}
@@ -287,7 +287,7 @@ def _flag(text: str) -> bool:
 def _number(text: str) -> float:
     if not text:
         return math.nan
-    # float() alone takes more for a number than is ever written: 1_0, nan, blanks around it.
+    # float() alone accepts more than is ever written: 1_0, nan, blanks around the number.
     value = float(text) if _DECIMAL.fullmatch(text) else math.inf
     if math.isinf(value):
         raise ValueError(text)
@@ -295,7 +295,7 @@ def _number(text: str) -> float:
 
 
 def _threshold_texts(runs: pd.DataFrame) -> list[str]:
-    """What follows ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
+    """The suffixes of ``seconds_to_`` in the columns: numbers as ``repr`` writes them."""
     found = (re.fullmatch(r"seconds_to_([0-9.]+(?:e[+-]\d+)?)", name) for name in runs.columns)
     return [match.group(1) for match in found if match]
 
@@ -316,7 +316,7 @@ def _asked_for(
 
 
 def _in_order(entries: object, present: pd.Series) -> tuple[str, ...]:
-    """The names that have runs, as the configuration lists them; others follow sorted."""
+    """The names that have runs, as the configuration lists them; others follow, sorted."""
     named = []
     for entry in entries if isinstance(entries, list) else ():
         name = entry.get("name") if isinstance(entry, dict) else entry

@@ -1,7 +1,7 @@
-"""Turns the runs of a group into samples, one a repeat; nothing else does.
+"""Turns the runs of a group into samples, one per repeat; nothing else does.
 
-What a repeat counts as that has no value of its own is in `svmbench.records.states`. What was
-measured counts whatever the run's end: a run that reached an accuracy and failed afterwards has
+`svmbench.records.states` determines what a repeat without a value counts as. Measured values
+count whatever the run's end: a run that reached an accuracy and failed afterwards has
 reached it.
 """
 
@@ -19,7 +19,7 @@ from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure
 from svmbench.records.states import STATES, Counts
 
-#: A pair whose one repeat was skipped counts only where the time limit, which another repeat of
+#: A pair with a skipped repeat counts only if the time limit, which another repeat of
 #: its group met, is at least this many times the longest that the other side took.
 SKIPPED_FROM = 2.0
 
@@ -36,8 +36,8 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     -------
     dict
         In the order of the repeats. A repeat that failed, or that did not reach the accuracy,
-        has the measure's worst value. One of which nothing is known is absent; so are all where
-        the runs do not have the measure or were not asked for the accuracy.
+        has the measure's worst value. A repeat of which nothing is known is absent; all are if
+        the runs do not have the measure or the accuracy.
     """
     values = _of_runs(group.runs, asked)
     if values is None:
@@ -61,15 +61,15 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
 
 
 def measured(group: Group, asked: Asked) -> dict[int, float]:
-    """Those of `samples` that are measured values, without what stands for a failure."""
+    """Those of `samples` that are measured values, without replacements for failures."""
     values = _of_runs(group.runs, asked)
     return {} if values is None else _known(group, asked, values)
 
 
 def of_repeats(group: Group, asked: Asked) -> dict[int, float]:
-    """The measure of each repeat as it was recorded, whatever its end; nan where there is none.
+    """The measure of each repeat as recorded, whatever its end; nan if there is none.
 
-    These are no samples: what a run had spent when it failed is in it as well.
+    These are not samples: they include what a run had spent when it failed.
     """
     values = _of_runs(group.repeats, asked)
     if values is None:
@@ -114,7 +114,7 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
 
     A repeat that was skipped because another one met the time limit makes no pair unless that
     limit is at least `SKIPPED_FROM` times the longest that the other group took: a limit near
-    what the other needs tells too little about how much longer a repeat would have taken.
+    that says too little about how much longer a repeat would have taken.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     Returns
     -------
     Pairs
-        Values below zero, which distances from a certified bound can have by rounding, are 0.
+        Values below zero, which distances from a certified bound can have by rounding, become 0.
     """
     left, right = samples(one, asked), samples(other, asked)
     if asked.at is not None:
@@ -160,7 +160,7 @@ class _Columns(Mapping[str, Any]):
 
 
 def _of_runs(runs: pd.DataFrame, asked: Asked) -> pd.Series | None:
-    """The measure of each run, nan where it has none; None where the runs do not have it."""
+    """The measure of each run, nan if it has none; None if the runs do not have it."""
     measure = asked.measure
     if measure.needs and (measure.needs not in runs or runs[measure.needs].isna().all()):
         return None
@@ -173,7 +173,7 @@ def _of_runs(runs: pd.DataFrame, asked: Asked) -> pd.Series | None:
 
 
 def _known(group: Group, asked: Asked, values: pd.Series) -> dict[int, float]:
-    """The values that were measured, by repeat."""
+    """The measured values, by repeat."""
     if asked.measure.to_accuracy:
         least = values.groupby(group.runs["repeat"]).min()
         known = zip(least.index, least, strict=True)
@@ -210,8 +210,8 @@ def _limited_runs_reached(runs: pd.DataFrame, values: pd.Series) -> bool:
 def _without_doubtful(
     group: Group, found: dict[int, float], other: Group, at: float
 ) -> dict[int, float]:
-    """Samples without those of skipped repeats whose limit is too near to the other's times."""
-    # Of a ladder some rungs may have been skipped; what the others reached was measured.
+    """Samples without those of skipped repeats whose limit is too near the other's times."""
+    # Some rungs of a ladder may have been skipped; what the others reached was measured.
     skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
     if not skipped:
         return found

@@ -1,7 +1,7 @@
-"""How a run can end, and what its repeat then counts as: one table for everybody.
+"""How a run can end, and what its repeat then counts as, in one table.
 
-The same table stands in docs/measuring.md, "What a repeat counts as"; a test holds the two
-together. `svmbench.records.samples` applies it.
+The same table is in docs/measuring.md, "What a repeat counts as"; a test compares the two.
+`svmbench.records.samples` applies it.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-#: What a repeat counts as: the number that was measured; the measure's worst value (+inf, a
+#: What a repeat counts as: the measured number; the measure's worst value (+inf, a
 #: share of 1 for errors, of 0 for correct answers); nothing; or, for a repeat that was skipped,
-#: the worst value if the repeat that met the time limit came to it, and nothing otherwise.
+#: the worst value if the repeat that met the time limit got it, and nothing otherwise.
 Counts = Literal["value", "worst", "none", "as the limited repeat"]
 
 
@@ -22,17 +22,17 @@ class State:
     Parameters
     ----------
     name : str
-        As runs.csv has it.
+        Its name in runs.csv.
     meaning : str
     unreached : str
-        What the repeat counts as at an accuracy that it did not reach. One that it did reach
+        What the repeat counts as at an accuracy that it did not reach. A repeat that reached it
         always counts with its value.
     at_end : str
-        What it counts as in a number of the last checkpoint: objective, error, gap.
+        What it counts as for a number of the last checkpoint: objective, error, gap.
     spent : str
-        What it counts as in what the whole run took.
+        What it counts as for what the whole run took.
     rerun : bool
-        Whether the next call makes the run again, because nothing is known of it.
+        Whether the next call reruns it, because nothing is known about it.
     fault : bool
         Whether the solver or the machine failed.
     """
@@ -47,11 +47,11 @@ class State:
 
     @property
     def words(self) -> str:
-        """The name as a table prints it."""
+        """The name as printed in a table."""
         return self.name.replace("_", " ")
 
 
-#: State of a repeat that has a run for each horizon, all of which came to their horizon, none to
+#: State of a repeat that has a run for each horizon, if all reached their horizon and none reached
 #: the tightest accuracy. No single run has it.
 HORIZON = "horizon"
 
@@ -73,7 +73,7 @@ STATES = {
             "none",
             "none",
         ),
-        State("interrupted", "ended from outside", "none", "none", "none", rerun=True),
+        State("interrupted", "stopped from outside", "none", "none", "none", rerun=True),
         State("not_installed", "the program is missing", "none", "none", "none", rerun=True),
     )
 }
@@ -84,11 +84,11 @@ ENDS = tuple(name for name in STATES if name not in (HORIZON, "skipped"))
 #: Ends that are faults of a solver or of the machine.
 FAULTS = tuple(state.name for state in STATES.values() if state.fault)
 
-#: Ends of which nothing is known, so that the run is made again.
+#: Ends after which nothing is known, so that the run is repeated.
 RERUN = tuple(state.name for state in STATES.values() if state.rerun)
 
-#: Ends that the time limit has brought about.
+#: Ends caused by the time limit.
 LIMITED = ("time_limit", "skipped")
 
-#: Ends that a report warns of: the run went wrong, or somebody ended it.
+#: Ends that a report warns about: the run went wrong, or was stopped from outside.
 ENDED_BADLY = (*(s.name for s in STATES.values() if s.at_end == "worst"), "interrupted")

@@ -1,7 +1,7 @@
-"""What is said about repeated measurements: medians, intervals, profiles, digits.
+"""Statistics of repeated measurements: medians, intervals, profiles, digits.
 
-A run that did not get where it should counts as +inf and stays in every sample, so that
-no statistic can be improved by failing.
+A run that did not reach its target counts as +inf and stays in every sample, so that
+failing cannot improve a statistic.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from scipy.stats import t as student
 
 FloatArray = NDArray[np.float64]
 
-#: Pairs of runs and level of the test for which it is said what a machine can show.
+#: Pairs of runs and level of the test used to state what differences a machine can show.
 MIN_PAIRS = 7
 LEVEL = 0.05
 
-#: A sample this many times its median is an outlier worth a word in the header.
+#: A sample this many times its median is an outlier worth a warning.
 OUTLIER_FACTOR = 1.5
 
 
@@ -35,8 +35,8 @@ def median(samples: Sequence[float]) -> float:
     Returns
     -------
     float
-        The mean of the two middle samples when their number is even, so +inf as soon
-        as half of the runs did not arrive.
+        The mean of the two middle samples if their number is even, so +inf as soon
+        as half of the runs did not reach it.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def median_interval(samples: Sequence[float], coverage: float = 0.95) -> tuple[f
     distribution with probability at least 1 - 2 F(k - 1), F being the binomial
     distribution function of n fair coins. The narrowest such interval is returned that has
     the coverage asked for. With fewer than six samples none has 95 %: it is then the
-    smallest and the largest sample, and the coverage returned says how little that is.
+    smallest and the largest sample, and the returned coverage says how little that is.
 
     Parameters
     ----------
     samples : sequence of float
         At least one; +inf is legal, nan is not.
     coverage : float
-        Probability asked for, below 1.
+        Requested probability, below 1.
 
     Returns
     -------
@@ -92,14 +92,14 @@ def reached(samples: Sequence[float]) -> str:
 def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> float:
     """Expected time to success of a method that is restarted until it succeeds (ERT).
 
-    All that was spent over the number of successes (Hansen et al., COCO).
+    The total time spent over the number of successes (Hansen et al., COCO).
 
     Parameters
     ----------
     times : sequence of float
-        Time to success of each run, +inf where there was none.
+        Time to success of each run, +inf if there was none.
     spent : sequence of float
-        What each run took in all; only read where it did not succeed.
+        Total time of each run; only read if it did not succeed.
 
     Returns
     -------
@@ -109,21 +109,21 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
     Raises
     ------
     ValueError
-        When the two differ in length, or an unsuccessful run's expense is not finite.
+        If the two differ in length, or an unsuccessful run's time is not finite.
     """
     total, successes = 0.0, 0
     for time, expense in zip(times, spent, strict=True):
         success = math.isfinite(time)
         cost = time if success else expense
         if not math.isfinite(cost):
-            raise ValueError("what an unsuccessful run has spent must be a finite number")
+            raise ValueError("the time spent by an unsuccessful run must be a finite number")
         total += cost
         successes += success
     return total / successes if successes else math.inf
 
 
 def detectable(scatter: float, pairs: int, power: float = 0.8) -> float:
-    """The least factor between two things that so many pairs of runs are likely to show.
+    """The least factor between two methods that this many pairs of runs are likely to show.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def detectable(scatter: float, pairs: int, power: float = 0.8) -> float:
     pairs : int
         At least 2.
     power : float
-        Probability that the factor is found, by Student's test at the level `LEVEL`.
+        Probability of finding the factor, by Student's test at the level `LEVEL`.
     """
     quantiles = student.ppf([1 - LEVEL / 2, power], pairs - 1)
     return math.exp(float(quantiles.sum()) * scatter / math.sqrt(pairs))
@@ -144,12 +144,12 @@ def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[f
     Parameters
     ----------
     costs : mapping of str to sequence of float
-        For each solver its costs, in one order of the problems; +inf where it failed.
+        For each solver its costs, in one order of the problems; +inf if it failed.
 
     Returns
     -------
     dict
-        At least 1; +inf where the solver failed, also if all did.
+        At least 1; +inf if the solver failed, also if all did.
     """
     if not costs:
         return {}
@@ -167,7 +167,7 @@ def _over(cost: float, best: float) -> float:
 
 
 def solved_shares(samples: Sequence[float]) -> tuple[list[float], list[float]]:
-    """The empirical distribution function of samples of which some never come.
+    """The empirical distribution function of samples that may be infinite.
 
     Parameters
     ----------

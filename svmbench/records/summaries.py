@@ -1,4 +1,4 @@
-"""Medians of a group's samples of a measure that is taken to an accuracy, and what bounds them."""
+"""Medians of a group's samples of a measure that is taken to an accuracy, and their bounds."""
 
 from __future__ import annotations
 
@@ -16,27 +16,28 @@ from svmbench.records.statistics import expected_running_time, median, median_in
 
 @dataclass(frozen=True)
 class Summary:
-    """What the repeats of a group say about one accuracy, in the unit of a measure.
+    """The repeats of a group at one accuracy, in the unit of a measure.
 
     Parameters
     ----------
     threshold : float
         The accuracy.
     samples : tuple of float
-        +inf where the accuracy was not reached; may be empty.
+        +inf if the accuracy was not reached; may be empty.
     median, low, high, coverage : float
-        Median, its interval, and how probable that is to hold the true one; nan without samples.
+        Median, its interval, and the probability that this contains the true one; nan without
+        samples.
     ert : float
-        Expected running time over the runs that were made.
+        Expected running time over the runs that were executed.
     at_least : float
-        Median with what each unsuccessful run had spent when it was stopped in place of
-        its unknown time: a lower bound where the median is +inf.
+        Median with the time each unsuccessful run had spent when it was stopped instead of
+        its unknown time: a lower bound if the median is +inf.
     limit : str
-        What most of the repeats that did not reach it ended in; without samples, most repeats.
+        How most of the repeats that did not reach it ended; without samples, most repeats.
     relapses : int
         Runs that were above the threshold again after they had first reached it.
     last_above_seconds : float
-        Median over those runs of the time they were last above; nan without any.
+        Median over those runs of the time they were last above; nan if there are none.
     best : bool
         Whether no other row of the table is faster beyond doubt.
     """
@@ -56,7 +57,7 @@ class Summary:
 
 
 def summary(group: Group, asked: Asked) -> Summary:
-    """What a group's repeats say about an accuracy; worked out once for each group.
+    """The summary of a group's repeats at an accuracy; computed once for each group.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def _summary(group: Group, asked: Asked) -> Summary:
         low=low,
         high=high,
         coverage=coverage,
-        # A skipped run has spent nothing, so only those that were made count.
+        # A skipped run has spent nothing, so only executed runs count.
         ert=expected_running_time(values, [spent.get(repeat, 0.0) for repeat in found]),
         at_least=_at_least(group, asked, found, spent) if values else math.nan,
         limit=limit_words(group, unreached if found else list(states(group))),
@@ -102,16 +103,16 @@ def _relapses(group: Group, threshold: float) -> list[float]:
     if not set(columns) <= set(group.repeats):
         return []
     first, last = (group.column(name) for name in columns)
-    # False where either is nan.
+    # False if either is nan.
     return [above for reached, above in zip(first, last, strict=True) if above > reached]
 
 
 def _at_least(
     group: Group, asked: Asked, found: dict[int, float], spent: dict[int, float]
 ) -> float:
-    """Median of the samples with what was spent in place of what was not reached.
+    """Median of the samples, with the time spent by repeats that did not reach the accuracy.
 
-    A skipped repeat is taken to run into the limit like the one it was skipped for.
+    A skipped repeat is assumed to meet the limit like the one it was skipped for.
     """
     ends = states(group)
     stopped = [spent.get(repeat, 0.0) for repeat in found if ends[repeat] == "time_limit"]
@@ -133,7 +134,7 @@ def _at_least(
 
 
 def limit_words(group: Group, repeats: Sequence[int]) -> str:
-    """In words, what most of some repeats ended in; empty without repeats."""
+    """How most of some repeats ended, in words; empty without repeats."""
     if not repeats:
         return ""
     ends = states(group)

@@ -1,4 +1,4 @@
-"""The report of one results folder: tables and plots, from the files that lie there.
+"""The report of one results folder: tables and plots, from its files.
 
 Nothing here loads data or runs a solver.
 """

@@ -20,7 +20,7 @@ Fate = Literal["reached", "limit", "diverged"]
 #: The quantiles a band lies between.
 BAND = (0.1, 0.9)
 
-#: A panel leaves a curve out of sight whose lowest stretch lies above this multiple of its upper
+#: A panel does not show a curve whose lowest stretch lies above this multiple of its upper
 #: limit: on a logarithmic axis, and on a linear one.
 _LIFT, _LIFT_LINEAR = 1e4, 3.0
 
@@ -52,7 +52,7 @@ class Curve:
     ----------
     x, middle, low, high : ndarray, shape (n,)
     fate : {'reached', 'limit', 'diverged'}
-        What most runs came to.
+        How most runs ended.
     """
 
     x: FloatArray
@@ -68,7 +68,7 @@ def trajectories(
     abscissa: str,
     heights: Callable[[pd.DataFrame], FloatArray],
 ) -> list[Trajectory]:
-    """The repeats of a group, without what a logarithmic axis cannot show.
+    """The repeats of a group, without points that a logarithmic axis cannot show.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def trajectories(
     abscissa : str
         Column of the points.
     heights : callable
-        Gives the ordinates of a repeat's points.
+        Returns the ordinates of a repeat's points.
     """
     points = points[points["id"].isin(set(group.runs["id"]))].sort_values("point", kind="stable")
     if group.separate_runs:
@@ -97,7 +97,7 @@ def trajectories(
 
 
 def _ends_of_runs(points: pd.DataFrame, group: Group) -> pd.DataFrame:
-    """The last point of each run that came to its horizon: elsewhere it was not measured."""
+    """The last point of each run that reached its horizon: nothing else was measured."""
     ended = set(group.runs.loc[group.runs["state"] == "converged", "id"])
     return points[points["id"].isin(ended)].groupby("id", sort=False).tail(1)
 
@@ -105,11 +105,11 @@ def _ends_of_runs(points: pd.DataFrame, group: Group) -> pd.DataFrame:
 def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
     """Median and quantile band of several runs, each read as a step function.
 
-    Between two checkpoints a run has its last value: nothing is shown that was not measured.
-    After its end a run that reached its accuracy counts as below, one that diverged as above
-    everything, and one that ran into a limit is left out. A curve thus ends where the median
-    run has arrived, not where the slow ones are alone; it is drawn only where at least half
-    of the runs count.
+    Between two checkpoints a run keeps its last value: nothing is shown that was not measured.
+    After its end a run that reached its accuracy counts as below everything, one that diverged as
+    above everything, and one that met a limit is left out. A curve thus ends where the median
+    run reaches the accuracy, not where only slow runs are left; it is drawn only where at least
+    half of the runs count.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def median_curve(trajectories: Sequence[Trajectory]) -> Curve | None:
     Returns
     -------
     Curve or None
-        None without a run.
+        None if there is no run.
     """
     if not trajectories:
         return None
@@ -143,7 +143,7 @@ def _common_grid(trajectories: Sequence[Trajectory]) -> FloatArray:
 
 
 def _stepped(trajectory: Trajectory, x: FloatArray) -> FloatArray:
-    """Logarithm of a run's last value at each x; nan where it has none."""
+    """Logarithm of a run's last value at each x; nan if it has none."""
     at = np.searchsorted(trajectory.x, x, side="right") - 1
     heights = np.where(at >= 0, np.log(trajectory.y)[np.maximum(at, 0)], np.nan)
     after = {"converged": -np.inf, "diverged": np.inf}.get(trajectory.state, np.nan)
@@ -160,7 +160,7 @@ def _quantile(heights: FloatArray, q: float) -> FloatArray:
     above = np.ceil(position).astype(int)
     columns = np.arange(heights.shape[1])
     a, b = ordered[below, columns], ordered[above, columns]
-    # Between a run that is there and one that is not, the one that is there is shown.
+    # Next to a missing run, the existing one is shown.
     a, b = np.where(np.isneginf(a), b, a), np.where(np.isposinf(b), a, b)
     with np.errstate(invalid="ignore"):
         between = a + (position - below) * (b - a)
@@ -178,8 +178,8 @@ def _fate(trajectories: Sequence[Trajectory]) -> Fate:
 def lifted(ceiling: float, curves: Sequence[Curve], log: bool = True) -> float:
     """A panel's upper limit, raised until the lowest stretch of every curve is below it.
 
-    Those that diverged may leave at the top, and so may what stays more than `_LIFT` times
-    above: it would press all others flat.
+    Those that diverged may leave at the top, and so may a curve that stays more than `_LIFT` times
+    above: it would flatten all others.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The report as one page: report.html, which needs nothing but itself."""
+"""The report as one self-contained page, report.html."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from svmbench.report.verdict import verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
 
-#: What the numbers of a table are, in its heading on the page.
+#: Headings of the tables on the page.
 _TITLES = {
     "time": "Seconds to relative accuracy ε",
     "epochs": "Epochs to relative accuracy ε",
@@ -46,11 +46,11 @@ _PLOTS = {
 
 _PROFILES = {
     "performance": "Performance profile: share of problems solved within a factor of the best",
-    "data": "Data profile: share of problems solved within so many passes over the data",
-    "target": "Time to target: share of runs that arrived within so many seconds",
+    "data": "Data profile: share of problems solved within a number of passes over the data",
+    "target": "Time to target: share of runs that reached the target within a time in seconds",
 }
 
-#: Keys of environment.json and what they are called on the page, in this order.
+#: Keys of environment.json and their names on the page, in this order.
 _ENVIRONMENT = {
     "recorded": "Recorded",
     "cpu": "Processor",
@@ -93,10 +93,10 @@ class Figure:
     Parameters
     ----------
     name : str
-        Of its file, without suffix.
+        Name of its file, without suffix.
     caption : str
     element : Markup
-        The picture, or a link to it; safe to stand in the page.
+        The picture, or a link to it; safe to embed in the page.
     """
 
     name: str
@@ -112,12 +112,12 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
     results : Results
     tables : sequence of Table
     pictures : sequence of Path
-        Plots as they have been written, of which the page shows the SVG.
+        Plots that have been written; the page shows their SVG.
 
     Raises
     ------
     DataError
-        When one of the plots is not what was written.
+        If one of the plots has been changed since it was written.
     """
     return render(
         "report.html",
@@ -143,14 +143,14 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
 
 
 def render(template: str, styles: Sequence[str], script: str = "", /, **values: Any) -> str:
-    """A page that needs nothing but itself.
+    """A self-contained page.
 
     Parameters
     ----------
     template, styles, script : str, sequence of str, str
         Files beside the templates: what extends base.html, style sheets, and a script or none.
     **values
-        What the template shows.
+        Variables of the template.
     """
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -180,7 +180,7 @@ def _samples(results: Results) -> Iterator[Sequence[float]]:
 
 
 def _lines(section: Section) -> list[list[Line]]:
-    """The rows of a section, one list a λ."""
+    """The rows of a section, one list per λ."""
     blocks: list[list[Line]] = []
     for row in section.rows:
         if row.opens or not blocks:
@@ -227,7 +227,7 @@ def figure_of(path: Path, caption: str, page: Path | None = None, prefix: str = 
     Raises
     ------
     DataError
-        When the file is not the picture that was written.
+        If the file has been changed since it was written.
     """
     return _inline(path, caption, prefix) if page is None else _linked(path, caption, page)
 
@@ -248,7 +248,7 @@ def _linked(path: Path, caption: str, page: Path) -> Figure:
 
     try:
         with Image.open(path) as picture:
-            # A browser takes 96 pixels for an inch: the picture is as large as in print.
+            # A browser shows 96 pixels per inch: the picture is as large as in print.
             width, height = (round(side * 96 / DPI) for side in picture.size)
     except OSError as error:
         raise DataError(f"{path}: not the picture that was written ({error})") from error
@@ -343,7 +343,7 @@ def _plain(value: object) -> str:
 
 
 def _solvers(results: Results) -> list[dict[str, str]]:
-    """Each row's solver with the parameters it was run with."""
+    """Each row's solver with the parameters of its runs."""
     entries = results.config.get("solvers")
     asked = {
         str(entry.get("label", entry.get("name"))): entry

@@ -50,8 +50,8 @@ _ACCENTS = {
     "\u0327": "c",
 }  # fmt: skip
 
-#: Characters of a Markdown table's row beyond which it would be broken in a terminal, and of
-#: a LaTeX table's row beyond which it would leave the page.
+#: Width in characters beyond which a row of a Markdown table would be wrapped in a terminal, and a
+#: row of a LaTeX table would leave the page.
 _WIDEST, _WIDEST_PRINTED = 120, 84
 
 
@@ -77,7 +77,7 @@ def write_tables(
 
 
 def to_markdown(table: Table) -> str:
-    """The table as Markdown whose columns also line up in a terminal."""
+    """The table as Markdown with columns that also line up in a terminal."""
     parts = [f"# {_plain(table.title)}", *map(_plain, table.header)]
     parts += [f"> **Note:** {_plain(warning)}" for warning in table.warnings]
     for section in table.sections:
@@ -87,7 +87,7 @@ def to_markdown(table: Table) -> str:
 
 
 def to_latex(table: Table) -> str:
-    r"""The table as one ``table`` environment a data set; needs ``\usepackage{booktabs}``."""
+    r"""The table as one ``table`` environment per data set; needs ``\usepackage{booktabs}``."""
     lines = [r"% \usepackage{booktabs}"]
     for section in table.sections:
         lines += ["", *_latex_section(table, section)]
@@ -95,12 +95,12 @@ def to_latex(table: Table) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """The table's numbers with all their digits, one row a cell; unknown fields are empty."""
+    """The table's numbers with all their digits, one row per cell; unknown fields are empty."""
     return str(table.records.to_csv(index=False, lineterminator="\n"))
 
 
 def _markdown_grids(section: Section) -> Iterator[str]:
-    """The section's rows, with columns that do not fit beside the others in a grid below."""
+    """The section's rows; columns that do not fit go into a grid below."""
     texts = section.texts
     rows = [tuple(_markdown(Cell(name)) for name in _full_names(section))]
     rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
@@ -117,7 +117,7 @@ def _markdown_grids(section: Section) -> Iterator[str]:
 
 
 def _full_names(section: Section) -> list[str]:
-    """Names of the columns; the first below a heading bears it, the others go on from there."""
+    """Names of the columns; the first below a heading carries it, the others continue it."""
     names = list(section.columns)
     for (heading, _), unit in zip(section.spans, _units(section), strict=False):
         first, *others = unit
@@ -138,7 +138,7 @@ def _units(section: Section) -> list[list[int]]:
 
 
 def _with_content(rows: Sequence[tuple[str, ...]], texts: int) -> Iterator[tuple[str, ...]]:
-    """Rows that say something, each with the lambda of those it belongs to."""
+    """Rows that are not empty, each with the lambda it belongs to."""
     written = ""
     for row in rows:
         written = row[0] or written
@@ -173,7 +173,7 @@ def _markdown(cell: Cell) -> str:
 
 
 def _plain(text: str) -> str:
-    """Text that Markdown prints as it stands: labels are the user's and may hold anything."""
+    """Text that Markdown prints literally: labels are the user's and may contain anything."""
     return re.sub(r"([|*<`\\])", r"\\\1", text)
 
 
@@ -191,7 +191,7 @@ def _latex_section(table: Table, section: Section) -> list[str]:
 
 
 def _latex_grids(section: Section) -> Iterator[str]:
-    """One tabular; where columns are in groups, several below each other if they are too wide."""
+    """One tabular; groups of columns that are too wide together go below each other."""
     grids = [list(range(len(section.columns)))]
     if section.spans:
         rows = [section.columns, *(tuple(cell.text for cell in row.cells) for row in section.rows)]

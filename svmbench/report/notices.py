@@ -28,9 +28,9 @@ class Notice:
     text : str
         A sentence.
     details : tuple of str
-        Which runs it concerns.
+        The runs concerned.
     of_time : bool
-        Whether it makes times doubtful and nothing else.
+        Whether it casts doubt on times and nothing else.
     """
 
     text: str
@@ -41,15 +41,15 @@ class Notice:
 def notices(
     results: Results, samples: Iterable[Sequence[float]], *, of_stand_ins: bool = True
 ) -> list[Notice]:
-    """Collect what a reader has to know before the numbers.
+    """Collect what a reader has to know before reading the numbers.
 
     Parameters
     ----------
     results : Results
     samples : iterable of sequence of float
-        The times to each threshold by repeat, +inf where it was not reached.
+        The times to each threshold by repeat, +inf if it was not reached.
     of_stand_ins : bool
-        Whether it is to be said which data sets are stand-ins.
+        Whether to say which data sets are stand-ins.
     """
     runs = results.runs
     return [
@@ -90,11 +90,11 @@ def _contended(runs: pd.DataFrame) -> Iterator[Notice]:
 
 
 def _remarks(runs: pd.DataFrame) -> Iterator[Notice]:
-    """What solvers say they decided, once a cell."""
+    """What solvers report about their choices, once per cell."""
     said = runs[runs["remark"] != ""].drop_duplicates([*ROW, "remark"])
     if not said.empty:
         yield Notice(
-            f"{', '.join(dict.fromkeys(said['label']))}: chose how to train, from the problem.",
+            f"{', '.join(dict.fromkeys(said['label']))}: chose how to train from the problem.",
             tuple(
                 f"{dataset}, {label}, λ = {short(lam)}: {remark}"
                 for dataset, label, lam, remark in zip(
@@ -128,7 +128,7 @@ def _unwell(runs: pd.DataFrame) -> Iterator[Notice]:
 
 def _not_installed(runs: pd.DataFrame) -> Iterator[Notice]:
     if labels := list(dict.fromkeys(runs.loc[runs["state"] == "not_installed", "label"])):
-        yield Notice(f"Not installed, and so not measured: {', '.join(labels)}.")
+        yield Notice(f"Not installed, and therefore not measured: {', '.join(labels)}.")
 
 
 def _killed(runs: pd.DataFrame) -> Iterator[Notice]:
@@ -136,7 +136,7 @@ def _killed(runs: pd.DataFrame) -> Iterator[Notice]:
     killed = runs[(runs["state"] == "time_limit") & (runs["reason"] != "")]
     if not killed.empty:
         yield Notice(
-            f"{len(killed)} of {len(runs)} runs had to be killed: their last checkpoint lies "
+            f"{len(killed)} of {len(runs)} runs had to be killed: their last checkpoint is "
             "before the limit.",
             tuple(_described(killed)),
         )
@@ -146,8 +146,8 @@ def _skipped(runs: pd.DataFrame) -> Iterator[Notice]:
     skipped = runs[runs["state"] == "skipped"]
     if not skipped.empty:
         yield Notice(
-            f"{len(skipped)} of {len(runs)} runs were not made, because a repeat of the same cell "
-            "had run into the time limit.",
+            f"{len(skipped)} of {len(runs)} runs were skipped, because a repeat of the same cell "
+            "had met the time limit.",
             tuple(_described(skipped)),
         )
 
@@ -164,7 +164,7 @@ def _described(runs: pd.DataFrame, with_state: bool = False) -> Iterator[str]:
 
 
 def _references(results: Results) -> Iterator[Notice]:
-    """Certified optima with a larger gap than was asked for, or without a relative one."""
+    """Certified optima with a larger gap than requested, or without a relative one."""
     asked = reference_gap_asked(results)
     problems = results.runs.drop_duplicates(["dataset", "stand_in", "lambda"])
     wide, absolute = [], []
@@ -177,19 +177,19 @@ def _references(results: Results) -> Iterator[Notice]:
             wide.append(f"{place}: {short(row['reference_gap'], 2) if known else 'no finite gap'}")
     if wide and asked is not None:
         yield Notice(
-            f"{len(wide)} of {len(problems)} references did not come to the relative gap of "
-            f"{short(asked)} that was asked for: accuracies near it are only bounded.",
+            f"{len(wide)} of {len(problems)} references did not reach the requested relative gap "
+            f"of {short(asked)}: accuracies near it are only bounded.",
             tuple(wide),
         )
     if absolute:
         yield Notice(
-            "The certified lower bound is 0 for some problems: accuracy there is absolute.",
+            "The certified lower bound is 0 for some problems: their accuracy is absolute.",
             tuple(absolute),
         )
 
 
 def reference_gap_asked(results: Results) -> float | None:
-    """The relative gap the sweep asks of its references; None if that is not recorded."""
+    """The relative gap that the sweep asks of its references; None if it is not recorded."""
     reference = results.config.get("reference")
     gap = reference.get("gap") if isinstance(reference, dict) else None
     if isinstance(gap, int | float) and gap > 0:
@@ -209,7 +209,7 @@ def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:
         first += bool(slow) and slow[0] == 0
     if noisy:
         yield Notice(
-            f"{noisy} of {cells} times come with a run above {OUTLIER_FACTOR:g} × their median; "
+            f"{noisy} of {cells} times include a run above {OUTLIER_FACTOR:g} × their median; "
             f"in {first} of them it is the first repeat. All samples are kept.",
             of_time=True,
         )
@@ -252,7 +252,7 @@ def _load(results: Results) -> Iterator[Notice]:
 
 
 def _load_of_sweep(results: Results) -> Iterator[Notice]:
-    """From the environment's record, for results that have none of single runs."""
+    """From the environment's record, for results that do not record the load of each run."""
     loads = results.environment.get("load_average")
     load = loads[0] if isinstance(loads, list) and loads else 0.0
     if load > _OWN_LOAD:

@@ -1,4 +1,4 @@
-"""All cells of all papers at one look: profiles, and the virtual best solver."""
+"""All cells of all papers at a glance: profiles, and the virtual best solver."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProblemCosts:
     ----------
     stand_in : bool
     seconds, epochs : dict
-        By solver, the best of its labels; +inf where it did not arrive.
+        By solver, the best of its labels; +inf if it did not reach the accuracy.
     """
 
     stand_in: bool
@@ -47,9 +47,9 @@ class Share:
     ----------
     solver : str
     problems, solved : int
-        On which it was run, and on which it arrived.
+        How many it was run on, and how many it solved.
     fastest, alone : int
-        On which it was within 5 % of the fastest, and no other was.
+        How many it solved within 5 % of the fastest, and how many as the only one.
     """
 
     solver: str
@@ -84,7 +84,7 @@ def _problems(results: Results) -> Iterator[ProblemCosts]:
 
 
 def _costs(groups: Sequence[Group], asked: Asked) -> dict[str, float]:
-    """By solver the least median of its labels, without solvers of which nothing is known."""
+    """By solver the least median of its labels, without solvers that have no measurement."""
     costs: dict[str, float] = {}
     for group in groups:
         found = summary(group, asked)
@@ -112,7 +112,7 @@ def shares(problems: Sequence[ProblemCosts]) -> list[Share]:
 
 
 def _near(costs: Mapping[str, float]) -> set[str]:
-    """The solvers within 5 % of the fastest; none where none arrived."""
+    """The solvers within 5 % of the fastest; none if none reached the accuracy."""
     best = min(costs.values())
     return {name for name, cost in costs.items() if math.isfinite(cost) and cost <= WITHIN * best}
 
@@ -138,16 +138,16 @@ def write_overall(
     Returns
     -------
     list of (Path, str)
-        The files, each with the caption of its picture; none of too few problems.
+        The files, each with the caption of its picture; empty if there are too few problems.
     """
     if len(problems) < LEAST_PROBLEMS:
         return []
     stood_in = sum(problem.stand_in for problem in problems)
     caption = (
-        f"{len(problems)} problems: data set, λ and ε of {sweeps} that at least "
-        "two solvers were run on; in brackets how many of them a solver was run on, of which its "
-        "shares are. Medians; of a solver with several settings the best on each problem, which "
-        "is an oracle's choice. What was not reached is never solved."
+        f"{len(problems)} problems: data set, λ and ε of {sweeps} that at least two solvers were "
+        "run on. The number in brackets is how many of them a solver was run on; its shares refer "
+        "to these. Medians; if a solver has several settings, the best one on each problem, which "
+        "is an oracle's choice. Targets not reached count as unsolved."
     )
     if stood_in:
         caption += f"\nWith STAND-INS: {stood_in} of the problems."
@@ -164,7 +164,7 @@ def write_overall(
 
 
 def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[Profile]]:
-    """Performance and data profiles by kind; a solver's shares are of the problems it ran on."""
+    """Performance and data profiles by kind; a solver's shares refer to the problems it ran on."""
     ratios = {}
     for unit in ("seconds", "epochs"):
         costs = [getattr(problem, unit) for problem in problems]
@@ -177,7 +177,7 @@ def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[Profile]]:
 
 
 def _relative(costs: Mapping[str, float]) -> dict[str, float]:
-    """Costs over the least; +inf where there is none."""
+    """Costs over the least; +inf if there is none."""
     ratios = performance_ratios({name: [cost] for name, cost in costs.items()})
     return {name: ratio for name, (ratio,) in ratios.items()}
 

@@ -1,8 +1,8 @@
-"""Which repeats of two groups are pairs: runs made at about the same time.
+"""Which repeats of two groups are pairs: runs executed at about the same time.
 
-Two runs of one repeat are a pair when no run of another repeat of either group was started
-between them. In an interleaved sweep that holds for every repeat; for two folders made one after
-the other it holds for none.
+Two runs of one repeat are a pair if no run of another repeat of either group started between them.
+In an interleaved sweep that holds for every repeat; for two folders filled one after the other it
+holds for none.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from svmbench.records.measures import Asked
 from svmbench.records.samples import pairs
 
 #: Standard deviation, in logarithms, of a machine's speed on different days, and of the shift
-#: between two of them: what is assumed where nothing tells.
+#: between two of them: assumed if nothing better is known.
 DAY_SCATTER = 0.04
 ASSUMED_SHIFT = math.sqrt(2.0) * DAY_SCATTER
 
 
 @dataclass(frozen=True)
 class Together:
-    """The samples of two groups that can be compared, and whether time pairs them.
+    """The comparable samples of two groups, and whether they are paired in time.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ class Together:
     a, b : tuple of float
         By repeat, +inf where an accuracy was not reached.
     paired : bool
-        Whether the two runs of each pair were made next to each other, or their values do not
-        depend on when they were made.
+        Whether the two runs of each pair were executed one after the other, or their values do
+        not depend on the time of execution.
     """
 
     repeats: tuple[int, ...]
@@ -50,18 +50,18 @@ def samples_together(
 ) -> Together:
     """The samples of the repeats that two groups have in common.
 
-    Repeats that were not made next to each other are left out where most were: the clock decides
-    that, not what was measured. Where most were not, all are kept, as unpaired ones.
+    If most repeats were executed side by side, the others are left out; start times decide that,
+    not measurements. Otherwise all are kept, as unpaired ones.
 
     Parameters
     ----------
     one, other : Group
     asked : Asked
     same_sweep : bool
-        Whether both are of one sweep. Older results do not record when runs were started, and
+        Whether both belong to one sweep. Older results do not record when runs started, and
         those of one sweep were interleaved.
     same_machine : bool
-        Two machines are never in one state.
+        Two machines are never in the same state.
     """
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
@@ -80,7 +80,7 @@ def samples_together(
 
 
 def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[int]:
-    """The repeats of which both groups' runs were made next to each other.
+    """The repeats whose runs of both groups were executed side by side.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
     Returns
     -------
     list of int
-        Ascending. A repeat that was skipped has no start; it says nothing of the machine's state,
-        and is included. Results that record no start at all have no pairs.
+        Ascending. A repeat that was skipped has no start; it says nothing about the machine's
+        state, and is included. Results that record no start at all have no pairs.
     """
     starts = (_starts(one), _starts(other))
     if not all(starts):
@@ -113,12 +113,12 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
 
 _Starts = tuple[tuple[datetime, int], ...]
 
-#: A group is compared with many others; its starts are kept for as long as it is.
+#: A group is compared with many others; its start times are cached as long as it exists.
 _known_starts: WeakKeyDictionary[Group, _Starts] = WeakKeyDictionary()
 
 
 def _starts(group: Group) -> _Starts:
-    """When each run was started, to the second, and its repeat; ascending."""
+    """When each run started, to the second, and its repeat; ascending."""
     if group not in _known_starts:
         texts = group.runs["started"] if "started" in group.runs else [""] * len(group.runs)
         _known_starts[group] = tuple(

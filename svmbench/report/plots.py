@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
     from svmbench.report.style import Look
 
-#: The two horizontal axes: column of traces.csv and what is written below the axis.
+#: The two horizontal axes: column of traces.csv and the label of the axis.
 _ABSCISSAE = (("epochs", "epochs"), ("wall_seconds", "seconds of training"))
 
 _MARKERS = {"reached": "o", "limit": "o", "diverged": "x"}
 
 
 def write_plots(results: Results) -> list[Path]:
-    """Draw the plots the sweep asks for, one figure a data set and kind.
+    """Draw the plots that the sweep asks for, one figure per data set and kind.
 
     Returns
     -------
     list of Path
-        ``plots/DATASET-KIND.png``, ``.svg`` and ``.pdf``; a stand-in's file says so. In the
+        ``plots/DATASET-KIND.png``, ``.svg`` and ``.pdf``; a stand-in's file is marked. In the
         SVG each curve has a title, which is shown when the pointer rests on it.
     """
     if not results.plots:
@@ -81,7 +81,7 @@ def draw(
     dataset : str
     stand_in : bool
     groups : sequence of Group
-        The data set's.
+        Those of the data set.
     kind : {'log-primal', 'log-suboptimality'}
     """
     from svmbench.report import style
@@ -112,7 +112,7 @@ def draw(
             names = _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
             sheet.name_curves(axes, names)
     for axes in sheet.axes:
-        if not axes.get_xlabel():  # a place in the last row that no λ has
+        if not axes.get_xlabel():  # a place in the last row that no λ uses
             axes.remove()
     return sheet.finish()
 
@@ -183,7 +183,7 @@ def _panel(number: int, part: int) -> str:
 
 
 def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[str, str]:
-    """What each curve of a figure says of itself, by the ids of its parts in the SVG."""
+    """The titles of a figure's curves, by the ids of their parts in the SVG."""
     titles: dict[str, str] = {}
     for number, lam in enumerate(dict.fromkeys(group.lam for group in groups)):
         members = {group.label: group for group in groups if group.lam == lam}
@@ -213,7 +213,7 @@ def _title(
 
 
 def rounded(number: float) -> str:
-    """A number as a title says it."""
+    """A number as it appears in a title."""
     return format_value(float(number), math.nan, math.nan)
 
 
@@ -255,7 +255,7 @@ def _fill(
     kind: str,
     panel: str,
 ) -> list[CurveName]:
-    """Draw one panel and return the names of its curves; ``panel`` begins their ids."""
+    """Draw one panel and return the names of its curves; ids start with ``panel``."""
     curves = block.curves[part]
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -311,7 +311,7 @@ def _limits(
 
 
 def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
-    """From where the first curve comes into view to where the last one ends."""
+    """From where the first curve becomes visible to where the last one ends."""
     _, top = axes.get_ylim()
     views = [curve.x[curve.middle <= top] for curve in curves]
     first = min((float(x[0]) for x in views if x.size), default=float(curves[0].x[0]))
@@ -322,7 +322,7 @@ def limit_abscissa(axes: Axes, curves: Sequence[Curve]) -> None:
 
 
 def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -> None:
-    """Draw the grey lines, and write on that of the optimum."""
+    """Draw the grey lines, and label that of the optimum."""
     for level in [optimum] if kind == "log-primal" else thresholds:
         if level > 0:
             axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
@@ -345,13 +345,13 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, text: str, name: str) -> Cu
     Parameters
     ----------
     axes : Axes
-        With its final limits.
+        With final limits.
     curve : Curve
     look : Look
     text : str
-        What the curve is called.
+        Name of the curve.
     name : str
-        How the ids of its parts begin.
+        Prefix of the ids of its parts.
 
     Returns
     -------
@@ -394,7 +394,7 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, text: str, name: str) -> Cu
 
 
 def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:
-    """Where a curve ends, or leaves the panel; where it is never seen, above its end."""
+    """Where a curve ends, or leaves the panel; if it is never visible, above its end."""
     bottom, top = axes.get_ylim()
     if curve.middle[-1] > top:
         inside = np.flatnonzero(curve.middle <= top)

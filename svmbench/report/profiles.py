@@ -1,9 +1,9 @@
-"""Profiles: all problems of a sweep at one look.
+"""Profiles: all problems of a sweep at a glance.
 
 A problem is a data set, a λ and an accuracy to reach. The performance profile (Dolan and
-Moré, 2002) holds each label against the best one on every problem, the data profile
-(Moré and Wild, 2009) counts the problems solved within so many passes, and the
-time-to-target distribution counts single runs that arrived within so many seconds.
+Moré, 2002) compares each label with the best one on every problem, the data profile
+(Moré and Wild, 2009) counts the problems solved within a number of passes, and the
+time-to-target distribution counts single runs that reached the target within a time.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-#: Profiles of fewer labels or problems than these say nothing a table does not say better.
+#: Profiles of fewer labels or problems than these show nothing that a table does not show better.
 LEAST_LABELS, LEAST_PROBLEMS = 2, 2
 
-#: How far beyond its last step a curve goes on, so that its end can be seen, as a factor.
+#: How far a curve continues beyond its last step, so that its end can be seen, as a factor.
 _BEYOND = 1.15
 
 
 @dataclass(frozen=True)
 class Profile:
-    """One panel: for each label the share of problems against what they may cost.
+    """One panel: for each label the share of problems against their cost.
 
     Parameters
     ----------
@@ -51,11 +51,11 @@ class Profile:
         Name of its file.
     unit : {'seconds', 'epochs'}
     axis : str
-        What is written below.
+        Label of the horizontal axis.
     least : float
-        Where the axis begins; 0 leaves it to the curves.
+        Where the axis starts; 0 leaves it to the curves.
     curves : dict
-        By label: values, ascending, and the share of problems solved up to each.
+        By label: ascending values, and the share of problems solved up to each.
     """
 
     kind: str
@@ -83,9 +83,9 @@ def write_profiles(results: Results) -> list[Path]:
 
 
 def build_profiles(results: Results) -> list[Profile]:
-    """The profiles of a sweep, none where there is too little to show.
+    """The profiles of a sweep; none if there is too little to show.
 
-    Only problems count for which every label has runs.
+    Only problems for which every label has runs count.
     """
     return _profiles(results, _problems(results))
 
@@ -103,7 +103,7 @@ class _Problem:
     groups: dict[str, Group]
 
     def samples(self, label: str, unit: str) -> list[float]:
-        """One a repeat, +inf where it was not reached."""
+        """One per repeat, +inf if it was not reached."""
         return list(samples(self.groups[label], Asked(unit, self.threshold)).values())
 
 
@@ -115,7 +115,7 @@ def _problems(results: Results) -> list[_Problem]:
                 asked = Asked("seconds", threshold)
                 members = {g.label: g for g in groups if g.lam == lam and samples(g, asked)}
                 found.append(_Problem(dataset, stand_in, threshold, members))
-    # A label without a single run, as of a program that is missing, takes no problem away.
+    # A label without a single run, such as a missing program, removes no problem.
     labels = {label for problem in found for label in problem.groups}
     if len(labels) < LEAST_LABELS:
         return []
@@ -182,13 +182,13 @@ _ORDINATES = {
 }
 _ABOVE = {
     "performance": "problems solved within a factor of the best label",
-    "data": "problems solved within so many passes over the data",
-    "target": "runs that arrived within so many seconds",
+    "data": "problems solved within a number of passes over the data",
+    "target": "runs that reached the target within a time in seconds",
 }
 _SAMPLES = {
     "performance": "Median of the repeats. At 1: problems on which a label is the best.",
     "data": "Median of the repeats.",
-    "target": "Every repeat counts by itself; problems of unlike size are taken together.",
+    "target": "Every repeat counts by itself; problems of different size are pooled.",
 }
 
 
@@ -216,7 +216,7 @@ def draw(title: str, panels: Sequence[Profile], caption: str, look: Mapping[str,
     panels : sequence of Profile
         At least one; all of one kind.
     caption : str
-        What is said below.
+        The text below.
     look : mapping of str to Look
         By label.
     """
@@ -241,8 +241,8 @@ def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
     accuracies = ", ".join(short(threshold) for threshold in results.thresholds)
     sets = f"{len(datasets)} data set{'' if len(datasets) == 1 else 's'}"
     lines = [
-        f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; what was not reached is "
-        f"never solved. {_SAMPLES[kind]}"
+        f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; targets not reached "
+        f"count as unsolved. {_SAMPLES[kind]}"
     ]
     if stand_ins:
         lines.append(f"With STAND-INS for {', '.join(stand_ins)}.")
@@ -262,7 +262,7 @@ def _fill(axes: Axes, profile: Profile, look: Mapping[str, Look]) -> list[CurveN
     for label, (values, shares) in profile.curves.items():
         stairs = _stairs(values, shares, first, last)
         colour, dash = look[label].colour, look[label].dash
-        # Not clipped, so that what lies on an axis is seen in its full width.
+        # Not clipped, so that what lies on an axis is visible in its full width.
         axes.plot(*stairs.T, color=colour, linestyle=dash, zorder=3, clip_on=False)
         areas[label] = float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
         names.append(CurveName(last, float(stairs[-1, 1]), label, colour, look[label].ink))
@@ -270,7 +270,7 @@ def _fill(axes: Axes, profile: Profile, look: Mapping[str, Look]) -> list[CurveN
 
 
 def _range(profile: Profile) -> tuple[float, float]:
-    """From the first step, or where the axis begins, to beyond the last one."""
+    """From the first step, or where the axis starts, to beyond the last one."""
     values = [v for curve, _ in profile.curves.values() for v in curve if v > 0]
     first, last = min(values, default=1.0), max(values, default=1.0)
     if profile.least > 0:

@@ -1,7 +1,7 @@
-"""What a sweep asks of its runs: which label takes least, for each data set, λ and accuracy.
+"""The questions of a sweep: which label takes least, for each data set, λ and accuracy.
 
-Every two labels are compared, and all these questions make one page, so that which of them leads
-may be read off the same runs. A sweep without accuracies asks who ends nearest to the optimum.
+All pairs of labels are compared, and all these questions form one page, so that the leader may be
+chosen from the same runs. A sweep without accuracies asks which label ends nearest to the optimum.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class LeaderQuestion:
     text : str
         The question in words.
     is_open : bool
-        Whether no order was shown yet.
+        Whether no order has been shown yet.
     more : int or None
-        Of an open question: further pairs expected until an order is shown; None where more pairs
+        For an open question: further pairs expected until an order is shown; None if more pairs
         cannot show one.
     """
 
@@ -51,12 +51,12 @@ class LeaderQuestion:
 def leader_questions(folder: Path) -> list[LeaderQuestion]:
     """For each data set, λ and accuracy: the label with the least median against each other label.
 
-    Labels of which nothing was measured are left out, such as programs that are not installed.
+    Labels without any measurement are left out, such as programs that are not installed.
 
     Parameters
     ----------
     folder : Path
-        Of results; there are no questions before runs.csv has been written.
+        A results folder; there are no questions before runs.csv has been written.
     """
     if not (folder / "runs.csv").exists():
         return []
@@ -85,7 +85,7 @@ def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
     ----------
     folder : Path
     job : int
-        Place of the folder's sweep in the series.
+        Index of the folder's sweep in the series.
     """
     return [
         Doubt(job, (each.leader, each.other), each.more, each.text)
@@ -104,15 +104,15 @@ _Key = tuple[str, bool, float, Asked, str, str]
 
 @dataclass(frozen=True)
 class Order:
-    """What the page of a report shows about the order of its labels.
+    """What a report's page shows about the order of its labels.
 
     Parameters
     ----------
     faster : frozenset
         The pairs of labels of which the first was shown to take less.
     more : dict
-        For pairs of which one leads and no order was shown: how many more repeats are expected to
-        show one; None where they cannot.
+        For pairs that one label leads without an order being shown: how many more repeats are
+        expected to show one; None if they cannot.
     """
 
     faster: frozenset[_Key]
@@ -129,7 +129,7 @@ class Order:
         return max(known) if len(known) == len(needed) > 0 else None
 
 
-#: The pages that were judged, each for as long as its results are there.
+#: The pages that were judged, each cached as long as its results exist.
 _judged: WeakKeyDictionary[Results, Order] = WeakKeyDictionary()
 
 
@@ -168,7 +168,7 @@ def _key(one: Group, other: Group, asked: Asked) -> _Key:
 def _comparisons(
     results: Results, measures: Sequence[Asked]
 ) -> Iterator[tuple[Group, Group, Asked, bool]]:
-    """Every two labels of a place, and whether one of the two leads there."""
+    """All pairs of labels of a place, and whether one of the two leads there."""
     for asked in measures:
         for groups in _places(results):
             first = leader(groups, asked)
@@ -195,7 +195,7 @@ def _places(results: Results) -> Iterator[list[Group]]:
 
 
 def leader(groups: Sequence[Group], asked: Asked) -> Group | None:
-    """The group with the least median; None where no median is finite."""
+    """The group with the least median; None if no median is finite."""
     medians = {
         at: median(list(found.values()))
         for at, group in enumerate(groups)

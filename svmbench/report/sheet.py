@@ -1,6 +1,6 @@
 """The sheet that every figure is drawn on: a title, a grid of panels, remarks below.
 
-Matplotlib's constrained layout gives each part its room. Names of curves stand in a column to the
+Matplotlib's constrained layout gives each part its room. The names of curves form a column to the
 right of their panel, so that they cover neither each other nor a curve.
 """
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 #: Panels side by side.
 PANELS_ACROSS = 3
 
-#: Inches: a panel's frame; what its ticks and words take beside and below; a line of the title
+#: Inches: a panel's frame; the room for its ticks and labels beside and below; a line of the title
 #: and of the remarks.
 PANEL, _TICKS, _TITLE_LINE, _LINE = (2.75, 2.5), (0.55, 0.62), 0.19, 0.14
 
-#: Inches that a character takes at most: of the title, of small text.
+#: Largest width of a character in inches: in the title, in small text.
 _TITLE_CHARACTER, _CHARACTER = 0.088, 0.056
 
 #: Points: size of small text and of a name, space from a panel to its column of names, and height
@@ -91,7 +91,7 @@ class Sheet:
     warns : bool
         Whether the title is a warning: it is then printed in red.
     names : sequence of str
-        The names of curves that will stand beside a panel, of the panel that has most.
+        The names of curves beside a panel, of the panel that has most.
     across : int
         Panels in a row.
     panel : (float, float)
@@ -157,7 +157,7 @@ class Sheet:
     def name_curves(self, axes: Axes, names: Sequence[CurveName]) -> None:
         """Write the names of curves in a column beside a panel, each tied to its curve's end.
 
-        Call it when the panel has its final limits.
+        Call it once the panel has its final limits.
         """
         if not names:
             return
@@ -168,7 +168,7 @@ class Sheet:
         self._columns.append((axes, texts, [heights[at] for at in order]))
 
     def finish(self) -> Figure:
-        """Lay the sheet out, and spread the names so that none covers another."""
+        """Lay out the sheet, and spread the names so that none covers another."""
         engine = self.figure.get_layout_engine()
         assert engine is not None
         # Names cannot be spread before a panel's height is known; their widths stay as they are.
@@ -216,7 +216,7 @@ def _write(axes: Axes, name: CurveName, height: float) -> Annotation:
 
 
 def spread(ends: Sequence[float], apart: float) -> list[float]:
-    """Heights for names that belong at ``ends`` (descending) but must stand apart.
+    """Heights for names that belong at ``ends`` (descending) but must be kept apart.
 
     Names that would touch are spread evenly about the mean of their ends, from 0 to 1 where there
     is room.
@@ -226,7 +226,7 @@ def spread(ends: Sequence[float], apart: float) -> list[float]:
     ends : sequence of float
         Descending.
     apart : float
-        Least difference of two heights.
+        Least difference between two heights.
     """
     blocks: list[tuple[float, int]] = []  # sum of ends, number of names
     for end in ends:

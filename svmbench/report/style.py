@@ -1,4 +1,4 @@
-"""How plots look: one colour a solver, one dash a label, and the sizes of things."""
+"""How plots look: one colour per solver, one dash pattern per label, and sizes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from svmbench.records.read import Results
 
-#: Colours that people of every colour vision tell apart (Okabe and Ito), for solvers that
-#: bring none of their own.
+#: Colours that people with any colour vision can distinguish (Okabe and Ito), for solvers that
+#: have none of their own.
 PALETTE = (
     "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#882255", "#44AA99",
     "#332288", "#999933", "#661100", "#6699CC", "#117733", "#AA4499", "#000000",
@@ -54,7 +54,7 @@ RC: Any = {
     "path.simplify_threshold": 0.2,
 }
 
-#: `difference` of two colours below which dashes tell their curves apart.
+#: If the `difference` of two colours is below this, dashes distinguish their curves.
 ALIKE = 20.0
 
 #: From linear red, green and blue to CIE XYZ.
@@ -95,14 +95,14 @@ class Look:
 
 
 def looks(results: Results) -> dict[str, Look]:
-    """One look a label, the same in every plot of a results folder."""
+    """One look per label, the same in every plot of a results folder."""
     return looks_of(results.runs, results.solvers)
 
 
 def looks_of(runs: pd.DataFrame, solvers: Sequence[str]) -> dict[str, Look]:
     """One look for each label of some runs.
 
-    A colour that no solver before has claimed is kept; the others are given the palette's.
+    A colour that no earlier solver has claimed is kept; the others are taken from the palette.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def looks_of(runs: pd.DataFrame, solvers: Sequence[str]) -> dict[str, Look]:
 
 
 def difference(one: str, other: str) -> float:
-    """How far apart two colours are to the eye that tells them least well.
+    """How far apart two colours are to the eye that distinguishes them least well.
 
     The distance in CIE L*a*b* (about 2 can just be seen) to normal vision, and to eyes without red
     or without green cones, as Machado, Oliveira and Fernandes (2009) simulate them.

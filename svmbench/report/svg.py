@@ -1,4 +1,4 @@
-"""SVG pictures for a page: titles to hover, and a form that can stand inside HTML."""
+"""SVG pictures for a page: with hover titles, and in a form that can be embedded in HTML."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from xml.sax.saxutils import escape
 
-#: Elements that load, run or restyle something, or that only say who made the picture.
+#: Elements that load, run or restyle something, or that only name the picture's generator.
 _UNWANTED = frozenset(
     ("metadata", "style", "script", "foreignObject", "image", "a", "animate", "set")
 )
-#: Numbers of a path have so many units to a point (1/72 inch).
+#: Numbers in a path use this many units per point (1/72 inch).
 _UNITS = 50
 
 
@@ -21,9 +21,9 @@ def with_titles(svg: str, titles: Mapping[str, str]) -> str:
     Parameters
     ----------
     svg : str
-        As matplotlib writes it.
+        As written by matplotlib.
     titles : mapping of str to str
-        By the id of a group; ids that the picture does not have are passed over.
+        By the id of a group; ids that the picture does not have are ignored.
     """
 
     def titled(opening: re.Match[str]) -> str:
@@ -34,24 +34,24 @@ def with_titles(svg: str, titles: Mapping[str, str]) -> str:
 
 
 def inlined(svg: str, prefix: str, label: str) -> str:
-    """Prepare a picture to stand inside an HTML page.
+    """Prepare a picture for embedding in an HTML page.
 
-    Its ids are made its own by a prefix, those that nothing refers to are dropped, long paths
-    are written short, and whatever could load, run or restyle something is left out.
+    Its ids get a prefix, those that nothing refers to are dropped, long paths
+    are shortened, and whatever could load, run or restyle something is removed.
 
     Parameters
     ----------
     svg : str
-        As matplotlib writes it.
+        As written by matplotlib.
     prefix : str
-        Begins every id; another one for each picture of the page.
+        Starts every id; different for each picture of the page.
     label : str
-        What the picture shows, for who cannot see it.
+        What the picture shows, for readers who cannot see it.
 
     Raises
     ------
     xml.etree.ElementTree.ParseError
-        When it is not XML.
+        If it is not XML.
     """
     root = ET.fromstring(svg)
     _clean(root)
@@ -95,7 +95,7 @@ def _local(name: object) -> str:
 
 
 def _shortened(name: str, value: str) -> str:
-    if name == "style":  # one family for the whole page, set by its style sheet
+    if name == "style":  # one font family for the whole page, set by its style sheet
         return re.sub(r"font-family:[^;]*;?\s*", "", value)
     if name == "d" and re.fullmatch(r"(M[L\d\s.-]*z?\s*)*", value):
         return "".join(_relative(value))
@@ -103,7 +103,7 @@ def _shortened(name: str, value: str) -> str:
 
 
 def _relative(path: str) -> Iterator[str]:
-    """A path of straight lines as steps from point to point, with no loss on the way."""
+    """A path of straight lines as steps from point to point, without accumulating error."""
     at: tuple[int, int] | None = None
     for command, *numbers in re.findall(r"([MLz])\s*(?:(-?[\d.]+)\s+(-?[\d.]+))?", path):
         if command == "z":

@@ -20,7 +20,7 @@ from svmbench.report.numbers import interval_text
 from svmbench.report.questions import Order, order
 from svmbench.report.tables.accuracy import summarise
 
-#: The place of the one lead where no accuracy was asked for.
+#: The only place if no accuracy was asked for.
 _STOP = "at the stop"
 
 
@@ -33,7 +33,7 @@ class Lead:
     place : str
         The threshold.
     leader : str
-        Label with the least median; empty where no median is finite.
+        Label with the least median; empty if no median is finite.
     value : str
         That median with its interval and unit.
     remark : str
@@ -76,7 +76,7 @@ class Standings:
     headline : str
         In a sentence.
     problems : tuple of Leads
-        One a λ.
+        One per λ.
     """
 
     heading: str
@@ -124,7 +124,7 @@ def _standings(title: str, problems: Sequence[Leads]) -> Standings:
 
 
 def _headline(problems: Sequence[Leads]) -> str:
-    """Who leads at the last place, which is the tightest accuracy, over the λ."""
+    """Who leads at the last place, which is the tightest accuracy, for each λ."""
     last = [(problem.lam, problem.leads[-1]) for problem in problems]
     parts = []
     for leader in dict.fromkeys(lead.leader for _, lead in last):
@@ -161,7 +161,7 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
 
 
 def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str]:
-    """Who does not arrive, together where it is at the same place and for the same reason."""
+    """Who does not reach an accuracy, grouped by place and reason."""
     together: dict[tuple[str, str], list[str]] = {}
     for group, row in members:
         unreached = [summary for summary in row if not math.isfinite(summary.median)]
@@ -198,7 +198,7 @@ def _lead(
 def _clarity(
     shown: Order, asked: Asked, leader: _Contender, others: Sequence[_Contender], verb: str
 ) -> tuple[bool, str]:
-    """Whether the least median is clear of all others, and how to say it."""
+    """Whether the least median is clear of all others, and the remark that says so."""
     if not others:
         return False, "The only solver."
     following = f"the next, {others[0].group.label}, {_behind(leader, others[0], verb)}"

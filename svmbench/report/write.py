@@ -14,7 +14,7 @@ from svmbench.report.tables import build_tables
 
 
 def write_report(folder: Path) -> list[Path]:
-    """Write tables/, plots/ and report.html anew from the files that lie in a results folder.
+    """Rewrite tables/, plots/ and report.html from the files of a results folder.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def write_report(folder: Path) -> list[Path]:
     Raises
     ------
     DataError
-        When a file is missing or cannot be read, or has another schema version.
+        If a file is missing or cannot be read, or has another schema version.
     """
     results = read_results(folder)
     for own in ("tables", "plots"):

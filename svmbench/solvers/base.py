@@ -1,7 +1,7 @@
-"""The contract every solver keeps, and the description of its parameters.
+"""The interface of every solver, and the description of its parameters.
 
 A solver is one Python file with one subclass of `Solver` (and, for ours, one kernel).
-It is found by `svmbench.solvers.registry`; nothing else lists it.
+`svmbench.solvers.registry` finds it; it is listed nowhere else.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: 
     doc : str
         One sentence for ``svmbench solvers NAME`` and the documentation.
     source : str
-        Where the default comes from: a paper's section, a program, or ours.
+        Source of the default: a paper's section, a program, or ours.
     unit : str
         Unit of the value; empty for a pure number or a name.
     **limits
-        Range, as pydantic spells it: ``gt``, ``ge``, ``lt``, ``le``.
+        Range, in pydantic's terms: ``gt``, ``ge``, ``lt``, ``le``.
     """
     return Field(
         default, description=doc, json_schema_extra={"source": source, "unit": unit}, **limits
@@ -45,7 +45,7 @@ def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: 
 
 
 class Parameters(BaseModel):
-    """Parameters of a solver: frozen, checked, and the one place that documents them."""
+    """Parameters of a solver: frozen, validated and documented in one place."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -57,50 +57,52 @@ class Parameters(BaseModel):
 class Solver(ABC):
     """A training method, advanced in steps under the harness's clock.
 
-    The harness makes one instance a run, calls `start` once and `advance` many times,
-    and times these two and nothing else. Between calls it reads `w`, `counters`,
-    `dual` and `stopped`, which must not change what the next call does.
+    The harness creates one instance per run, calls `start` once and `advance` many times,
+    and times only these two. Between calls it reads `w`, `counters`, `dual` and `stopped`.
+    Reading them must not change the next call.
 
     Class attributes
     ----------------
     name : str
-        Lower case with hyphens; the name configurations use.
+        Name in configurations, in lower case with hyphens.
     summary : str
-        One line: what the method is.
+        The method in one line.
     source : str
-        Paper and section, or program, that defines it.
+        Paper and section, or program, that defines the method.
     losses : tuple of str
-        Losses it can train, names as in `svmbench.problem.LOSSES`.
+        Losses that it supports, a subset of `svmbench.problem.LOSSES`.
     biases : tuple of str
-        Biases it can train, names as in `svmbench.problem.BIASES`.
+        Biases that it supports, a subset of `svmbench.problem.BIASES`.
     constraints : tuple of str
-        Constraints on w it can keep to, names as in `svmbench.problem.CONSTRAINTS`.
+        Constraints on w that it supports, a subset of `svmbench.problem.CONSTRAINTS`.
     mathematics : str
         Problem, update and output in a few lines of plain text.
     reconstructed : tuple of str
-        Details that no source states and that are our reading; a sentence each.
+        Details that no source states and that are our reading, one sentence each.
     unstated : tuple of str
-        What the sources leave open and a parameter or a choice of ours settles; a sentence each.
+        Details that the sources leave open and that a parameter or a choice of ours settles,
+        one sentence each.
     step : {'presentation', 'iteration'}
-        What the method's own text calls a step: one row, or one pass and more.
+        The unit that the method's source calls a step: a presentation (one row processed
+        once), or an iteration of one or more passes over the rows.
     horizon : {'none', 'steps', 'accuracy'}
-        What a run's steps depend on beforehand: nothing, its final number of steps, or
-        the accuracy asked. Only with 'none' does one trajectory serve every threshold; the
-        others are run once a horizon and judged at their end alone. A subclass may make it
-        a property of its parameters.
+        What a run must know before it starts: nothing, its final number of steps, or the
+        requested accuracy. With 'none', one trajectory serves every threshold. Otherwise the
+        solver runs once per horizon, and each run is judged at its end. A subclass may derive
+        it from its parameters.
     horizon_parameter : str
-        Parameter through which the solver learns its horizon: epochs or an accuracy. It is
-        None by default, and then set by the harness.
+        Parameter that holds the horizon: epochs or an accuracy. The harness sets it where its
+        value is None, the default.
     ladder : bool
-        Whether its horizons are a ladder, from the cheapest run to the dearest, each as accurate
-        as the one before or more. A repeat then ends at the first that has the tightest accuracy,
-        or does not come to its horizon.
+        Whether its horizons form a ladder, from the cheapest run to the most expensive, each at
+        least as accurate as the one before. A repeat then ends with the first run that reaches
+        the tightest accuracy or fails to reach its horizon.
     foreign : bool
-        Whether it is a program from outside, which cannot be advanced in pieces: the first
-        `advance` of a step or more trains from scratch to the horizon, later ones do nothing.
+        Whether it is an external program, which cannot be advanced in pieces: the first
+        `advance` of at least one step trains from scratch to the horizon, later calls do nothing.
     tricks : tuple of (str, object)
-        Its devices: parameters, each with a value that switches it off. The benchmark leaves
-        them out one by one.
+        Parameters that control its devices, each with the value that switches the device off.
+        The benchmark switches them off one at a time.
     kernels : tuple of str
         Modules of `svmbench.kernels` whose sources define it; part of a run's identity.
     colour : str
@@ -128,8 +130,8 @@ class Solver(ABC):
     colour: ClassVar[str] = "#555555"
     schema: ClassVar[type[Parameters]] = Parameters
 
-    #: Whether `advance` returns early, at the moment the method's own rule first holds. Set
-    #: by the harness where that rule is a target or the horizon, so that it is timed to the point.
+    #: Whether `advance` returns as soon as the method's own stopping rule first holds. The
+    #: harness sets it where that rule is a target or the horizon, to time that moment exactly.
     halts: bool = False
 
     def __init__(self, parameters: Parameters | None = None) -> None:
@@ -138,16 +140,16 @@ class Solver(ABC):
 
     @classmethod
     def missing(cls) -> str | None:
-        """What must be installed before it can run, with the command to do so; or None."""
+        """What must be installed before it can run, with the command to install it; or None."""
         return None
 
     def step_rows(self, m: int) -> int | None:
-        """Rows of one step on ``m`` rows: a mini-batch is one step.
+        """Number of rows in one step on ``m`` rows: a mini-batch is one step.
 
         Returns
         -------
         int or None
-            None where a step has no fixed number of rows.
+            None where the number of rows varies.
         """
         batch = getattr(self.parameters, "batch", None)
         if batch is not None:
@@ -155,7 +157,7 @@ class Solver(ABC):
         return 1 if self.step == "presentation" else None
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
-        """Values of the horizon to run for, of which the best counts at each accuracy.
+        """Horizons to run; at each accuracy the best of them counts.
 
         Parameters
         ----------
@@ -167,8 +169,8 @@ class Solver(ABC):
         Returns
         -------
         tuple of float
-            The thresholds themselves for a horizon of accuracy; epochs doubling from one to
-            the limit (1024 without) for one of steps.
+            The thresholds where the horizon is an accuracy. Where it is a number of steps:
+            epochs, doubling from one to the limit (1024 if there is none).
         """
         if self.horizon == "accuracy":
             return accuracy
@@ -177,20 +179,20 @@ class Solver(ABC):
         return (*doubling, most)
 
     def load(self) -> None:
-        """Import a foreign program (not timed)."""
+        """Import an external program (not timed)."""
         return
 
     def convert(self, problem: Problem) -> None:
-        """Bring the rows into a foreign program's own form (timed apart from training)."""
+        """Convert the rows to an external program's format (timed separately from training)."""
         return
 
     def take_over(self, other: Solver) -> bool:
-        """Use the rows that another instance has converted, if that can be (not timed).
+        """Use the rows that another instance has converted, if possible (not timed).
 
         Parameters
         ----------
         other : Solver
-            Of the same class, run before on the same problem in the same process.
+            An instance of the same class that ran on the same problem in this process.
 
         Returns
         -------
@@ -200,12 +202,12 @@ class Solver(ABC):
         return False
 
     def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
-        """Use rows that another program has read, if that can be (timed as a conversion).
+        """Use rows that another program has read, if possible (timed as a conversion).
 
         Parameters
         ----------
         problem : Problem
-            Of the same rows.
+            The problem on these rows.
         rows : ndarray or scipy.sparse.csr_matrix
             Shape (m, d), float64.
         labels : ndarray
@@ -220,23 +222,23 @@ class Solver(ABC):
 
     @abstractmethod
     def start(self, problem: Problem, seed: int) -> None:
-        """Set the solver at its initial point (timed).
+        """Set the solver to its initial point (timed).
 
         Parameters
         ----------
         problem : Problem
-            Its loss is one of ``losses``, its bias of ``biases``, its constraint of
+            Its loss is in ``losses``, its bias in ``biases``, its constraint in
             ``constraints``.
         seed : int
-            From 0 to 2**64 - 1; with the same build, the same seed gives the same bits.
+            From 0 to 2**64 - 1. With the same build, the same seed gives identical results.
         """
 
     @abstractmethod
     def advance(self, steps: int) -> None:
-        """Take about ``steps`` more steps (timed), continuing where the last call stopped.
+        """Take about ``steps`` more steps (timed), from the point where the last call stopped.
 
         A method whose smallest unit holds several presentations may overshoot by less
-        than one such unit. Returns early when `halts` is set and `stopped` turns true.
+        than one such unit. It returns early when `halts` is set and `stopped` becomes true.
         """
 
     @property
@@ -250,9 +252,9 @@ class Solver(ABC):
         return 0.0
 
     def dual(self) -> float | None:
-        """A lower bound D on P* the solver can show, or None.
+        """A lower bound D on P*, or None.
 
-        In single precision it is only as good as the solver's rounding.
+        In single precision the solver's rounding limits its accuracy.
         """
         return None
 
@@ -260,28 +262,28 @@ class Solver(ABC):
     def stopped(self) -> bool | None:
         """Whether the method's own stopping rule holds; None for a method without one.
 
-        A solver that has stopped can be advanced all the same.
+        A solver that has stopped can still be advanced.
         """
         return None
 
     @property
     def remark(self) -> str:
-        """What it decided by itself, and why, in one sentence; empty where it decides nothing."""
+        """The choices it made by itself, with reasons, in one sentence; empty if it made none."""
         return ""
 
     @property
     def exhausted(self) -> bool:
-        """Whether no further step can change anything, though the rule it was run for fails.
+        """Whether no further step can change anything, although the run's rule does not hold.
 
-        So ends a foreign program at a limit of its own that cannot be lifted, and a method whose
-        next iterations would only repeat the last one. The run then ends.
+        Examples are an external program that stops at a limit of its own that cannot be lifted,
+        and a method whose next iterations would only repeat the last one. The run then ends.
         """
         return False
 
     @classmethod
     @cache
     def build(cls) -> dict[str, Any]:
-        """What this solver was made from: a hash of its sources, the flags, the compiler."""
+        """The solver's build: a hash of its sources, the flags and the compiler."""
         records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
         digest = hashlib.sha256()
         for path in cls._source_files():
@@ -296,7 +298,7 @@ class Solver(ABC):
 
     @classmethod
     def _source_files(cls) -> list[Path]:
-        """Python files of the solver, its ancestors and the classes beside them that they use."""
+        """Python files of the solver, its ancestors and the classes that their modules use."""
         ancestors = [c for c in cls.__mro__ if issubclass(c, Solver) and c is not Solver]
         used = [
             member

@@ -10,14 +10,14 @@ from svmbench.problem import Problem
 def logarithmic_bound(problem: Problem, steps: int, in_ball: bool = False) -> float:
     """The bound c (1 + ln T)/(2 lam) on the regret of steps 1/(lam t) with the hinge loss.
 
-    sqrt(c) bounds the subgradients lam w - [..] y x, with R the largest ||x||:
+    sqrt(c) bounds the norm of the subgradients lam w - [..] y x. With R the largest ||x||, it is
 
         lam z + R       where w is confined to ||w||_1 <= z, since ||w|| <= ||w||_1
         sqrt(lam) + R   with the projection on the ball ||w|| <= 1/sqrt(lam)
-        2 R             without any, since w is a mean of vectors y x / lam
+        2 R             without a constraint, since w is a mean of vectors y x / lam
 
     Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011), lemma 1 and theorem 1,
-    prove the last two; the lemma serves any convex set, and with it the first.
+    prove the last two. Their lemma holds for any convex set, which gives the first.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ def logarithmic_bound(problem: Problem, steps: int, in_ball: bool = False) -> fl
     steps : int
         T, at least 1.
     in_ball : bool
-        Whether steps end with the projection on the ball of radius 1/sqrt(lam).
+        Whether each step ends with the projection onto the ball of radius 1/sqrt(lam).
     """
     longest = math.sqrt(float(problem.data.rows.norms2().max()))
     if problem.constraint == "l1":

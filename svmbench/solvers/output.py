@@ -1,8 +1,8 @@
-"""Methods whose output may be the last iterate, a mean of iterates, or a random one.
+"""Methods that can return the last iterate, a mean of iterates, or a random iterate.
 
-Iterate j is the vector after j steps, so that iterate 0 is the initial point and the step
-that follows iterate j is the one that starts from it. A run of T steps offers iterates
-0 .. T - 1 to means and random choices, as the papers' analyses do.
+Iterate j is the vector after j steps: iterate 0 is the initial point, and step j + 1 starts
+from iterate j. In a run of T steps, means and random choices cover iterates 0 .. T - 1, as in
+the papers' analyses.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from svmbench.errors import ConfigError
 from svmbench.kernels.rng import Generator
 from svmbench.solvers.base import Parameters, Solver, parameter
 
-#: Tells the stream of random numbers that chooses an iterate from the one that draws rows,
-#: so that the output chosen does not change the steps.
+#: Separates the random numbers that choose an iterate from those that draw rows, so that the
+#: choice of output does not change the steps.
 _CHOICE = 0x6F75747075740000
 
 
@@ -35,8 +35,8 @@ class OutputParameters(Parameters):
 
     epochs: float | None = parameter(
         None,
-        "Length of the run, for an output that depends on it; where none is given, each "
-        "length of a series is run.",
+        "Length of the run, for an output that depends on it. If it is not given, a sweep runs "
+        "a series of lengths.",
         source="ours",
         unit="epochs",
         gt=0.0,
@@ -52,10 +52,10 @@ class OutputParameters(Parameters):
 
 
 class IterateOutput(Solver):
-    """Runs to the presentation at which the output begins, and on from there.
+    """A method that runs until its output begins, and then collects the output.
 
     A subclass sets ``_begins`` in `start`: the number of presentations at which its mean
-    begins or its iterate is kept; inf where the output is the last iterate.
+    begins or its iterate is stored, or inf where the output is the last iterate.
     """
 
     horizon_parameter = "epochs"
@@ -69,7 +69,7 @@ class IterateOutput(Solver):
             self.horizon = "steps"
 
     def advance(self, steps: int) -> None:
-        """Take ``steps`` more presentations, rounded up to whole steps."""
+        """Process ``steps`` more rows, rounded up to whole steps."""
         target = self.counters.presentations + steps
         if self.counters.presentations <= self._begins:
             self._run(int(min(target, self._begins)))
@@ -79,14 +79,14 @@ class IterateOutput(Solver):
 
     @abstractmethod
     def _run(self, target: int) -> None:
-        """Take steps until the presentations reach ``target``."""
+        """Take steps until the number of presentations reaches ``target``."""
 
     @abstractmethod
     def _begin_output(self) -> None:
-        """Keep the current iterate, or begin to sum the iterates from it on."""
+        """Store the current iterate, or start to sum the iterates from here on."""
 
     def _horizon_presentations(self, m: int) -> int:
-        """Presentations of the whole run."""
+        """Number of presentations in the whole run."""
         epochs: float | None = self.parameters.epochs
         if epochs is None:
             raise ConfigError(
@@ -97,6 +97,6 @@ class IterateOutput(Solver):
 
 
 def random_iterate(seed: int, first: int, last: int) -> int:
-    """A random one of the iterates first .. last - 1 of the run with that seed."""
+    """Index of a random iterate from first to last - 1, for the run with this seed."""
     bits: int = Generator(seed ^ _CHOICE).next()
     return first + bits % (last - first)

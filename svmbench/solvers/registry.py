@@ -1,4 +1,4 @@
-"""Finds solvers: every module below svmbench.solvers, and every installed plug-in.
+"""Finds the solvers in all modules below svmbench.solvers and in all installed plug-ins.
 
 A plug-in package names its solver classes in the entry-point group ``svmbench.solvers``.
 """
@@ -20,12 +20,12 @@ GROUP = "svmbench.solvers"
 
 @cache
 def solvers() -> dict[str, type[Solver]]:
-    """All solvers by name, in the order of their names.
+    """All solvers by name, in alphabetical order.
 
     Raises
     ------
     ConfigError
-        When two solvers claim one name, or a plug-in cannot be imported.
+        If two solvers have the same name, or a plug-in cannot be imported.
     """
     found: dict[str, type[Solver]] = {}
     for solver in [*_own(), *_plugged_in()]:
@@ -39,12 +39,12 @@ def solvers() -> dict[str, type[Solver]]:
 
 
 def find_solver(name: str) -> type[Solver]:
-    """The solver of that name.
+    """The solver with this name.
 
     Raises
     ------
     ConfigError
-        For an unknown name, with the nearest known one.
+        If the name is unknown; the message gives the nearest known name.
     """
     known = solvers()
     if name in known:

@@ -1,9 +1,10 @@
-"""Fresh orders of rows: truly random, or in blocks of rows that are neighbours in memory.
+"""Orders of rows: random permutations, or random blocks of rows that are adjacent in memory.
 
-A row at random costs the wait for its first bytes, several times the work on its entries where
-rows are short. In a random block of contiguous rows one such wait serves all of them. File order
-would spare even that, and does not converge. Blocks do, if they are many; if their bounds move
-from pass to pass; and if several are read abreast, for neighbours may be alike.
+Access to a random row waits for its first bytes. Where rows are short, this wait takes several
+times as long as the work on the entries. A random block of contiguous rows needs one such wait for
+all its rows. File order avoids even that wait, but does not converge. Blocks converge if there are
+many of them, if their bounds move from pass to pass, and if several blocks are interleaved, because
+adjacent rows may be similar.
 """
 
 from __future__ import annotations
@@ -15,27 +16,27 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_blocks
 from svmbench.solvers.base import Parameters, parameter
 
-#: What ``blocks`` means, for the parameter that has it among its choices.
+#: Description of the choice ``blocks``, for the parameters that offer it.
 BLOCKS = (
-    "blocks: a fresh order every pass, of random blocks of contiguous rows, four of them abreast; "
-    "a permutation where no more rows are left than fit block_bytes."
+    "blocks: a new order in every pass, of random blocks of contiguous rows, four of them "
+    "interleaved; a permutation where the remaining rows fit in block_bytes."
 )
 
 
 class BlockParameters(Parameters):
-    """Parameters of a method whose order of rows may be ``blocks``; they tell nothing else."""
+    """Parameters of a method whose order of rows may be ``blocks``."""
 
     block_rows: int = parameter(
         32,
-        "Contiguous rows a block, where the order is blocks.",
-        source="ours: blocks of 128 and more need up to five times the passes",
+        "Contiguous rows per block, where the order is blocks.",
+        source="ours: blocks of 128 rows or more need up to five times as many passes",
         unit="rows",
         ge=1,
     )
     block_bytes: int = parameter(
         2_000_000,
-        "Bytes of rows that a processor's caches hold, where the order is blocks: no more rows "
-        "than these are truly permuted, which then costs nothing.",
+        "Bytes of rows that fit in a processor's caches, where the order is blocks: rows that "
+        "take no more than this are permuted at random, which then costs nothing.",
         source="ours",
         unit="bytes",
         ge=0,
@@ -50,10 +51,11 @@ class RowOrder:
     rng : Generator
     data : Dataset
     rows : ndarray of int32
-        All rows that are ever presented, ascending.
+        All rows that the method ever processes, ascending.
     parameters : BlockParameters
     blocks : bool
-        Whether in blocks, where the rows of a pass exceed ``block_bytes``; else permutations.
+        Whether to draw blocks where the rows of a pass exceed ``block_bytes``; otherwise the
+        order is a permutation.
     """
 
     def __init__(
@@ -68,14 +70,14 @@ class RowOrder:
         self._most_shuffled = most
 
     def draw(self, order: Array) -> None:
-        """Permute ``order``, distinct ones of the rows, in place."""
+        """Permute ``order``, which holds distinct rows, in place."""
         if len(order) <= self._most_shuffled:
             self._rng.shuffle(order)
         else:
             draw_blocks(self._rng, order, self._ascending(order), self._block_rows)
 
     def _ascending(self, order: Array) -> Array:
-        """The rows in ``order`` as they follow each other in memory; not ``order`` itself."""
+        """The rows in ``order``, sorted, in another array than ``order``."""
         if len(order) == len(self._rows):
             return self._rows
         there = np.zeros(int(self._rows[-1]) + 1, dtype=bool)

@@ -261,7 +261,7 @@ def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
         pytest.approx(2.5),
     )
     assert one.more > 0
-    assert one.takes == f"some {one.more} more repeats would decide it"
+    assert one.takes == f"about {one.more} more repeats would decide it"
     (more,) = judge_bounds(found(epochs={"adult": repeated(EPOCHS, 20)}), [target]).results
     assert (more.verdict, more.takes) == ("not reached", "")
     assert target.at_most < more.low <= more.measured <= more.high

@@ -68,7 +68,7 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     root = tmp_path / "results" / "bench" / "tiny"
     # 2 sets x 2 solvers x 2 repeats, 2 of the own gap, 1 of the ablation; 6 measurements
     assert "note: There is no solver 'nobody'; 'dcd' stands in for it everywhere." in first.stdout
-    assert "11 runs and 6 measurements made, 0 and 0 reused" in first.stdout
+    assert "11 new runs and 6 new measurements, 0 and 0 reused" in first.stdout
     page = (root / "index.html").read_text()
     for heading in ("Verdict", "Notices", "What is aimed at", "kept out of tuning", "One epoch"):
         assert heading in page
@@ -87,7 +87,7 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     assert [(point["d"], point["state"]) for point in growth] == [(4, "ok"), (4, "ok"), (8, "ok")]
     assert not list((tmp_path / "cache" / "datasets").glob("bench-*"))
     second = bench("tiny.yaml", "--pictures", "linked")
-    assert "0 runs and 0 measurements made, 11 and 6 reused" in second.stdout
+    assert "0 new runs and 0 new measurements, 11 and 6 reused" in second.stdout
     page = (root / "index.html").read_text()
     links = re.findall(r'src="([^"]+)"', page)
     assert links
@@ -121,7 +121,7 @@ def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
     assert set(seconds["repeats"]) == {ahead.pairs}
     again = bench("doubtful.yaml")
     if ahead.standing != "open":
-        assert "0 runs and 0 measurements made" in again.stdout
+        assert "0 new runs and 0 new measurements" in again.stdout
 
 
 def test_report_only_makes_no_runs(bench, tmp_path):
@@ -136,7 +136,7 @@ def test_a_dry_run_leaves_nothing(bench, tmp_path):
     plan = bench("tiny.yaml", "--dry-run", "--budget", "90s")
     assert plan.exit_code == 0, plan.output
     assert "tiny-dense: the set itself; kept out of tuning" in plan.stdout
-    assert "sweep oracle (oracle): 4 cells, 8 runs at most: 8 to make, 0 reused" in plan.stdout
+    assert "sweep oracle (oracle): 4 cells, 8 runs at most: 8 missing, 0 reused" in plan.stdout
     assert re.search(r"in all at most \d+ min if every limit is hit", plan.stdout)
     assert "the budget ends it after 90 s" in plan.stdout
     assert not (tmp_path / "results").exists()
@@ -157,7 +157,7 @@ def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
 def test_what_no_time_is_left_for_is_said(bench):
     result = bench("tiny.yaml", "--budget", "1ms")
     assert result.exit_code == 0, result.output
-    assert "not made for lack of time; the same command goes on with them" in result.stdout
+    assert "left; run the same command again to continue" in result.stdout
 
 
 @pytest.mark.parametrize(

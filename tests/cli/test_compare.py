@@ -288,7 +288,7 @@ def test_what_is_printed(write):
     assert cell.endswith("slower")
     assert "1.5" in cell
     assert "B against A in 1 cells: 1 slower." in lines
-    assert "The runs of each pair were made one next to the other" in done.stdout
+    assert "The two runs of each pair were executed one after the other" in done.stdout
     assert "warning" not in done.stdout
 
 
@@ -479,8 +479,8 @@ def test_folders_of_different_days_have_no_pairs(write):
     page, printed = pages(write, days=1, factor=1.12)
     (cell,) = page["cells"]
     assert (cell["paired"], cell["verdict"], page["regressions"]) == (False, "open", 0)
-    assert cell["why"] == "made at different times: more repeats do not help"
-    assert "A and B were made at different times" in printed
+    assert cell["why"] == "measured at different times: more repeats do not help"
+    assert "A and B were measured at different times" in printed
     assert "scatters by 5.7 % (assumed)" in printed
     assert "svmbench compare --run" in printed
     (line,) = (line for line in printed.splitlines() if line.startswith("adult"))
@@ -595,7 +595,10 @@ def test_bad_usage_of_run_is_2(write, tmp_path):
         (["--run", "dcd", "sgd-x", *made], "neither an environment nor a label"),
         (["--run", str(tmp_path), str(tmp_path), *made], "no Python there; name an environment"),
         (["--run", "dcd", "sgd-s", *made, "--labels", "dcd", "sgd-s"], "drop --labels"),
-        (["--run", "dcd", "sgd-s", *made, "--budget", "soon"], "write seconds, or such as 90s"),
+        (
+            ["--run", "dcd", "sgd-s", *made, "--budget", "soon"],
+            "write seconds, or a duration such as 90s",
+        ),
         ([a, a, "--budget", "1m"], "--budget belongs to --run"),
         ([a, a, *made], "--config belongs to --run"),
     ):

@@ -59,22 +59,22 @@ def papers(tmp_path, monkeypatch):
 def test_from_nothing_to_the_page_and_again(papers, tmp_path):
     first = papers()
     assert first.exit_code == 0, first.output
-    assert "Table 1 (table-1): 4 cells, 4 runs: 4 to make, 0 reused" in first.stdout
+    assert "Table 1 (table-1): 4 cells, 4 runs: 4 missing, 0 reused" in first.stdout
     assert "heart: stand-in, SCALE 1" in first.stdout
     assert "tiny-dense: " not in first.stdout
-    assert "4 runs made, 0 reused" in first.stdout
+    assert "4 new runs, 0 reused" in first.stdout
     assert re.search(r"^in all +0 +0 +0 +1 +1$", first.stdout, re.M)
     root = tmp_path / "results" / "papers"
     assert (root / "index.html").exists()
     table = root / "small" / "table-1" / "table-1.md"
     assert "dcd" in table.read_text()
-    assert "made again" not in first.stdout
+    assert "lost files" not in first.stdout
     runs = sorted((root / "small" / "table-1" / "dense" / "runs").iterdir())
     runs[0].unlink()
     runs[1].write_text("{}\n")
     second = papers()
-    assert "2 runs made, 2 reused" in second.stdout
-    assert "run files 1 damaged, 1 missing: made again" in second.stdout
+    assert "2 new runs, 2 reused" in second.stdout
+    assert "reran runs with lost files: 1 damaged, 1 missing" in second.stdout
     third = papers("--quiet")
     assert (third.exit_code, third.output) == (0, "")
 
@@ -134,8 +134,11 @@ def test_the_full_size_has_a_folder_of_its_own_and_no_budget(papers, tmp_path):
     [
         (["smal"], "unknown paper 'smal'; did you mean 'small'?"),
         (["small/tabel-1"], "small has no item 'tabel-1'; did you mean 'table-1'?"),
-        (["--budget", "soon"], "--budget 'soon': write seconds, or such as 90s, 30m or 2h"),
-        (["--budget", "0"], "--budget '0': write seconds, or such as 90s, 30m or 2h"),
+        (
+            ["--budget", "soon"],
+            "--budget 'soon': write seconds, or a duration such as 90s, 30m or 2h",
+        ),
+        (["--budget", "0"], "--budget '0': write seconds, or a duration such as 90s, 30m or 2h"),
         (["--full", "--budget", "1h"], "leave --budget out"),
         (["--fetch", "--offline"], "keep one of them"),
         (["--fetch", "--report-only"], "leave --fetch out"),
@@ -152,7 +155,7 @@ def test_what_cannot_be_done_is_one_line(papers, arguments, said):
     ("change", "code", "said"),
     [
         ({"states": {"failed": 1}}, 1, "--retry-failed"),
-        ({"left": 3}, 0, "3 runs not made for lack of time"),
+        ({"left": 3}, 0, "out of time with 3 runs left"),
         ({"interrupted": True}, 130, "interrupted"),
     ],
 )

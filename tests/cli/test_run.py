@@ -49,7 +49,7 @@ def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch)
     made = counts(tmp_path / "out")
     assert 3 < made["ocas"] < made["sgd-s"] == made["dcd"] < 40
     again = run()
-    assert "0 runs made" in again.stdout
+    assert "0 new runs" in again.stdout
     assert "2 of 2 questions decided" in again.stdout
 
 
@@ -79,8 +79,7 @@ def test_a_dry_run_gives_both_bounds(run, tmp_path):
     assert done.stdout.splitlines()[-3:] == [
         "3 cells, 3 repeats: 9 runs, and 1 reference optima",
         "training takes at most 6 min (every limit hit; usually far less)",
-        "cells about which a question stays open have up to 40 repeats: "
-        "120 runs and 25 min at most",
+        "cells with an open question have up to 40 repeats: 120 runs and 25 min at most",
     ]
     assert not (tmp_path / "out").exists()
 

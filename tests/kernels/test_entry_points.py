@@ -1,4 +1,4 @@
-"""No kernel takes a long list of arguments: what it works on is its own state."""
+"""No kernel takes a long list of arguments: it owns its state."""
 
 import io
 import tokenize

@@ -1,4 +1,4 @@
-"""Instructions a nonzero of the hot kernels: what seconds on a busy machine cannot tell.
+"""Instructions per nonzero of the hot kernels, which a busy machine does not change.
 
 Counted by callgrind on a portable build of the kernels, which is made here: callgrind does not
 know the newest instructions, and a build for the machine at hand would count its own.

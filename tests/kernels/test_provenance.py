@@ -1,4 +1,4 @@
-"""Every kernel says what it was made from."""
+"""Every kernel records its build."""
 
 import hashlib
 import re

@@ -240,8 +240,8 @@ def test_warnings_are_there_with_their_reasons(page):
         "covtype: a STAND-IN",
         "12 of 72 runs did not end well: 6 failed, 6 diverged",
         "it crashed, so it did",
-        "8 of 72 runs were not made",
-        "come with a run above 1.5 × their median",
+        "8 of 72 runs were skipped",
+        "include a run above 1.5 × their median",
     ):
         assert said in warnings
 

@@ -73,14 +73,14 @@ def test_a_plain_time_limit_is_no_warning(calm, change):
 def test_skipped_runs(calm, change):
     change(calm, "label == 'sgd-m' and repeat > 0", state="skipped")
     notice = only(calm)
-    assert "2 of 6 runs were not made" in notice.text
+    assert "2 of 6 runs were skipped" in notice.text
     assert notice.details == ("sgd-m on adult, λ = 1e-4: 2 runs",)
 
 
 def test_not_installed(calm, change):
     nothing = {f"{unit}_to_{t}": None for unit in ("seconds", "epochs") for t in (0.1, 0.01, 0.001)}
     change(calm, "label == 'sgd-m'", state="not_installed", reason="no such module", **nothing)
-    assert only(calm).text == "Not installed, and so not measured: sgd-m."
+    assert only(calm).text == "Not installed, and therefore not measured: sgd-m."
     time = build_tables(read_results(calm))[0]
     row = next(row for row in time.sections[0].rows if row.label == "sgd-m")
     assert {cell.text for cell in row.cells[2:5]} == {"not installed"}
@@ -91,7 +91,7 @@ def test_not_installed(calm, change):
 )
 def test_reference_that_is_not_good_enough(calm, change, gap, said):
     notice = only(change(calm, reference_gap=gap))
-    assert "1 of 1 references did not come to the relative gap of 1e-5" in notice.text
+    assert "1 of 1 references did not reach the requested relative gap of 1e-5" in notice.text
     assert notice.details == (said,)
 
 
@@ -126,7 +126,7 @@ def test_disturbed_runs_by_their_causes(calm, change):
     change(calm, "repeat == 1", others_cpu_seconds=2.9)
     assert only(calm).text.startswith(
         "3 of 6 runs were disturbed: 1 waited for the processor, 1 had time stolen by the "
-        "machine's host, 2 had other processes at work beside them."
+        "machine's host, 2 ran alongside other processes."
     )
 
 

@@ -255,7 +255,7 @@ def test_header_warns_of_what_makes_numbers_doubtful(make_results, tmp_path, tab
     noisy = make_results(tmp_path / "n", labels=("dcd", "ocas"), lambdas=(1e-4,))
     warnings = " ".join(build_tables(read_results(noisy))[0].warnings)
     # dcd's first run takes 1.9 times as long, on 2 data sets and to 3 accuracies.
-    assert "6 of 12 times come with a run above 1.5 × their median; in 6 of them it is" in warnings
+    assert "6 of 12 times include a run above 1.5 × their median; in 6 of them it is" in warnings
 
     other = make_results(tmp_path / "r", repeats=3, labels=("sgd-s", "ocas"), lambdas=(1e-4,))
     runs = pd.read_csv(other / "runs.csv")

@@ -46,7 +46,7 @@ def small_problem(storage):
 
 
 def assert_keeps_to(run, plain, steps, tolerance, scaling=None):
-    """Take the steps one by one: updates and w agree after each, and B if its twin is told."""
+    """Take the steps one by one: updates and w agree after each, and B if its twin is given."""
     for _ in range(steps):
         run.advance(1)
         plain.step()

@@ -1,4 +1,4 @@
-"""auto: every method to its certificate, whatever device is switched off, and what it chooses."""
+"""auto: every method reaches its certificate, whatever device is off, and its choice of method."""
 
 import math
 from typing import get_args
@@ -347,7 +347,7 @@ def test_work_grows_with_every_step(method, small):
 @pytest.mark.parametrize("method", [each for each in METHODS if each != "choose"])
 def test_the_remark_names_the_method_and_why(method):
     run = started(PROBLEMS["overlapping"], method=method)
-    assert run.remark == f"{method}: as wanted"
+    assert run.remark == f"{method}: as configured"
 
 
 @every_problem
@@ -357,7 +357,7 @@ def test_the_remark_names_the_method_it_chose_and_why(name):
     assert method in METHODS
     assert method != "choose"
     assert len(reason) > 10
-    assert "as wanted" not in reason
+    assert "as configured" not in reason
     assert "\n" not in run.remark
     run.advance(3)
     assert run.remark == f"{method}: {reason}"
@@ -407,7 +407,7 @@ def test_dual_descent_comes_first_where_rows_are_easy(monkeypatch):
 def test_what_is_wanted_is_taken_whatever_the_shape(monkeypatch):
     monkeypatch.setattr(auto, "MOST_FEATURES", 0)
     for method in NEWTONS:
-        assert auto.chosen(_signs(), method, True, Generator(1)) == (method, "as wanted")
+        assert auto.chosen(_signs(), method, True, Generator(1)) == (method, "as configured")
 
 
 def test_tricks_are_parameters_at_another_value_than_their_own():

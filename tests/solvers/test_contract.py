@@ -1,11 +1,11 @@
-"""What every solver promises, held against each one the registry finds.
+"""The contract of solvers, checked for each one that the registry finds.
 
-A new solver is tested here without being named: it has to come within `ACCURACY` of
-the optimum after so many epochs (or iterations, where a step is one) of the small
-problems. What a method promises beyond that is tested in a file of its own.
+These tests include a new solver automatically: it must come within `ACCURACY` of the optimum after
+a number of epochs (or iterations, where a step is one) on the small problems. Other properties of a
+method have tests in their own file.
 
-A program from outside (``foreign``) is held to what it says of itself, and to nothing that
-needs it installed or advanced in pieces: test_peers.py tells what is promised for it.
+For an external program (``foreign``) they check only its description, and nothing that needs it
+installed or advanced in pieces; test_peers.py has the other tests.
 """
 
 import re

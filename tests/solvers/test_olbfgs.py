@@ -44,7 +44,7 @@ def twin_of(problem, seed=1, rank=10, gain=0.1, **parameters):
 
 
 def pairs_of(run):
-    """The pairs (sigma, psi) at hand, oldest first, as float64."""
+    """The stored pairs (sigma, psi), oldest first, as float64."""
     kernel = run._kernel
     slots = [(kernel.head - kernel.pairs + k) % kernel.rank for k in range(kernel.pairs)]
     return [(kernel.sigmas[k].astype(float), kernel.psis[k].astype(float)) for k in slots]

@@ -1,4 +1,4 @@
-"""Costs of the online methods on real digits beside those their source publishes.
+"""Costs of the online methods on real digits, compared with those that their source publishes.
 
 10,000 rows of MNIST, digit 0 labelled -1, pixels/255, lambda = 1/3, ||w||_1 <= 10, 10,000 steps
 (100 full ones). Which rows the source took is not known. Another choice of rows moves every cost

@@ -1,4 +1,4 @@
-"""Programs from outside: that they are handed our problem, and nothing but it.
+"""External programs: they receive exactly our problem.
 
 Each is trained to its tightest tolerance and has to come near the certified optimum, which it
 does with no other constant, sign or loss than the right ones. A peer that is not installed is

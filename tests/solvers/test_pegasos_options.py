@@ -48,7 +48,7 @@ def twin_of(problem, seed, **parameters):
 
 
 def steps_of(sampling, m, batch, presentations):
-    """Steps that reach so many presentations: an epoch of a permutation ends in a short batch."""
+    """Steps that reach a number of presentations: a permuted epoch ends with a short batch."""
     batch = min(batch, m)
     if sampling in ("iid", "without-replacement"):
         return math.ceil(presentations / batch)

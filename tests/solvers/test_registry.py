@@ -1,4 +1,4 @@
-"""How solvers are found, and what is said when one is not."""
+"""Discovery of solvers, and the messages for those that are not found."""
 
 from importlib.metadata import EntryPoint
 

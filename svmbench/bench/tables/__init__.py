@@ -1,4 +1,4 @@
-"""The tables of a benchmark, a module for each subject."""
+"""The tables of a benchmark, one module per subject."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIBLINEAR = ("liblinear", "linear-svc")
 
 
 def build_tables(found: Found, judged: Judged, shares: Sequence[Share]) -> list[Table]:
-    """Every table of which there is something to show."""
+    """Every table that has something to show."""
     tables = [
         ahead_table(found, judged.threshold),
         bounds_table(judged.results),

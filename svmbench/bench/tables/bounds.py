@@ -1,4 +1,4 @@
-"""The table of what is aimed at, and a bound and its result in words."""
+"""The table of bounds, and a bound and its result in words."""
 
 from __future__ import annotations
 
@@ -79,16 +79,16 @@ _BOUNDS: Grid[BoundResult] = Grid(
     notes=(
         "Reached, not reached or open: all bounds are judged together, so that at most 5 % of "
         "these verdicts are expected to be false, however often repeats are added.",
-        "Intervals belong to the same evidence: one that crosses the bound is open. Medians of "
-        "the paired ratios; of an epoch the median of the repeats.",
-        "Of the bound that no peer is ahead only those comparisons are listed that have not "
-        "reached it; the table of all of them is above.",
+        "Intervals belong to the same evidence: the bound is open if its interval crosses it. "
+        "Medians of the paired ratios; for an epoch, the median of the repeats.",
+        "For the bound that no peer is ahead, only comparisons that have not reached it are "
+        "listed; the table of all of them is above.",
     ),
 )
 
 
 def bounds_table(results: Sequence[BoundResult]) -> Table:
-    """Every bound at every place, those on data kept out of tuning apart."""
+    """Every bound at every place; those on data kept out of tuning are separate."""
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
     listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "reached")]
     return _BOUNDS.table(

@@ -24,13 +24,13 @@ class Column(Generic[R]):
     Parameters
     ----------
     name : str
-        Its name in the CSV, with its unit; empty for a column of the page alone.
+        Its name in the CSV, with its unit; empty for a column that only the page has.
     heading : str
-        Its heading on the page; empty for a column of the CSV alone.
+        Its heading on the page; empty for a column that only the CSV has.
     value : callable
-        From a row to the number or text that the CSV holds.
+        From a row to the number or text in the CSV.
     format : callable
-        From that value to the text or cell that the page shows.
+        From that value to the text or cell on the page.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Column(Generic[R]):
 class Across(Generic[R]):
     """Columns of the page for the values of a key: one for each accuracy, or for each solver.
 
-    Rows that differ in this key alone share a line of the page.
+    Rows that differ only in this key share a line of the page.
 
     Parameters
     ----------
@@ -52,11 +52,11 @@ class Across(Generic[R]):
     heading : callable
         From a value of the key to the column's heading.
     cell : callable
-        From a row to what the page shows.
+        From a row to the cell on the page.
     line : callable
-        From a row to what tells its line from others.
+        From a row to the key that distinguishes its line from others.
     descending : bool
-        Whether the largest value comes first; otherwise the first that a row has.
+        Whether the largest value comes first; otherwise the order of the rows.
     """
 
     key: Callable[[R], Any]
@@ -86,10 +86,10 @@ class Grid(Generic[R]):
     title : str
     columns : sequence of Column
     across : Across, optional
-        Stands on the page between ``columns`` and ``after``.
+        Placed between ``columns`` and ``after`` on the page.
     after : sequence of Column
     texts : int
-        Columns of the page, from the left, that hold text.
+        Number of text columns on the page, from the left.
     notes : sequence of str
         How to read it.
     recorded : callable

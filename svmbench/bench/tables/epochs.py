@@ -1,4 +1,4 @@
-"""The tables of epochs, and of what the machine can do at best."""
+"""The tables of epochs, and of the machine's limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class _Epoch:
 
     @property
     def over_bound(self) -> float:
-        """The champion's epoch over its bound; nan where one is not known."""
+        """The champion's epoch over its bound; nan if one is unknown."""
         ours = list(nanoseconds(self.epochs, champion()).values())
         return median(ours) / self.bound.least if ours and self.bound else math.nan
 
@@ -43,7 +43,7 @@ def _core(bound: MachineBound | None) -> str:
 
 _EPOCHS: Grid[_Epoch] = Grid(
     "epochs",
-    "Nanoseconds a stored nonzero of one epoch",
+    "Nanoseconds per stored nonzero of one epoch",
     (
         Column("set", "", lambda one: one.epochs["set"]),
         Column("stand_in", "", lambda one: one.epochs["stand_in"]),
@@ -82,19 +82,20 @@ _EPOCHS: Grid[_Epoch] = Grid(
     texts=2,
     notes=(
         "An epoch that leaves no row out, over the stored nonzeros; median with the interval of "
-        "the repeats. Of ours the epochs after the first; of programs from outside a run of some "
-        "passes less a shorter one, in which they may leave rows out from the second pass on.",
-        "Stream bound: bytes of a stored entry over the streaming speed of one core, measured on "
-        "this machine, once. Core bound: a gather and a gathered addition at the level of the "
-        "memory that w would fit in were its columns drawn evenly; columns that are not, and rows "
-        "that need no addition, can go below it.",
+        "the repeats. For our solvers, the epochs after the first; for programs from outside, a "
+        "run of some passes minus a shorter one, in which they may leave rows out from the second "
+        "pass on.",
+        "Stream bound: bytes of a stored entry over the streaming speed of one core, measured once "
+        "on this machine. Core bound: a gather and a gathered addition at the level of the memory "
+        "that w would fit in if its columns were drawn evenly; uneven columns, and rows that need "
+        "no addition, can go below it.",
     ),
     recorded=lambda one: bool(one.samples),
 )
 
 
 def epochs_table(found: Found) -> Table:
-    """Nanoseconds a nonzero of each solver on each set, beside the bounds of the machine."""
+    """Nanoseconds per nonzero of each solver on each set, next to the bounds of the machine."""
     return _EPOCHS.table([Part("Epochs", "", list(_epochs(found)))])
 
 
@@ -107,12 +108,12 @@ def _epochs(found: Found) -> Iterator[_Epoch]:
 
 
 def physics_table(found: Found) -> Table:
-    """Gathers from each level of memory, and the speed of reading in order."""
+    """Gathers from each level of memory, and the speed of sequential reading."""
     physics = found.physics
     stream = physics.get("stream_gb_per_second", [])
     grid: Grid[dict[str, Any]] = Grid(
         "physics",
-        "What this machine can do at best",
+        "The limits of this machine",
         (
             Column("level", "table in", lambda gather: gather["level"]),
             Column("table_bytes", "KiB", lambda gather: gather["bytes"],
@@ -124,5 +125,5 @@ def physics_table(found: Found) -> Table:
             Column("stream_gb_per_second", "", lambda gather: median(stream)),
         ),
     )  # fmt: skip
-    facts = f"one core reads {samples_text(stream)} GB/s in order"
+    facts = f"one core reads {samples_text(stream)} GB/s sequentially"
     return grid.table([Part("Gathers of a double", facts, physics.get("gathers", []))])

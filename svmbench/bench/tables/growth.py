@@ -21,14 +21,14 @@ _GROWTH: Grid[dict[str, Any]] = Grid(
         Column("nnz", "", lambda point: point["nnz"]),
         Column("array_bytes", "MiB", lambda point: point["array_bytes"],
                lambda size: f"{size / 2**20:.0f}"),
-        Column("", "seconds an epoch", lambda point: point["seconds_per_epoch"], samples_text),
+        Column("", "seconds per epoch", lambda point: point["seconds_per_epoch"], samples_text),
         Column("seconds_per_epoch", "", lambda point: median(point["seconds_per_epoch"])),
-        Column("ns_per_nonzero", "ns a nonzero",
+        Column("ns_per_nonzero", "ns per nonzero",
                lambda point: median(point["seconds_per_epoch"]) / point["nnz"] * 1e9, digits(3)),
         Column("peak_over_arrays", "peak memory / arrays", memory_share, digits(3)),
     ),
     notes=(
-        "Rows made for the purpose: normal values, columns drawn evenly. Sizes are multiples of "
+        "Generated rows: normal values, columns drawn evenly. Sizes are multiples of "
         "the last cache. Peak memory: of rows and solver together, beyond what the process held "
         "before.",
     ),

@@ -1,4 +1,4 @@
-"""The tables of ratios: the champion beside LIBLINEAR, all peers, and itself without its tricks."""
+"""Tables of ratios: the champion against LIBLINEAR, all peers, and itself without its tricks."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from svmbench.records.groups import heading, short
 from svmbench.report.numbers import format_value, interval_text, number_text
 from svmbench.report.table import Cell, Table
 
-#: Evidence that the interval of a ratio belongs to where nothing else is asked on the page.
+#: Evidence for the interval of a ratio if the page asks nothing else.
 _ALONE = 2 / LEVEL
 
 _ORACLE = (
-    "Oracle stop: held against the certified optimum. In every repeat the fastest of the "
+    "Oracle stop: measured against the certified optimum. In every repeat the fastest of the "
     "programs' runs counts, whatever its tolerance, as if that had been known beforehand."
 )
 
@@ -57,13 +57,13 @@ def _compared(threshold: float) -> tuple[Column[Versus], ...]:
 
 _RATIO = (
     "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
-    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and what "
-    "they had spent stands for their time."
+    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and the "
+    "time they had spent replaces their time."
 )
 
 
 def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
-    """The champion beside LIBLINEAR, by set."""
+    """The champion against LIBLINEAR, by set."""
     grid = Grid(
         "ratio-liblinear",
         "Seconds of LIBLINEAR over the champion's",
@@ -86,7 +86,7 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
 def _by_accuracy(
     cell: Callable[[Versus], str | Cell], line: Callable[[Versus], str] = lambda one: ""
 ) -> Across[Versus]:
-    """A column for each accuracy, and a line for each set, λ and what is told apart besides."""
+    """A column for each accuracy, and a line for each set, λ and further keys."""
     return Across(
         lambda one: one.threshold,
         lambda threshold: f"ε = {short(threshold)}",
@@ -96,18 +96,18 @@ def _by_accuracy(
 
 
 def _by_set(compared: Sequence[Versus]) -> list[Versus]:
-    """In the order of the sets, each from its largest λ on."""
+    """In the order of the sets, each from its largest λ down."""
     order = {label: at for at, label in enumerate(dict.fromkeys(one.set for one in compared))}
     return sorted(compared, key=lambda one: (order[one.set], -one.lam))
 
 
 def fastest(found: Found) -> list[Versus]:
-    """The champion beside the fastest peer, once for each set, λ and accuracy."""
+    """The champion against the fastest peer, once for each set, λ and accuracy."""
     return _by_set(list(map(best_of_theirs, by_problem(comparisons(found)))))
 
 
 def ahead_table(found: Found, threshold: float) -> Table:
-    """The champion beside the fastest peer in every cell, and in how many it is behind."""
+    """The champion against the fastest peer in every cell, and in how many it is behind."""
     compared = fastest(found)
     programs: dict[tuple[str, float], dict[str, None]] = {}
     for one in compared:
@@ -124,10 +124,10 @@ def ahead_table(found: Found, threshold: float) -> Table:
         texts=3,
         notes=(
             f"Seconds of the fastest program of every repeat over the champion's. {_RATIO} The "
-            "name is that of the program that is fastest in the median; ✗: a program is ahead, "
-            "(✗): by the estimate, but not by its whole interval. Only runs of one block, made "
-            "side by side, are paired; where several sweeps have such pairs, those count in which "
-            "a program does best.",
+            "program named is the fastest in the median; ✗: a program is ahead, "
+            "(✗): by the estimate, but not by its whole interval. Only runs of one block, executed "
+            "side by side, are paired; if several sweeps have such pairs, those in which a program "
+            "does best count.",
             "*: kept out of tuning.",
             _ORACLE,
         ),
@@ -136,7 +136,7 @@ def ahead_table(found: Found, threshold: float) -> Table:
 
 
 def standings(compared: Sequence[Versus], threshold: float) -> str:
-    """In how many cells who is ahead, in words."""
+    """Who is ahead in how many cells, in words."""
     if not compared:
         return ""
     counts = Counter(one.standing(threshold) for one in compared)
@@ -151,14 +151,12 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
         slower = sum(
             one.pairs.estimate < 1.0 for one in compared if one.standing(threshold) == "open"
         )
-        said.append(
-            f"it is open in {counts['open']}, in {slower} of which a peer is the faster so far"
-        )
+        said.append(f"it is open in {counts['open']}, in {slower} of which a peer is faster so far")
     return "; ".join(said)
 
 
 def standing_cell(one: Versus, threshold: float) -> Cell:
-    """A ratio with the fastest program, marked where that is ahead."""
+    """A ratio with the fastest program, marked if that is ahead."""
     cell = ratio_cell(one, threshold)
     mark = "✗ " if one.standing(threshold) == "peer ahead" else ""
     if not mark and one.pairs.estimate < 1.0 and not one.pairs.censored:
@@ -186,7 +184,7 @@ def ratio_text(pairs: PairedRatio, threshold: float) -> str:
 
 
 def ablation_table(found: Found) -> Table:
-    """What each of the champion's tricks is worth by itself."""
+    """The worth of each of the champion's tricks by itself."""
     grid: Grid[Versus] = Grid(
         "ablation",
         f"{champion()} without each of its tricks",
@@ -203,15 +201,15 @@ def ablation_table(found: Found) -> Table:
         _by_accuracy(_ablated_text, lambda one: one.among[0]),
         texts=2,
         notes=(
-            "Median seconds, and how many times the champion's they are: what each of its tricks "
-            "is worth by itself, with all others on. Each ratio has a 95 % interval of its own.",
+            "Median seconds, and their ratio to the champion's: the worth of each trick by itself, "
+            "with all others on. Each ratio has its own 95 % interval.",
         ),
     )
     return grid.table(sweep_parts(found, "ablation", _ablated))
 
 
 def _ablated(swept: Swept) -> Iterator[Versus]:
-    """Every row of the sweep beside the whole champion."""
+    """Every row of the sweep against the whole champion."""
     groups = swept.groups()
     whole = {group.lam: group for group in groups if group.label == champion()}
     for group in groups:

@@ -1,4 +1,4 @@
-"""The tables of reading texts, and of the way from a text to weights of an accuracy."""
+"""The tables of reading texts, and of the time from a text to weights of an accuracy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _Repeats = Sequence[dict[str, Any]]
 
 
 def _middle(key: str) -> Callable[[_Repeats], float]:
-    """Median of what the repeats say, of those that say it; +inf where none does."""
+    """Median over the repeats that have a value; +inf if none has."""
 
     def value(repeats: _Repeats) -> float:
         known = [each[key] for each in repeats if each[key] is not None]
@@ -50,8 +50,8 @@ _READING: Grid[_Repeats] = Grid(
                digits(3)),
     ),
     notes=(
-        "A text that the system holds in memory, read in a process of its own to rows that can be "
-        "trained on. svmbench: hash, compact storage and checks included. liblinear: the reader "
+        "A text in the system's file cache, read by a separate process into rows that can be "
+        "trained on. svmbench: including hash, compact storage and checks. liblinear: the reader "
         "of its Python package, which is in Python; the one in C is not part of it. Peak memory: "
         "beyond what the process held before.",
     ),
@@ -93,9 +93,9 @@ def text_table(found: Found) -> Table:
         f"From a text to the accuracy ({facts})",
         _TEXT,
         notes=(
-            "Reading, conversion of the rows and training of one process. Oracle stop: the first "
-            "checkpoint with the accuracy, and of programs from outside the loosest of the "
-            "ladder's tolerances that has it, whose run alone counts.",
+            "Reading, conversion of the rows and training in one process. Oracle stop: the first "
+            "checkpoint with the accuracy; for programs from outside, the loosest of the "
+            "ladder's tolerances that has it, and only that run counts.",
         ),
     )
     return grid.table(_parts(found, found.texts, lambda found, label: ""))

@@ -1,4 +1,4 @@
-"""What the tables of sweeps say of their sets."""
+"""What the tables of sweeps say about their sets."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def source_text(found: Found, label: str) -> str:
     spec = next(each for each in found.plan.profile.sets if each.label == label)
     words = [source.words if source is not None else ""]
     if spec.tuned:
-        words.append("choices of our solvers were made on it")
+        words.append("tuned on")
     if spec.held_out:
         words.append("kept out of tuning")
     return "; ".join(filter(None, words))
 
 
 def sweep_parts(found: Found, kind: str, rows: Callable[[Swept], Iterable[R]]) -> Iterator[Part[R]]:
-    """A part for each sweep of a kind."""
+    """One part for each sweep of a kind."""
     for swept in found.of_kind(kind):
         name = heading(swept.spec.label, swept.groups()[0].stand_in)
         yield Part(name, source_text(found, swept.spec.label), list(rows(swept)))

@@ -33,7 +33,7 @@ class _Timed:
     samples: Sequence[float] = ()
 
 
-#: The label of the fastest of all solvers, which is in no CSV.
+#: The label of the fastest of all solvers, which does not appear in any CSV.
 _BEST = "virtual best"
 
 
@@ -70,7 +70,7 @@ _SECONDS = Grid(
     texts=2,
     notes=(
         "Median seconds until the primal is within ε of the certified optimum (oracle stop); "
-        "∞: not reached in half of the repeats. Set-up is inside, a program's conversion of the "
+        "∞: not reached in half of the repeats. Set-up is included, a program's conversion of the "
         "rows outside.",
     ),
     recorded=lambda one: one.label != _BEST,
@@ -110,8 +110,8 @@ _SELF_STOPPED = Grid(
     texts=2,
     notes=(
         "Seconds until the solver's own duality gap, found inside the clock at every checkpoint, "
-        "is at most this. No program from outside shows one; what they come to by their default "
-        "rules is among the oracle's rows.",
+        "is at most this. No program from outside reports one; the accuracies that their default "
+        "rules reach are among the oracle's rows.",
     ),
 )
 
@@ -157,8 +157,8 @@ _VIRTUAL_BEST: Grid[Share] = Grid(
         Column("alone", "alone", lambda share: share.alone),
     ),
     notes=(
-        "The virtual best solver takes on each problem (set, λ, ε) the time of the fastest; among "
-        "the fastest: within 5 % of it.",
+        "On each problem (set, λ, ε) the virtual best solver takes the time of the fastest solver; "
+        "among the fastest: within 5 % of it.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""Which cells a claim is about, among the rows that an item's sweeps have measured."""
+"""The cells that a claim is about, among the measured rows of an item's sweeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.places import Place
 from svmbench.records.groups import heading
 
-#: Kinds that claim something of each solver alone, which may lie in sweeps of their own.
+#: Kinds that claim something of each solver separately; the solvers may be in different sweeps.
 _ALONE = ("reaches", "fails", "grows")
 
 
@@ -59,10 +59,10 @@ def _problems(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Itera
 def _wanted(
     claim: Claim, labels: set[str], run: set[str], runs: Sequence[set[str]]
 ) -> set[str] | None:
-    """The solvers that a problem of a sweep should have; None where it is not about the claim.
+    """The solvers that a problem of a sweep should have; None if the claim is not about it.
 
-    A sweep that runs only some of the solvers that are compared does not count where another
-    sweep runs all of them.
+    A sweep with only some of the compared solvers does not count if another sweep has all of
+    them.
     """
     if claim.kind in _ALONE:
         return run | (labels - set().union(*runs))
@@ -103,9 +103,9 @@ def _place(row: MeasuredRow, several: bool) -> str:
 
 
 def brought_together(claim: Claim, rows: Iterable[MeasuredRow]) -> tuple[Claim, list[MeasuredRow]]:
-    """A claim on two data sets as one on the first, and its rows.
+    """A claim on two data sets, and its rows, as a claim on the first.
 
-    The rows of the second stand beside those of the first, under a label that names it.
+    The rows of the second are added to those of the first, under a label that names it.
     """
     assert claim.over_dataset is not None
     rows = list(rows)

@@ -24,7 +24,7 @@ def faster(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
 
 
 def order(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
-    """One part for each two neighbours of the list, up to the factor of a tie."""
+    """One part for each two neighbours in the list, up to the factor of a tie."""
     for first, second in pairwise(claim.solvers):
         yield _factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
 

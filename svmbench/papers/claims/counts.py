@@ -1,4 +1,4 @@
-"""Claims about what a seed determines: observed and compared, without a test."""
+"""Claims about quantities that a seed determines: observed and compared, without a test."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from svmbench.records.samples import pairs
 def counts(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     """One part: over / solver is at least `by` with most of the seeds that were run.
 
-    A count, such as the epochs to an accuracy, is the same whenever a seed is run again. What is
-    said is about the seeds that were run, and how many they are.
+    A count, such as the epochs to an accuracy, is the same whenever a seed is run again. The
+    verdict is about the seeds that were run, and the page says how many they are.
     """
     assert claim.solver is not None
     assert claim.over is not None

@@ -21,14 +21,14 @@ Curve = tuple[FloatArray, FloatArray]
 def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     """Abscissae and ordinates of each repeat's points after the start, ascending.
 
-    A repeat of a solver that is run once for each horizon has one point a horizon, the last of
+    A repeat of a solver that is run once for each horizon has one point per horizon, the last of
     each run.
 
     Parameters
     ----------
     row : MeasuredRow
     along : {'epochs', 'steps', 'seconds'}
-        A step is one update rule applied to one batch of rows.
+        A step is one update from one batch of rows.
     measure : str
         Name of a measure that can be drawn along a run.
     """
@@ -52,7 +52,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
 def height(points: Curve, at: float) -> float | None:
     """The curve's ordinate at an abscissa: that of its last point not beyond it.
 
-    None before its first point. A run that ended before keeps its last ordinate.
+    None before its first point. A run that ended earlier keeps its last ordinate.
     """
     x, y = points
     place = int(np.searchsorted(x, at * (1 + 1e-9), side="right")) - 1

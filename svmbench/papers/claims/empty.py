@@ -1,8 +1,8 @@
-"""Refuses claims that say nothing about the sweeps that are to decide them.
+"""Refuses claims that say nothing about the sweeps that should decide them.
 
-What can be told of a claim alone (no source, a bound that any result meets) is refused with its
-own keys, in `svmbench.papers.claims.model`; what only the runs show, a target that w = 0 already
-meets, is said when it is judged.
+What a claim alone shows (no source, a bound that any result meets) is refused with its keys, in
+`svmbench.papers.claims.model`; what only the runs show, a target that w = 0 already meets, is
+reported when the claim is judged.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from svmbench.papers.claims.model import Claim
 
 
 def check_claims(path: Path, claims: Sequence[Claim], sweeps: Mapping[str, Sweep]) -> None:
-    """Refuse claims that only repeat what ends the runs.
+    """Refuse claims that only repeat the stopping rule of the runs.
 
     Parameters
     ----------
     path : Path
-        The file they stand in.
+        The file of the claims.
     claims : sequence of Claim
     sweeps : mapping of str to Sweep
-        All sweeps of their item, those of other items too.
+        All sweeps of their item, including those of other items.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def check_claims(path: Path, claims: Sequence[Claim], sweeps: Mapping[str, Sweep
 
 
 def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:
-    """How the sweep's stopping rule makes the claim true of every run that ends; else empty."""
+    """How the sweep's stopping rule makes the claim true for every run that ends; else empty."""
     if claim.kind != "reaches" or claim.measure is None:
         return ""
     stop, asked = sweep.stop, claim.asked
@@ -52,7 +52,7 @@ def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:
     most = math.inf if claim.at_most is None else claim.at_most
     if unbounded and (asked.at == tightest or (asked.name == "accuracy" and most >= tightest)):
         return (
-            f"goes on until the accuracy {tightest:g} is reached; give its 'stop' a limit, such as "
+            f"runs until the accuracy {tightest:g} is reached; give its 'stop' a limit, such as "
             "max_epochs"
         )
     if asked.name == "gap":

@@ -11,7 +11,7 @@ from svmbench.papers.claims.parts import ClaimCell, Part
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.samples import samples
 
-#: Places along the axis from which an exponent is taken.
+#: Fewest places along the axis for an exponent.
 FEWEST = 3
 
 
@@ -48,7 +48,7 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
 
 
 def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
-    """The measure at each place, of each repeat that has it at all of them."""
+    """The measure at each place, for each repeat that has it at all of them."""
     places = [samples(row.group, claim.asked) for row in rows]
     repeats = sorted(set.intersection(*(set(values) for values in places)))
     return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]

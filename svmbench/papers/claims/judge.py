@@ -1,20 +1,20 @@
 """Judges the claims of a page together: their questions, then parts, cells and claims.
 
 All questions of all claims go to `svmbench.evidence.judge` at once, so that its level holds for
-the page as a whole, however often it is looked at and whenever more repeats are made.
+the page as a whole, however often it is judged and whenever repeats are added.
 
-A cell **holds** where all its parts do, and **does not hold** where one contradicts it. With
+A cell **holds** if all its parts do, and **does not hold** if one contradicts it. With
 ``cells: all`` a claim
 
 - *holds* when every cell that can be tested does;
-- *holds in k of n* when some cells hold and at least one does not: what is claimed of all is
+- *holds in k of n* when some cells hold and at least one does not: the claim about all cells is
   then decided, and n counts the cells that can be tested;
 - *does not hold* when at least one cell does not, and none holds;
 - is *open* otherwise.
 
 With ``most`` it holds when more than half of the n cells do, and does not when at least half do
 not; with ``any`` it holds when one does, and does not when none of the n does. A claim is *not
-testable* when no cell can be tested. Cells that cannot be tested are said beside.
+testable* when no cell can be tested. Cells that cannot be tested are listed separately.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[Part]]] = {
     "counts": counts,
 }
 
-#: Cells whose numbers a summary gives.
+#: Largest number of cells in a summary.
 _SUMMARISED = 3
 
 
@@ -86,7 +86,7 @@ def judge_claims(
     Parameters
     ----------
     items : sequence of (claims, rows)
-        Of every item of the page: its claims, and the rows of its sweeps that have runs.
+        For every item of the page: its claims, and the rows of its sweeps that have runs.
 
     Returns
     -------
@@ -152,7 +152,7 @@ _OF_RANKS: Mapping[str, Verdict] = {"above": "holds", "below": "does not hold", 
 
 
 def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
-    """Signed ranks of one value a data set: the median of its cells' log-ratios over `by`."""
+    """Signed ranks of one value per data set: the median of its cells' log-ratios over `by`."""
     values: dict[str, list[float]] = {}
     for cell in cells:
         for part in cell.parts:
@@ -207,9 +207,9 @@ def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
     Parameters
     ----------
     quantifier : {'all', 'most', 'any'}
-        Of how many cells it is claimed.
+        How many cells the claim is about.
     verdicts : sequence of str
-        Of its cells.
+        Those of its cells.
     """
     counted = Counter[str](verdicts)
     holding, against, undecided = (
@@ -235,7 +235,7 @@ def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
 
 
 def _summary(verdict: Verdict, cells: Sequence[CellResult]) -> str:
-    """In how many cells, and the numbers of those the verdict rests on."""
+    """In how many cells, and the numbers of the cells that the verdict rests on."""
     rests_on = verdict if verdict != "holds in k of n" else "does not hold"
     telling = [cell for cell in cells if cell.verdict == rests_on]
     counted = Counter[str](cell.verdict for cell in cells)
@@ -280,6 +280,6 @@ def _remedy(cells: Sequence[CellResult], ranks: Across | None) -> str:
     if any(part.answer is None for part in parts):
         said.append("runs that are still missing")
     if any(part.answer is not None and part.answer.more is None for part in parts):
-        said.append("a difference that more repeats can show; here they cannot")
+        said.append("a clearer difference; more repeats cannot decide it")
     where = f" in {len(undecided)} of {len(cells)} cells" if len(cells) > 1 else ""
     return f"It would take {', and '.join(said)}{where}."

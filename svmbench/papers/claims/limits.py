@@ -1,4 +1,4 @@
-"""What a run's limits and its start leave to say: targets met at once, and targets never met."""
+"""What a run's limits and its start allow to say: targets met at once, and targets never met."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from svmbench.records.samples import Pairs, states
 #: An extrapolation beyond this multiple of the limit is not given as a number.
 _FARTHEST = 1e4
 
-#: Points of a curve below which no power is fitted to it.
+#: Fewest points of a curve to which a power is fitted.
 _FEWEST = 4
 
 
 def says_nothing(rows: Iterable[MeasuredRow], asked: Asked) -> str:
-    """Why an accuracy says nothing about one of these rows; empty where it does.
+    """Why an accuracy says nothing about one of these rows; empty if it does.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def met_at_start(row: MeasuredRow, asked: Asked) -> bool:
 
 
 def unreached(rows: Mapping[str, MeasuredRow], found: Pairs, asked: Asked) -> str:
-    """Why two solvers cannot be compared where neither has reached the accuracy; else empty."""
+    """Why two solvers cannot be compared if neither has reached the accuracy; else empty."""
     if asked.at is None:
         return ""
     if any(map(math.isfinite, (*found.a, *found.b))):
@@ -59,7 +59,7 @@ def unreached(rows: Mapping[str, MeasuredRow], found: Pairs, asked: Asked) -> st
         if (seconds := seconds_needed(row, asked.at)) is not None
     ]
     if not needed:
-        return f"{words}; their curves do not tell which limit would do"
+        return f"{words}; their curves do not show which limit would do"
     seconds, label = min(needed)
     return f"{words}; by its curve {label} would need about {rounded(seconds)}"
 
@@ -80,10 +80,10 @@ def limits(rows: Iterable[MeasuredRow]) -> str:
 
 
 def seconds_needed(row: MeasuredRow, accuracy: float) -> float | None:
-    """Seconds after which a row's curve, carried on, would have the accuracy.
+    """Seconds after which a row's extrapolated curve would reach the accuracy.
 
     A power of time is fitted to the later half of each repeat's curve (by the logarithm of time);
-    the median of the repeats is returned, None where the curves do not fall.
+    the median of the repeats is returned, None if the curves do not fall.
     """
     found = []
     for x, y in curve(row, "seconds", "accuracy").values():
@@ -98,7 +98,7 @@ def seconds_needed(row: MeasuredRow, accuracy: float) -> float | None:
 
 
 def _lowest(values: FloatArray) -> FloatArray:
-    """The least value so far: what has been reached."""
+    """The least value so far."""
     lowest: FloatArray = np.minimum.accumulate(values)
     return lowest
 
@@ -114,6 +114,6 @@ def _largest(values: Iterable[float]) -> str:
 
 
 def rounded(seconds: float) -> str:
-    """A length of time by two digits, with its unit."""
+    """A duration with two digits and its unit."""
     value = float(f"{seconds:.2g}")
     return f"{value:,.0f} s" if value >= 100 else f"{short(value, 2)} s"

@@ -16,7 +16,7 @@ Kind = Literal[
     "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "untestable"
 ]  # fmt: skip
 
-#: Keys that a kind needs, and those that it may have besides; all have text, source and where.
+#: Keys that a kind requires, and optional ones; all kinds have text, source and where.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
     "order": (("solvers", "measure"), ("tie", "cells")),
@@ -34,7 +34,7 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 _ALWAYS = ("text", "source", "where", "kind")
 
-#: What `along` may be, by kind.
+#: Values of `along`, by kind.
 _ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds")}
 
 
@@ -48,18 +48,18 @@ class Claim(Strict):
     where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
     kind: Kind = Field(
         description="faster: a solver over another, by a factor. order: solvers by a measure, the "
-        "least first. ratio: of two measures, beside the published one. alike: measures within a "
+        "least first. ratio: of two measures, next to the published one. alike: measures within a "
         "factor of each other. reaches: an accuracy, or a value within bounds. fails: a solver, "
         "in one of two ways. grows: a power of λ or m. path: one curve lies below another. "
         "counts: what a seed determines, observed and compared. untestable: says why."
     )
-    solver: str | None = Field(default=None, description="Label of the solver that is claimed of.")
+    solver: str | None = Field(default=None, description="Label of the solver it is about.")
     over: str | None = Field(
         default=None, description="Label of the solver it is compared with: the slower one."
     )
     over_dataset: str | None = Field(
         default=None,
-        description="faster, ratio: label of the data set of 'over', where it is another; 'where' "
+        description="faster, ratio: label of the data set of 'over', if it differs; 'where' "
         "then names that of 'solver'.",
     )
     solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
@@ -75,8 +75,8 @@ class Claim(Strict):
     within: float = Field(
         default=2.0,
         gt=1.0,
-        description="ratio: factor from the published one that still holds. alike: factor "
-        "between the two that still is alike.",
+        description="ratio: largest factor from the published one. alike: largest factor "
+        "between the two.",
     )
     tie: float = Field(
         default=1.0,
@@ -96,7 +96,7 @@ class Claim(Strict):
         default=None, description="path: the range of 'along' in which the curve lies below."
     )
     points: int = Field(
-        default=5, ge=2, description="path: abscissae of that range that are compared; all hold."
+        default=5, ge=2, description="path: abscissae of that range to compare; all must hold."
     )
     cells: Literal["all", "most", "any"] = Field(
         default="all",
@@ -166,11 +166,11 @@ class Claim(Strict):
             if empty:
                 refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
-            refuse("no result lies between these bounds; mend them", "at_most")
+            refuse("no result lies between these bounds; correct them", "at_most")
 
     @property
     def asked(self) -> Asked:
-        """Its measure; of kinds that have one."""
+        """Its measure; only for kinds that have one."""
         assert self.measure is not None
         return self.measure
 

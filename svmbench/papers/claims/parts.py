@@ -1,9 +1,9 @@
-"""What the verdict of a claim is made of: cells, and the parts that each cell must hold in.
+"""The elements of a claim's verdict: cells, and the parts that must hold in each cell.
 
 A claim is about some **cells**, each one problem of the runs: a sweep, a data set and λ. In each
-cell it comes apart into **parts**, one comparison each; a cell holds where all its parts do. A
-part is decided either by a question that `svmbench.evidence` answers or, where nothing is left to
-chance, by what is observed.
+cell it consists of **parts**, one comparison each; a cell holds if all its parts do. A
+part is decided either by a question that `svmbench.evidence` answers or, if nothing is left to
+chance, by observation.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ class ClaimCell:
     Parameters
     ----------
     place : str
-        Sweep (where there are several), data set and λ, in words.
+        Sweep (if there are several), data set and λ, in words.
     dataset : str
-        Name of the data set; of several that one cell spans, their common place.
+        Name of the data set; if one cell spans several, what they have in common.
     stand_in : bool
     rows : dict of str to MeasuredRow
         By label.
     absent : tuple of str
-        Labels that have no runs here, though they should.
+        Labels that have no runs here, although they should.
     series : dict of str to tuple of MeasuredRow
-        By label, the rows along λ or m, ascending; of claims about growth alone.
+        By label, the rows along λ or m, ascending; only for claims about growth.
     """
 
     place: str
@@ -50,26 +50,26 @@ class ClaimCell:
 class Part:
     """One comparison that a cell's verdict rests on.
 
-    Its question decides it unless `observed` or `reason` does. It is asked even then: how many
-    questions a page has must not depend on what was measured.
+    Its question decides it unless `observed` or `reason` does. It is asked even then, because the
+    number of questions of a page must not depend on what was measured.
 
     Parameters
     ----------
     what : str
         What is compared, such as ``svmperf / sgd-m``.
     rests_on : tuple
-        The cells of sweeps whose further repeats would tell more.
+        The cells of sweeps whose further repeats would help.
     question : Question, optional
     observed : str, optional
-        Its verdict, where no chance is involved.
+        Its verdict, if no chance is involved.
     reason : str
         Why it cannot be tested.
     note : str
-        What else there is to say, such as the published number.
+        Additional remarks, such as the published number.
     exponent : bool
         Whether the question is about an exponent instead of a factor.
     by_factor : bool
-        Whether the estimate is what is to be shown; otherwise `note` has the numbers.
+        Whether to show the estimate; otherwise `note` has the numbers.
     """
 
     what: str
@@ -84,7 +84,7 @@ class Part:
 
 @dataclass(frozen=True)
 class PartResult:
-    """A part and what was found of it.
+    """A part and its result.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ class PartResult:
     text : str
         The numbers, in a line.
     answer : Answer, optional
-        Of its question.
+        The answer to its question.
     """
 
     part: Part
@@ -109,7 +109,7 @@ class PartResult:
 
 @dataclass(frozen=True)
 class CellResult:
-    """What was found in one cell.
+    """The result in one cell.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class CellResult:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """A claim and what was found of it.
+    """A claim and its result.
 
     Parameters
     ----------
@@ -144,9 +144,9 @@ class ClaimResult:
         In how many cells it holds, and what decides it, in a line.
     cells : tuple of CellResult
     remedy : str
-        What it would take to decide it; empty for a claim that is decided.
+        What it would take to decide it; empty for a decided claim.
     across : Across, optional
-        The signed ranks over data sets, of a claim that is made statistically.
+        The signed ranks over data sets, for a statistical claim.
     """
 
     claim: Claim
@@ -158,7 +158,7 @@ class ClaimResult:
 
     @property
     def open_parts(self) -> list[PartResult]:
-        """The parts that more repeats may decide; none where the claim is decided."""
+        """The parts that more repeats may decide; none if the claim is decided."""
         if self.verdict != "open":
             return []
         return [

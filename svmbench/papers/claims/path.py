@@ -21,8 +21,8 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     """One part for each abscissa: there, over / solver is at least `by`.
 
     The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all must
-    hold. A repeat that one of the two has no point for so early makes no pair there, and one that
-    diverged before it is +inf.
+    hold. A repeat makes no pair at an abscissa before the first point of one of the two, and counts
+    as +inf at one after it diverged.
     """
     assert claim.solver is not None
     assert claim.over is not None
@@ -51,7 +51,7 @@ def heights(row: MeasuredRow, claim: Claim, at: float) -> dict[int, float]:
     """The ordinate of each repeat at an abscissa.
 
     Beyond its end, a run that reached its target keeps its last ordinate, and one that failed is
-    +inf; of one that a limit ended nothing is known there.
+    +inf; nothing is known there of a run that a limit ended.
     """
     assert claim.along is not None
     ends = states(row.group)

@@ -1,4 +1,4 @@
-"""Claims about each solver alone: what it reaches, and in which way it fails."""
+"""Claims about each solver alone: what it reaches, and how it fails."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
 
 
 def _ran(state: str) -> bool:
-    """Whether the solver came to an end of its own or to a limit."""
+    """Whether the solver ended by itself or at a limit."""
     return STATES[state].at_end != "none" and not STATES[state].fault
 
 
@@ -69,7 +69,7 @@ def _reached(label: str, row: MeasuredRow, asked: Asked) -> Part:
 
 
 def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
-    """The limit that its curve asks for, where no repeat reached the accuracy."""
+    """The limit that its curve asks for, if no repeat reached the accuracy."""
     if any(found):
         return ""
     seconds = seconds_needed(row, at)
@@ -77,7 +77,7 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
 
 
 def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> Part:
-    """Whether something is so in most runs."""
+    """Whether something is true in most runs."""
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"nothing is known of it ({ends})"

@@ -1,1 +1,1 @@
-"""The report of the papers: their tables and figures anew, and one page for all of them."""
+"""The report of the papers: their tables and figures, and one page for all of them."""

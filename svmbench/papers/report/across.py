@@ -1,4 +1,4 @@
-"""Measures across the rows of the results: one point a row, joined along an axis."""
+"""Measures across the rows of the results: one point per row, joined along an axis."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class _Point:
 
 
 class Across(Drawer):
-    """One point a row of the results, joined along the horizontal axis."""
+    """One point per row of the results, joined along the horizontal axis."""
 
     def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)

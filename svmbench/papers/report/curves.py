@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from svmbench.records.read import Results
 
-#: Above this multiple of the optimum a linear axis of an objective ends.
+#: A linear axis of an objective ends at this multiple of the optimum.
 _CEILING = 1.6
 
 
@@ -83,7 +83,7 @@ class Curves(Drawer):
             axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
 
     def _optima(self, panel: Panel) -> list[float]:
-        """Of the panel's problems, where they are above 0."""
+        """Those of the panel's problems that are above 0."""
         groups = [each.rows[0].group for each in panel.series]
         optima = [
             self._measure.optimum(g.middle("reference_dual"), g.lam, g.middle("m")) for g in groups
@@ -116,7 +116,7 @@ class Curves(Drawer):
         points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
-        # Only of what a run was stopped for it is known that it stays below after its end.
+        # Only a run's target is known to stay below after its end.
         if curve is None or not self._measure.share:
             return curve
         open_ended = median_curve([replace(run, state="max_steps") for run in runs])

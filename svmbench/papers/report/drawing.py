@@ -1,4 +1,4 @@
-"""What the kinds of a paper's figures share: series, axes and their words."""
+"""What the kinds of a paper's figures share: series, axes and their labels."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Series:
-    """What one curve or chain of points of a panel is about.
+    """The contents of one curve or chain of points of a panel.
 
     Parameters
     ----------
     name : str
-        As it is written beside it.
+        As written beside it.
     rows : list of MeasuredRow
         One for a curve; those along the horizontal axis for a chain.
     look : Look
@@ -55,7 +55,7 @@ class Panel:
 
 
 def axis_words(shape: FigureShape) -> tuple[str, str]:
-    """What is written below and beside a figure's panels."""
+    """The labels below and beside a figure's panels."""
     if shape.kind == "regret":
         return "steps T", "regret"
     if shape.kind == "lines":
@@ -71,7 +71,7 @@ def _measure_words(name: str, at: float | None) -> str:
 
 
 def measure_of(name: str, at: float | None) -> Asked | None:
-    """The measure of that name; None where it is an axis of the results."""
+    """The measure of that name; None if it is an axis of the results."""
     if name not in MEASURES:
         return None
     return Asked(name, at if MEASURES[name].to_accuracy else None)
@@ -84,7 +84,7 @@ class Drawn:
     Parameters
     ----------
     titles : dict
-        What its curves say of themselves, by id.
+        The titles of its curves, by id.
     names : list of CurveName
         To be written beside the panel.
     """
@@ -100,7 +100,7 @@ class Drawer(ABC):
         self.source, self.shape, self.panels = source, shape, found
 
     def __call__(self, axes: Axes, panel: Panel, name: str) -> Drawn:
-        """Draw a panel; ``name`` begins the ids of its parts."""
+        """Draw a panel; ids start with ``name``."""
         return self._draw(axes, panel, name)
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Drawer(ABC):
         """Draw the panel's curves."""
 
     def scale(self, axes: Axes) -> None:
-        """Set the scales asked for."""
+        """Set the requested scales."""
         axes.set_xscale("log" if self.shape.log_x else "linear")
         axes.set_yscale("log" if self.shape.log_y else "linear")
 
@@ -129,12 +129,12 @@ class Drawer(ABC):
 
 
 def _tick(value: float) -> str:
-    """A linear axis' tick: thousands as powers of ten."""
+    """A tick of a linear axis: thousands as powers of ten."""
     return short(value, 4) if abs(value) < 1e5 else short(value, 3, plain_from=1e9)
 
 
 def padded(low: float, high: float, log: bool, before: float, after: float) -> tuple[float, float]:
-    """Limits with room on both sides, as shares of the range."""
+    """Limits with a margin on both sides, as shares of the range."""
     if log:
         span = math.log(max(high / low, 1.2))
         return low * math.exp(-before * span), high * math.exp(after * span)
@@ -143,7 +143,7 @@ def padded(low: float, high: float, log: bool, before: float, after: float) -> t
 
 
 def say_missing(axes: Axes, what: str, names: Sequence[str]) -> None:
-    """Write in a panel's corner which series it lacks."""
+    """Write in a panel's corner which series are missing."""
     if not names:
         return
     axes.text(

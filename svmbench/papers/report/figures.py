@@ -38,7 +38,7 @@ def write_figures(
     looks : mapping of str to Look
         By label and by solver, the same for all papers.
     folder : Path
-        Where ``figure-N.png``, ``.svg`` and ``.pdf`` go.
+        Folder of ``figure-N.png``, ``.svg`` and ``.pdf``.
     key : str, optional
         Only the figure of this name.
     """
@@ -76,7 +76,7 @@ def panels(source: ItemResults, shape: FigureShape, looks: Mapping[str, Look]) -
     split: dict[tuple[str, ...], list[MeasuredRow]] = {}
     for row in _rows(source, shape):
         split.setdefault(tuple(_panel_words(row, name) for name in shape.panels), []).append(row)
-    if shape.kind == "lines":  # one solver a panel, or its lines would hide each other
+    if shape.kind == "lines":  # one solver per panel, or its lines would hide each other
         split = {
             (*key, row.group.label): [row] for key, members in split.items() for row in members
         }
@@ -98,9 +98,9 @@ def _panel_words(row: MeasuredRow, name: str) -> str:
 def _series(
     rows: Sequence[MeasuredRow], shape: FigureShape, looks: Mapping[str, Look]
 ) -> list[Series]:
-    """Rows by what is written beside them; a chain along an axis is one."""
+    """Rows by the text beside them; a chain along an axis is one."""
     chained = shape.kind == "across"
-    # Sizes are data sets of their own: whoever draws along m has put no others in the panel.
+    # Sizes are separate data sets: a figure along m puts no others into the panel.
     alongs = {"lambda": ("lambda", "C"), "C": ("lambda", "C"), "m": ("m", "dataset")}
     along: tuple[str, ...] = alongs.get(shape.x, ())
     if chained and not along:
@@ -116,7 +116,7 @@ def _series(
 
 
 def _apart(row: MeasuredRow, alike: Sequence[MeasuredRow], along: Sequence[str]) -> Iterator[str]:
-    """What tells a row from others of the same label: as few axes as do."""
+    """Axes that distinguish a row from others with the same label: as few as possible."""
     left = list(alike)
     for name in ("dataset", "lambda", "sweep"):
         if name in along or len(left) == 1:
@@ -129,13 +129,13 @@ def _apart(row: MeasuredRow, alike: Sequence[MeasuredRow], along: Sequence[str])
 
 
 def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
-    """Whether two of the rows have one place along an axis."""
+    """Whether two of the rows share a place along an axis."""
     places = [tuple(row.axis(name) for name in along) for row in rows]
     return len(set(places)) < len(places)
 
 
 def told_apart(series: Sequence[Series]) -> list[Series]:
-    """Series of one colour, or of colours that are easily confused, get different dashes."""
+    """Series with equal or similar colours get different dashes."""
     from svmbench.report.style import ALIKE, DASHES, difference
 
     found: list[Series] = []
@@ -162,7 +162,7 @@ def draw(
     -------
     figure : Figure
     titles : dict
-        What its curves say of themselves, by their ids in the SVG.
+        The titles of its curves, by their ids in the SVG.
     """
     found = panels(source, shape, looks)
     title = f"{source.item.number}: {shape.title or source.item.title}"
@@ -221,7 +221,7 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
     elif shape.kind == "regret":
         parts.append(
             f"Certified upper end of the regret, median and range of up to {most} runs; dotted: "
-            "the proved bound. Where the regret is not positive nothing is drawn."
+            "the proved bound. If the regret is not positive, nothing is drawn."
         )
     else:
         parts.append(

@@ -1,4 +1,4 @@
-"""Which cells a paper's table has: those measured, those expected and those published."""
+"""The cells of a paper's tables: measured, expected and published."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from svmbench.records.read import Results
 Value = str | float
 Key = tuple[Value, ...]
 
-#: Order of numbers on an axis: False the least first, True the largest.
+#: Order of numbers on an axis: False for ascending, True for descending.
 _DESCENDING = {"lambda": True, "C": False, "m": False}
 
 
 @dataclass(frozen=True)
 class ItemResults:
-    """What is there of an item.
+    """The results of an item.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ItemResults:
     name : str
         The item's key.
     results : dict
-        Its sweeps' results, by key; those that were not run are absent.
+        The results of its sweeps, by key; those that were not run are absent.
     """
 
     paper: Paper
@@ -50,18 +50,18 @@ class ItemResults:
         return self.paper.items[self.name]
 
     def slots(self) -> list[dict[str, Value]]:
-        """What its sweeps ask for: each row's place, without axes that the rows alone tell."""
+        """The cells of its sweeps: each row's place, without axes that only the rows know."""
         return [slot for key in self.item.sweeps for slot in self._slots(key)]
 
     def not_run(self) -> list[dict[str, Value]]:
-        """The slots that have no row."""
+        """The expected cells that have no row."""
         return [slot for slot in self.slots() if not any(_fills(row, slot) for row in self.rows)]
 
     def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
-        """Data sets that are not the real ones, of some rows or all.
+        """Data sets of which some or all rows are not the real ones.
 
-        Each is named by its label; one that has several, cut to several sizes for example, once,
-        by its name in the catalogue.
+        Each is named by its label. One with several labels, for example because it is cut to
+        several sizes, appears once, by its name in the catalogue.
         """
         labels: dict[str, list[str]] = {}
         for row in self.rows if rows is None else rows:
@@ -96,12 +96,12 @@ class ItemResults:
                     }  # fmt: skip
 
     def _sweep(self, key: str) -> Sweep | None:
-        """The sweep as it was run; as the paper's file has it where it was not."""
+        """The sweep as it was run; if it was not, as the paper's file describes it."""
         if key in self.results:
             try:
                 return Sweep.model_validate(self.results[key].config)
             except (ValidationError, ConfigError):
-                return None  # of another version: then only what was run is known
+                return None  # written by another version: then only the runs are known
         source = self.item.sweeps[key]
         if isinstance(source, SweepSource):
             other, _, name = source.same_as.partition("/")
@@ -121,13 +121,13 @@ def axes_of(row: MeasuredRow) -> dict[str, Value]:
 
 @dataclass(frozen=True)
 class Quoted:
-    """A published value and where it is printed."""
+    """A published value and its source."""
 
     value: PublishedValue
     published: Published
 
     def place(self) -> dict[str, Value]:
-        """The axes it gives."""
+        """The axes that it gives."""
         given = self.value.model_dump(by_alias=True, exclude={"measure", "value"})
         return {name: value for name, value in given.items() if value is not None}
 
@@ -141,11 +141,11 @@ class Layout:
     rows, columns : list of tuple
         Values on the shape's axes, in order.
     measured : dict
-        By (row, column): the runs' rows there.
+        By (row, column): the rows of the runs there.
     quoted : dict
-        By (row, column, name of the measure's column): what is published.
+        By (row, column, name of the measure's column): the published values.
     expected : set
-        (row, column) of what the sweeps ask for.
+        (row, column) of the cells that the sweeps ask for.
     placed : list of Quoted
         The published values that have a place here.
     """
@@ -166,16 +166,16 @@ def quotations(item: Item) -> list[Quoted]:
 def lay_out(source: ItemResults, shape: TableShape) -> Layout:
     """Find a table's cells.
 
-    A published value takes the one cell that agrees with what it gives; where there is none,
-    it opens a row or a column, whose other axes are those of the cells it agrees with but for
-    its solver.
+    A published value goes into the one cell that agrees with its place. If there is none, it
+    opens a row or a column, whose other axes are those of the cells that it agrees with except
+    for the solver.
     """
     measured = [row for row in source.rows if row.lies_in(shape.of)]
     slots = [slot for slot in source.slots() if _within(slot, shape)]
     places: list[dict[str, Value]] = [axes_of(row) for row in measured]
     places += [slot for slot in slots if not any(_fills(row, slot) for row in measured)]
     needed = (*shape.rows, *shape.columns)
-    # A slot of a sweep in C does not tell its lambda: it has no place until it was run.
+    # A cell of a sweep in C does not know its lambda: it has no place until it is run.
     places = [place for place in places if all(name in place for name in needed)]
     quoted = list(_placed(source, shape, places))
     every = [*places, *(place for _, place in quoted)]
@@ -219,7 +219,7 @@ def _placed(
             solverless = {name: value for name, value in given.items() if name != "solver"}
             agreeing = [{**p, **given} for p in places if _agrees(p, solverless)]
             if not agreeing and any(_agrees(place, solverless) for place in others):
-                continue  # it is of another table
+                continue  # it belongs to another table
         candidates = {tuple(place.get(name, "") for name in needed) for place in agreeing}
         if not candidates:
             candidates = {tuple(_only(places, name, given) for name in needed)}
@@ -232,7 +232,7 @@ def _agrees(place: Mapping[str, Value], given: Mapping[str, Value]) -> bool:
 
 
 def _only(places: Sequence[Mapping[str, Value]], name: str, given: Mapping[str, Value]) -> Value:
-    """The value on an axis: given, or the only one there is; blank where neither."""
+    """The value on an axis: given, or the only one there is; otherwise blank."""
     if name in given:
         return given[name]
     values = {place[name] for place in places if name in place}
@@ -242,7 +242,7 @@ def _only(places: Sequence[Mapping[str, Value]], name: str, given: Mapping[str, 
 def _orders(
     slots: Iterable[Mapping[str, Value]], places: Iterable[Mapping[str, Value]], axes: Iterable[str]
 ) -> dict[str, list[Value]]:
-    """The values of each axis in order: of the configuration; numbers by size."""
+    """The values of each axis in order: that of the configuration; numbers by size."""
     orders: dict[str, list[Value]] = {}
     everything = [*slots, *places]
     for name in axes:

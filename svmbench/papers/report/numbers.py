@@ -25,17 +25,17 @@ class Number:
     Parameters
     ----------
     text : str
-        As a table prints it.
+        As printed in a table.
     median, low, high, coverage : float
-        nan where nothing is known, +inf where most runs did not arrive.
+        nan if nothing is known, +inf if most runs did not reach the accuracy.
     reached, runs : int
-        Repeats with a finite value, and all.
+        Repeats with a finite value, and all repeats.
     at_least : float
-        A bound on the median where that is +inf; nan where there is none.
+        A bound on the median if that is +inf; nan if there is none.
     limit : str
-        What kept the others from a value.
+        Why the others have no value.
     hint : str
-        More about it.
+        Further details.
     """
 
     text: str
@@ -120,8 +120,8 @@ def _printed(group: Group, asked: Asked, middle: float, low: float, high: float)
 def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
     """The measure of one row over that of another: the median over the repeats, pair by pair.
 
-    Its interval holds however many repeats were made and why, so that it needs more of them than
-    one for a fixed number; the ratio has none as long as neither end is known.
+    Its interval is valid for any number of repeats and any reason to stop, so that it needs more of
+    them than one for a fixed number. As long as neither end is known, it is absent.
     """
     both = pairs(other.group, own.group, asked)
     if not len(both):
@@ -148,7 +148,7 @@ def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
 
 
 def _bounded(own: Number, other: Number) -> str:
-    """The bound that is left of a ratio when one of the two was not reached."""
+    """The remaining bound of a ratio if one of the two was not reached."""
     if own.median == math.inf and math.isfinite(other.median) and other.median > 0:
         least = own.at_least / other.median
         return f"≥ {short(least, 2)}" if least > 0 else "not reached"
@@ -161,5 +161,5 @@ def _bounded(own: Number, other: Number) -> str:
 
 
 def published_text(asked: Asked, value: float | str) -> str:
-    """A published value as a table prints it."""
+    """A published value as printed in a table."""
     return value if isinstance(value, str) else short(asked.measure.scale * value, 6)

@@ -1,4 +1,4 @@
-"""The page of all papers, index.html: it needs nothing but itself, or its figures' PNGs."""
+"""The page of all papers, index.html: self-contained, or with links to its figures' PNGs."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class ItemView:
     figures : list of Figure
     claims : list of ClaimResult
     shown : list of Quoted
-        Published values that stand in a table.
+        Published values that appear in a table.
     warnings : list of str
     missing : int
         Cells that its sweeps ask for and that have no runs.
@@ -78,7 +78,7 @@ class ItemView:
 
     @property
     def not_run(self) -> str:
-        """What of it was not run, in words; empty if all was."""
+        """Which part of it was not run, in words; empty if all was."""
         asked, missing = len(self.source.slots()), len(self.source.not_run())
         if not asked or not missing:
             return ""
@@ -113,7 +113,7 @@ class ItemView:
 
     @property
     def published(self) -> list[dict[str, Any]]:
-        """Sources, each with its mark and what it says."""
+        """Sources, each with its mark and contents."""
         return [_published(each) for each in self.item.published]
 
 
@@ -136,7 +136,7 @@ class PaperView:
     paper : Paper
     items : list of ItemView
     verdicts : Figure, optional
-        The picture of its verdicts, where some rest on measured factors.
+        The picture of its verdicts, if some rest on measured factors.
     """
 
     paper: Paper
@@ -145,7 +145,7 @@ class PaperView:
 
     @property
     def counts(self) -> str:
-        """Its verdicts, counted."""
+        """The counts of its verdicts."""
         return counted(result for view in self.items for result in view.claims)
 
 
@@ -218,7 +218,7 @@ def _repeats(everything: Sequence[Results]) -> str:
 
 
 def _distinct(views: Sequence[ItemView]) -> list[Results]:
-    """Every sweep's results once, though several items may show them."""
+    """The results of every sweep once, even if several items show them."""
     found: dict[Path, Results] = {}
     for view in views:
         for results in view.source.results.values():
@@ -231,7 +231,7 @@ _PASSING = ("recorded", "load_average", "schema_version", "memory_gib")
 
 
 def _environments(everything: Sequence[Results]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """Each distinct environment, headed by when it was and how many sweeps were run in it."""
+    """Each distinct environment, with its dates and the number of sweeps run in it as heading."""
     found: dict[str, list[Results]] = {}
     for results in everything:
         lasting = {k: v for k, v in results.environment.items() if k not in _PASSING}

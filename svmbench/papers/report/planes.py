@@ -1,4 +1,4 @@
-"""Decision lines: the plane of two-dimensional data with the line a run came to."""
+"""Decision lines: the plane of two-dimensional data with the final line of a run."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ FloatArray = NDArray[np.float64]
 #: The scores at which a line is drawn, and how.
 _LEVELS = ((0.0, "solid", 1.3), (-1.0, (0, (4, 2)), 0.8), (1.0, (0, (4, 2)), 0.8))
 
-#: Classes: label, marker and colour, told apart in print and by the colour-blind.
+#: Classes: label, marker and colour, distinguishable in print and by the colour-blind.
 _CLASSES = ((1, "o", "#0072B2"), (-1, "x", "#D55E00"))
 
 
 @dataclass(frozen=True)
 class Line:
-    """score(x) = w.x + b of a run's end.
+    """score(x) = w.x + b at the end of a run.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Line:
 
 
 def final_line(results: Results, row: MeasuredRow) -> Line | None:
-    """The line of a row's first repeat; None where its file does not tell, or not of a plane."""
+    """The line of a row's first repeat; None if its file does not record it, or not of a plane."""
     for name in row.group.runs["id"]:
         trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
         weights = trace.end.get("weights") if trace is not None else None
@@ -63,7 +63,7 @@ def final_line(results: Results, row: MeasuredRow) -> Line | None:
 
 
 def points(results: Results, row: MeasuredRow) -> Dataset | None:
-    """The training rows, if they are at hand without a network; stand-ins are not made anew."""
+    """The training rows, if available without the network; stand-ins are not generated again."""
     spec = _spec(results, row.group.dataset)
     if spec is None or row.group.stand_in:
         return None
@@ -77,7 +77,7 @@ def _spec(results: Results, dataset: str) -> DatasetSpec | None:
     try:
         specs = Sweep.model_validate(results.config).datasets
     except (ValidationError, ConfigError):
-        return None  # of another version
+        return None  # written by another version
     return next((spec for spec in specs if spec.label == dataset), None)
 
 
@@ -125,7 +125,7 @@ def _plane(data: Dataset) -> FloatArray:
 
 
 def _frame(xy: FloatArray, line: Line | None) -> tuple[Sequence[float], Sequence[float]]:
-    """Limits of both axes, of one length, for a square panel."""
+    """Limits of both axes, of equal length, for a square panel."""
     if len(xy):
         low, high = xy.min(axis=0), xy.max(axis=0)
         middle, reach = (low + high) / 2, 0.54 * max(float((high - low).max()), 1e-9)

@@ -1,4 +1,4 @@
-"""Regret after so many steps, against its bound."""
+"""Regret as a function of the number of steps, and its bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Regrets(Drawer):
-    """The regret after so many steps, against its bound."""
+    """The regret as a function of the number of steps, and its bound."""
 
     def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)
@@ -62,7 +62,7 @@ class Regrets(Drawer):
         return drawn
 
     def _regret(self, row: MeasuredRow) -> pd.DataFrame:
-        """Median, range and bound by the number of steps, over the repeats that came so far."""
+        """Median, range and bound by the number of steps, over the repeats that got that far."""
 
         table = read_regret(self.source.results[row.sweep].folder)
         table = table[table["id"].isin(set(row.group.runs["id"]))]

@@ -1,4 +1,4 @@
-"""A paper's tables: what was measured beside what was published, in the paper's own layout."""
+"""A paper's tables: measured next to published numbers, in the paper's own layout."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ from svmbench.report.numbers import finite
 from svmbench.report.table import Cell, Row, Section, Table
 from svmbench.report.tables.words import header, interval_notes, state_counts
 
-#: What a cell says that no run was made for, that nothing was to be run for, and that no
-#: published number could be found for.
+#: Texts of cells that were not run, that nothing was to be run for, and for which no published
+#: number could be found.
 NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
 
 STAND_IN = "(STAND-IN)"
 
-#: What the sides of a column are called.
+#: Names of the sides of a column.
 _MEASURED, _PUBLISHED = "measured", "published"
 
-#: How a published number's source was come by.
+#: How the source of a published number was obtained.
 MARKS = {
     "seed": "as the text of the paper that this suite is built from gives it",
     "read": "read in the publication or its released code",
@@ -58,7 +58,7 @@ def build_paper_table(source: ItemResults, number_of: int) -> tuple[Table, list[
     ----------
     source : ItemResults
     number_of : int
-        Its place among the item's tables, from 0.
+        Its index among the item's tables.
 
     Returns
     -------
@@ -249,7 +249,7 @@ class _Builder:
     # ------------------------------------------------------------ ratios
 
     def _against(self, at: tuple[Key, Key]) -> tuple[Key, Key] | None:
-        """The cell of the solver that this one is held against."""
+        """The cell of the solver that this one is compared with."""
         against = self.shape.against
         place = self._axes(at)
         if against is None or "solver" not in place or place["solver"] == against:
@@ -316,18 +316,18 @@ class _Builder:
             yield (
                 f"× {self.shape.against}: the value over that of {self.shape.against}, median "
                 "over the repeats, pair by pair, with its 95 % interval once there are enough of "
-                "them; ≥, ≤: a bound, where one of the two was not reached. Published times are "
-                "of the machines of their day: compare the ratios."
+                "them; ≥, ≤: a bound, if one of the two was not reached. Published times are "
+                "from the machines of their day: compare the ratios."
             )
         if any(each.limit for _, _, each in found):
             yield (
-                "A run that does not arrive or diverges counts as +∞ in the median. ≥ T: not "
+                "A run that does not reach ε or diverges counts as +∞ in the median. ≥ T: not "
                 "reached in the median when the limit T ended the runs. k of n: runs with a value."
             )
         if any("†" in each.text for _, _, each in found):
             yield "†: some runs were above ε again after they had first reached it."
         if self._bold():
-            yield "Bold: the best median of a place, and every other whose interval overlaps it."
+            yield "Bold: the best median of a place, and all medians with overlapping intervals."
         if any(row.group.stand_in for row, _, _ in found):
             yield f"{STAND_IN}: synthetic rows in the shape of the data set, not the set itself."
         yield from self.source.item.notes
@@ -342,7 +342,7 @@ class _Builder:
     # ------------------------------------------------------------ records
 
     def _records(self) -> Iterator[dict[str, Any]]:
-        """One a cell and row of the runs; one where there is a cell but no row."""
+        """One per cell and row of the runs; one if there is a cell but no row."""
         for row in self.layout.rows:
             for column in self.layout.columns:
                 at = (row, column)

@@ -19,14 +19,14 @@ from svmbench.report.sheet import SMALL, Sheet, save_figure, uniform_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Colour and marker of a comparison by its verdict; they differ in print as well.
+#: Colour and marker of a comparison by its verdict; they also differ in black and white.
 _MARKS: dict[Verdict, tuple[str, str]] = {
     "holds": ("#007A5A", "o"),
     "does not hold": ("#C04A00", "X"),
     "open": ("#555555", "D"),
 }
 
-#: Inches: a line of text, the lowest row, the axis with its words. Characters in a line of words.
+#: Inches: a line of text, the lowest row, the axis with its labels. Characters per line of text.
 _LINE, _LEAST, _WIDTH, _CHARACTERS = 0.14, 0.3, 7.6, 62
 
 #: Factors beyond this, and below its inverse, are drawn at the edge.
@@ -62,7 +62,7 @@ class VerdictRow:
     text : str
         The verdict and the claim, in lines.
     region : (float, float)
-        Factors that are claimed; from 0, or to +inf.
+        Claimed factors; from 0, or to +inf.
     dots : tuple of Dot
     """
 
@@ -72,13 +72,13 @@ class VerdictRow:
 
     @property
     def height(self) -> float:
-        """Inches that it takes."""
+        """Height in inches."""
         lines = 1 + self.text.count("\n")
         return max(_LEAST, _LINE * lines + 0.08, 0.07 * len(self.dots) + 0.08)
 
 
 def verdict_rows(results: Sequence[ClaimResult]) -> list[VerdictRow]:
-    """The claims of a paper that rest on factors between two measurements, in their order."""
+    """The claims of a paper that rest on factors between two measurements, in order."""
     rows = []
     for result in results:
         compared = list(_compared(result))
@@ -118,7 +118,7 @@ def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> li
     Returns
     -------
     list of Path
-        The files; none where no claim rests on a measured factor.
+        The files; empty if no claim rests on a measured factor.
     """
     rows = verdict_rows(results)
     if not rows:
@@ -160,7 +160,7 @@ def _draw(axes: Axes, rows: Sequence[VerdictRow]) -> None:
 
 
 def _reach(rows: Sequence[VerdictRow]) -> float:
-    """How far the axis goes to either side of 1."""
+    """How far the axis extends to either side of 1."""
     ends = [end for row in rows for end in row.region]
     ends += [end for row in rows for dot in row.dots for end in (dot.estimate, dot.low, dot.high)]
     logs = [abs(math.log(end)) for end in ends if 0 < end < math.inf]

@@ -31,7 +31,7 @@ def write_papers(
     *,
     linked: bool = False,
 ) -> list[Path]:
-    """Write tables and figures of items, and the page of all papers, from the runs there are.
+    """Write tables and figures of items, and the page of all papers, from the existing runs.
 
     Parameters
     ----------
@@ -40,10 +40,10 @@ def write_papers(
         written to ``root/KEY/ITEM/``, the page to ``root/index.html``.
     papers : mapping of str to Paper
     items : sequence of (str, str), optional
-        Paper and item whose files are written anew; all unless given. The page is always
-        about all papers; of other items it shows the figures that lie there.
+        Paper and item whose files are rewritten; all unless given. The page always covers
+        all papers; for other items it shows the existing figures.
     linked : bool
-        Whether the page links the figures' PNGs, in place of holding the pictures itself.
+        Whether the page links the figures' PNGs instead of embedding the pictures.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def write_papers(
     Raises
     ------
     DataError
-        When results cannot be read.
+        If results cannot be read.
     """
     sources = [
         ItemResults(paper, name, read_item(root, paper, name))
@@ -102,12 +102,12 @@ def write_papers(
 
 
 def _looks(everything: Sequence[Results]) -> dict[str, Look]:
-    """One look a label and a solver, the same in all papers."""
+    """One look per label and solver, the same in all papers."""
     if not everything:
         return {}
     runs = pd.concat([results.runs[["solver", "label", "colour"]] for results in everything])
     solvers = sorted(set(runs["solver"]))
-    # By its own name, too, for what is about solvers whatever their settings.
+    # Also by the solver's name, for figures about solvers regardless of their settings.
     own = runs.drop_duplicates("solver").assign(label=lambda rows: rows["solver"])
     return looks_of(runs, solvers) | looks_of(own, solvers)
 
@@ -122,7 +122,7 @@ def _view(source: ItemResults, claims: list[ClaimResult]) -> ItemView:
 
 
 def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
-    """Remove tables and figures of before that the item no longer has."""
+    """Remove earlier tables and figures that the item no longer has."""
     for pattern in ("table-*.*", "figure-*.*"):
         for path in folder.glob(pattern):
             if path not in written:
@@ -132,7 +132,7 @@ def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
 def _figures(
     source: ItemResults, looks: Mapping[str, Look], folder: Path, suffix: str
 ) -> Iterator[tuple[Path, str]]:
-    """Pictures of an item that has runs, with captions; drawn now where there are none yet."""
+    """Pictures of an item that has runs, with captions; drawn now if there are none yet."""
     for at, shape in enumerate(source.item.figures):
         path = folder / f"figure-{at + 1}{suffix}"
         if not path.exists() and source.rows:

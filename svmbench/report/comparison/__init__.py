@@ -1,7 +1,7 @@
 """Compares results cell by cell: two folders, or two labels of one folder.
 
 A cell is a data set, a λ, an accuracy and a label. Its repeats are paired by their number, which
-stands for their seed, and all cells are judged together.
+identifies their seed, and all cells are judged together.
 """
 
 from svmbench.report.comparison.compare import compare

@@ -1,4 +1,4 @@
-"""What a reader should know beside a comparison: warnings, and notes on how to read it."""
+"""Warnings about a comparison, and notes on how to read it."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from svmbench.report.comparison.match import Key, Match, Samples
 from svmbench.report.comparison.model import OWN_TIMES, Metric, Side
 from svmbench.report.notices import disturbed_runs
 
-#: The scatter of processor seconds is mentioned where it is below this share of that of seconds.
+#: The scatter of processor seconds is mentioned if it is below this share of that of seconds.
 _CALMER = 0.7
 
-#: Pairs from which on a scatter is told.
+#: Fewest pairs for which a scatter is reported.
 _SCATTER_FROM = 5
 
 #: Facts in environment.json that make times incomparable, and those worth a warning.
@@ -31,12 +31,12 @@ _SOFTWARE = ("svmbench", "git", "kernel", "governor", "python", "packages", "com
 
 
 def environments(a: Results, b: Results, metric: Metric) -> tuple[bool, list[str]]:
-    """Whether times are of different machines, and what differs between the environments."""
+    """Whether times come from different machines, and how the environments differ."""
     if a.folder == b.folder:
         return False, []
     if not (a.environment and b.environment):
         bare = " and ".join(str(r.folder) for r in (a, b) if not r.environment)
-        return metric in OWN_TIMES, [f"{bare}: no environment.json, so the machine is not known."]
+        return metric in OWN_TIMES, [f"{bare}: no environment.json, so the machine is unknown."]
     machine = list(_differences(a.environment, b.environment, _MACHINE))
     found = []
     if machine:
@@ -75,7 +75,7 @@ def warnings(found: Sequence[Match], metric: Metric) -> Iterator[str]:
         if said and metric != "epochs":
             yield f"{name}: {said}"
     if any(m.one is m.other or m.one.runs.equals(m.other.runs) for m in found):
-        yield "A and B are the same runs: there is nothing to find."
+        yield "A and B are the same runs: there is no difference to find."
     elif _seeds_differ(found):
         yield "The seeds of A and B differ: pairs have nothing in common but their number."
 
@@ -102,7 +102,7 @@ def notes(
     margin: float,
     alone: tuple[Collection[Key], Collection[Key]],
 ) -> Iterator[str]:
-    """How the page is to be read."""
+    """How to read the page."""
     yield (
         f"B/A: the ratio with its interval, which holds for all cells of the page together and "
         f"however often one looks. slower, faster: the interval lies beyond a factor of "
@@ -119,7 +119,7 @@ def notes(
         )
     if any(samples.missing for samples in page):
         yield (
-            "Not measured: interrupted, not installed, or skipped after a repeat that had met the "
+            "Not measured: interrupted, not installed, or skipped after a repeat that met the "
             "time limit."
         )
     yield from _timing_notes(page, judged, sides, metric)
@@ -135,11 +135,11 @@ def _timing_notes(
     if metric == "epochs":
         yield "Epochs depend on the seed alone: it does not matter when they were counted."
     elif any(samples.paired for samples in page):
-        yield "The runs of each pair were made one next to the other, on the same machine."
+        yield "The two runs of each pair were executed one after the other, on the same machine."
     unpaired = [entry for entry in judged if not entry.cell.paired]
     if unpaired:
         yield (
-            f"{len(unpaired)} of {len(judged)} cells: A and B were made at different times and "
+            f"{len(unpaired)} of {len(judged)} cells: A and B were measured at different times and "
             f"share the seeds, not the state of the machine. {_allowance(unpaired)} To find "
             "smaller differences, run both alternately: svmbench compare --run."
         )
@@ -151,10 +151,10 @@ def _timing_notes(
 
 
 def _allowance(unpaired: Sequence[Judged]) -> str:
-    """By how much two times may differ in themselves, and how that is known."""
+    """How much two times may differ in themselves, and how that is known."""
     widest = max(unpaired, key=lambda entry: entry.shift.sd).shift
     scatter = f"a shift between the two times that scatters by {_percent(widest.sd)}"
-    controls = max(entry.shift.controls for entry in unpaired)  # of a control, all but itself
+    controls = max(entry.shift.controls for entry in unpaired)  # a control does not count itself
     if not controls:
         return f"Intervals allow for {scatter} (assumed)."
     return (

@@ -21,9 +21,9 @@ def compare(a: Side, b: Side, metric: Metric = "seconds", margin: float = 1.05) 
     Raises
     ------
     ConfigError
-        When they share no cell, a label is unknown, or the problems differ.
+        If they share no cell, a label is unknown, or the problems differ.
     DataError
-        When the runs do not record the metric.
+        If the runs do not record the metric.
     """
     left, right = groups_of(a), groups_of(b)
     found = matches(a, b, left, right)

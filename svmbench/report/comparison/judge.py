@@ -1,4 +1,4 @@
-"""What the pairs of each cell show, judged over the page."""
+"""Judges what the pairs of each cell show, over the whole page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from svmbench.report.comparison.match import Key, Match, Samples
 from svmbench.report.comparison.model import ComparedCell, Conclusion, Metric
 from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
 
-#: A region needs a width: that of a threshold of 1 is beyond what a clock can tell.
+#: A region needs a width: the least is beyond what a clock can resolve.
 _LEAST_MARGIN = 1 + 1e-9
 
 
@@ -68,7 +68,7 @@ def region(margin: float) -> tuple[float, float]:
 
 
 def _shifts(page: Sequence[Samples], metric: Metric, machines_differ: bool) -> Iterator[Shift]:
-    """For each cell, by what the two times may differ in themselves."""
+    """For each cell, how much the two times may differ in themselves."""
     controls = _controls(page)
     for samples in page:
         if samples.paired:
@@ -80,7 +80,7 @@ def _shifts(page: Sequence[Samples], metric: Metric, machines_differ: bool) -> I
 
 
 def _controls(page: Sequence[Samples]) -> dict[Key, Control]:
-    """The unpaired rows whose code is the same, each at the tightest accuracy it always reaches."""
+    """The unpaired rows with the same code, each at the tightest accuracy it always reaches."""
     found = {}
     for samples in page:  # the loosest accuracy first
         if not samples.paired and same_code(samples.match.one, samples.match.other):
@@ -91,7 +91,7 @@ def _controls(page: Sequence[Samples]) -> dict[Key, Control]:
 
 
 def _pass_ratio(match: Match) -> float:
-    """Seconds of a streaming pass in B over those in A; 1 where they were not measured."""
+    """Seconds of a streaming pass in B over those in A; 1 if they were not measured."""
     units = [float(group.runs["pass_unit"].iloc[0]) for group in (match.one, match.other)]
     return units[1] / units[0] if all(unit > 0 for unit in units) else 1.0  # False with nan
 
@@ -102,7 +102,7 @@ def _concluded(samples: Samples, answer: Answer) -> ComparedCell:
     group = samples.match.one
     return ComparedCell(
         dataset=group.dataset,
-        stand_in=bool(group.stand_in),  # numpy's is unknown to JSON
+        stand_in=bool(group.stand_in),  # JSON does not know numpy's
         lam=float(group.lam),
         C=float(group.runs["C"].iloc[0]),
         threshold=samples.threshold,
@@ -134,5 +134,5 @@ def _what_it_takes(samples: Samples, answer: Answer) -> str:
     if answer.more is not None:
         return f"about {answer.more} more repeat{'' if answer.more == 1 else 's'}"
     if not samples.paired:
-        return "made at different times: more repeats do not help"
-    return "more repeats than can be made"
+        return "measured at different times: more repeats do not help"
+    return "more repeats than can be run"

@@ -14,7 +14,7 @@ from svmbench.records.samples import pairs, samples
 from svmbench.report.comparison.model import Metric, Side
 from svmbench.report.pairing import samples_together
 
-#: Data set, whether it is a stand-in, λ, and the label (empty where any label matches).
+#: Data set, whether it is a stand-in, λ, and the label (empty if any label matches).
 Key = tuple[str, bool, float, str]
 
 
@@ -34,7 +34,7 @@ class Match:
 
     @property
     def label(self) -> str:
-        """Both labels where they differ."""
+        """Both labels if they differ."""
         if self.one.label == self.other.label:
             return self.one.label
         return f"{self.one.label} -> {self.other.label}"
@@ -42,18 +42,18 @@ class Match:
 
 @dataclass(frozen=True)
 class Samples:
-    """What both sides of a match took to one accuracy.
+    """What both sides of a match needed to reach one accuracy.
 
     Parameters
     ----------
     match : Match
     threshold : float
     a, b : tuple of float
-        By repeat, +inf where the accuracy was not reached.
+        By repeat, +inf if the accuracy was not reached.
     paired : bool
-        Whether the two runs of each pair were made at about the same time.
+        Whether the two runs of each pair were executed at about the same time.
     missing : str
-        Which repeats were not measured, in words; empty where all were.
+        Which repeats were not measured, in words; empty if all were.
     """
 
     match: Match
@@ -65,12 +65,12 @@ class Samples:
 
 
 def groups_of(side: Side) -> dict[Key, Group]:
-    """The groups of a side by what must match: those of a single label match any label.
+    """The groups of a side by the key that must match: a single label matches any label.
 
     Raises
     ------
     ConfigError
-        When the side has no such label.
+        If the side has no such label.
     """
     labels = list(dict.fromkeys(side.results.runs["label"]))
     if side.label is not None and side.label not in labels:
@@ -91,7 +91,7 @@ def matches(a: Side, b: Side, left: Mapping[Key, Group], right: Mapping[Key, Gro
     Raises
     ------
     ConfigError
-        When there is none, when the sides have no accuracy in common, or when the problems differ.
+        If there is none, if the sides have no accuracy in common, or if the problems differ.
     """
     common = [Match(key, left[key], right[key]) for key in left if key in right]
     if not common or not thresholds(a, b):
@@ -114,7 +114,7 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
     """Refuse to compare times to the optimum of two different problems."""
     first, second = one.runs.iloc[0], other.runs.iloc[0]
     for column in ("loss", "bias", "l1_radius", "m", "d", "nnz"):
-        # Older results lack some columns, which are empty then: there was one class of problems.
+        # Older results lack some columns, which are then empty: there was one class of problems.
         if _known_class(first[column]) != _known_class(second[column]):
             raise ConfigError(
                 f"{one.dataset}, λ = {short(one.lam)}: {column} is {_plain(first[column])} in "
@@ -123,7 +123,7 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
             )
     lows = (one.middle("reference_dual"), other.middle("reference_dual"))
     highs = (one.middle("reference_primal"), other.middle("reference_primal"))
-    if max(lows) > min(highs) * (1 + 1e-9):  # False with nan: nothing is known then
+    if max(lows) > min(highs) * (1 + 1e-9):  # False with nan: then nothing is known
         raise ConfigError(
             f"{one.dataset}, λ = {short(one.lam)}: the certified optima of {a.results.folder} and "
             f"{b.results.folder} exclude each other; compare results on the same problem"
@@ -131,7 +131,7 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
 
 
 def _known_class(value: Any) -> Any:
-    """A bias that is not recorded is none, a radius that is not recorded infinite."""
+    """A bias that is not recorded is none, a radius that is not recorded is infinite."""
     if value == "":
         return "none"
     return math.inf if isinstance(value, float) and math.isnan(value) else value
@@ -146,12 +146,12 @@ def _plain(value: Any) -> str:
 def samples_of(
     match: Match, threshold: float, metric: Metric, sides: tuple[Side, Side], machines_differ: bool
 ) -> Samples:
-    """The samples of a match that can be compared.
+    """The comparable samples of a match.
 
     Raises
     ------
     DataError
-        When the runs do not record the metric.
+        If the runs do not record the metric.
     """
     for group, side in zip((match.one, match.other), sides, strict=True):
         _check_metric(group, threshold, metric, side)
@@ -180,7 +180,7 @@ def _missing(match: Match, asked: Asked) -> Iterator[str]:
 
 
 def _check_metric(group: Group, threshold: float, metric: Metric, side: Side) -> None:
-    """Refuse runs that reached the accuracy without what the metric needs being recorded."""
+    """Refuse runs that reached the accuracy but lack what the metric needs."""
     reached = group.runs[Asked("seconds", threshold).column].notna()
     asked = Asked(metric, threshold)
     if asked.column in group.runs and not (reached & group.runs[asked.column].isna()).any():

@@ -1,4 +1,4 @@
-"""What a comparison is: its two sides, its cells and what was concluded."""
+"""The data model of a comparison: its two sides, its cells and the conclusions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Metric = Literal["seconds", "cpu_seconds", "passes", "epochs"]
 
 Conclusion = Literal["faster", "slower", "alike", "open"]
 
-#: The metrics that depend on the machine: ratios of them between machines are marked.
+#: The metrics that depend on the machine: their ratios between machines are marked.
 OWN_TIMES = ("seconds", "cpu_seconds")
 
 
@@ -24,7 +24,7 @@ class Side:
     ----------
     results : Results
     label : str or None
-        The only label that takes part; None for all, each matched with its namesake.
+        The only label that takes part; None for all, each matched with the same label.
     """
 
     results: Results
@@ -41,17 +41,17 @@ class ComparedCell:
     stand_in : bool
     lam, C, threshold : float
     label : str
-        ``a -> b`` where the two sides' labels differ.
+        ``a -> b`` if the two sides' labels differ.
     a, b : tuple of float
-        The samples of each repeat that was compared, +inf where the accuracy was not reached.
+        The samples of each repeat that was compared, +inf if the accuracy was not reached.
     answer : Answer
         Estimate and interval of B over A, and the evidence that they lie within the margin.
     paired : bool
-        Whether the two runs of each pair were made at about the same time.
+        Whether the two runs of each pair were executed at about the same time.
     conclusion : {'faster', 'slower', 'alike', 'open'}
         About B.
     why : str
-        What keeps an open cell open.
+        Why an open cell is open.
     """
 
     dataset: str
@@ -75,14 +75,14 @@ class Comparison:
     Parameters
     ----------
     names : tuple of str
-        What A and B are.
+        Names of A and B.
     metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
     margin : float
-        Factor up to which a difference does not count.
+        Largest factor that counts as no difference.
     cells : tuple of ComparedCell
     warnings, notes : tuple of str
     machines_differ : bool
-        Whether times are of different machines, or of unknown ones.
+        Whether times come from different machines, or from unknown ones.
     """
 
     names: tuple[str, str]

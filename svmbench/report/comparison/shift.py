@@ -1,9 +1,9 @@
-"""How much two folders' times may differ because they were made at different times.
+"""How much two folders' times may differ because they were measured at different times.
 
 A machine's speed changes from one day to the next: the same code takes a few percent longer or
-shorter. No number of repeats averages that out, since all repeats of a folder share it. What is
-known about it comes from the controls, rows whose code is the same in both folders; where there
-are too few of them, an assumption takes their place.
+shorter. No number of repeats averages that out, since all repeats of a folder share it. The
+controls, rows whose code is the same in both folders, show how large the shift is; if there are
+too few of them, an assumption replaces them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from svmbench.records.groups import Group
 from svmbench.report.comparison.match import Key
 from svmbench.report.pairing import ASSUMED_SHIFT
 
-#: Controls from which on the scatter of the shift is estimated instead of assumed.
+#: From this many controls on, the scatter of the shift is estimated instead of assumed.
 LEAST_CONTROLS = 6
 
 
@@ -36,7 +36,7 @@ class Shift:
     sd : float
         Standard deviation of its logarithm.
     controls : int
-        Rows of the same code that it was estimated from.
+        Rows with the same code that it was estimated from.
     """
 
     centre: float
@@ -44,7 +44,7 @@ class Shift:
     controls: int
 
 
-#: Runs made at the same time: there is no shift.
+#: Runs executed at the same time: there is no shift.
 NO_SHIFT = Shift(1.0, 0.0, 0)
 
 
@@ -65,7 +65,7 @@ class Control:
 
     @staticmethod
     def of(a: Sequence[float], b: Sequence[float]) -> Control | None:
-        """The control that samples make; None unless they are two or more, positive and finite."""
+        """The control from samples; None unless they are two or more, positive and finite."""
         if len(a) < 2 or not all(0 < x < math.inf for x in (*a, *b)):
             return None
         logs = [math.log(y / x) for x, y in zip(a, b, strict=True)]
@@ -73,9 +73,9 @@ class Control:
 
 
 def same_code(one: Group, other: Group) -> bool:
-    """Whether every repeat that both have is the same run: same build, machine, data and seed.
+    """Whether every common repeat is the same run: same build, machine, data and seed.
 
-    The id of a run holds a hash of all these.
+    The id of a run contains a hash of all these.
     """
     ids = [_ids(group) for group in (one, other)]
     common = set(ids[0]) & set(ids[1])
@@ -85,7 +85,7 @@ def same_code(one: Group, other: Group) -> bool:
 def _ids(group: Group) -> dict[tuple[int, float], str]:
     """The id of each run by repeat and horizon."""
     runs = zip(group.runs["repeat"], group.runs["horizon"], group.runs["id"], strict=True)
-    # nan, which stands for no horizon, would equal nothing
+    # nan, which means no horizon, is not equal to itself
     return {(int(repeat), 0.0 if math.isnan(at) else at): str(name) for repeat, at, name in runs}
 
 
@@ -95,13 +95,13 @@ def shift_of(key: Key, controls: Mapping[Key, Control], pass_ratio: float, quest
     Parameters
     ----------
     key : tuple
-        Of the row.
+        That of the row.
     controls : mapping
     pass_ratio : float
         Seconds of a streaming pass over the data in B, over those in A. Without controls the
-        shift is assumed to be at least that large; 1 where nothing is known.
+        shift is assumed to be at least that large; 1 if it is unknown.
     questions : int
-        Cells of the page.
+        Number of cells of the page.
     """
     others = [control for other, control in controls.items() if other != key]
     count = len(others)
@@ -113,7 +113,7 @@ def shift_of(key: Key, controls: Mapping[Key, Control], pass_ratio: float, quest
         error = fmean(control.error**2 for control in others) / count
         return Shift(centre, math.sqrt(ASSUMED_SHIFT**2 * (1 + 1 / count) + error), count)
     # A prediction interval: the row's own shift scatters about the mean like the controls' do.
-    # Student's quantile at the tail that the page allows for stands for the normal one.
+    # Student's quantile at the page's tail probability replaces the normal one.
     tail = SHIFT_SHARE * LEVEL / (2 * questions)
     inflation = float(student.isf(tail, count - 1) / norm.isf(tail))
     return Shift(centre, inflation * math.sqrt(variance(logs) * (1 + 1 / count)), count)

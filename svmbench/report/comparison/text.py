@@ -12,7 +12,7 @@ from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.model import ComparedCell, Comparison, Metric
 from svmbench.report.numbers import format_value
 
-#: How a metric is called in a title.
+#: Names of the metrics in a title.
 _NAMES: dict[Metric, str] = {
     "seconds": "seconds",
     "cpu_seconds": "processor seconds",
@@ -24,7 +24,7 @@ HEADER = ("data", "λ", "ε", "label", "A", "B", "B/A [interval]", "verdict on B
 
 
 def rows(comparison: Comparison) -> list[tuple[str, ...]]:
-    """The fields of the printed table, a row a cell, below `HEADER`."""
+    """The fields of the printed table, one row per cell, below `HEADER`."""
     return [_row(cell, comparison.machines_differ) for cell in comparison.cells]
 
 
@@ -61,7 +61,7 @@ def _ratio_text(cell: ComparedCell) -> str:
 
 
 def summary(comparison: Comparison) -> str:
-    """How many cells came out how, in a line."""
+    """How many cells have each verdict, in a line."""
     verdicts = [cell.conclusion for cell in comparison.cells]
     counts = [
         f"{verdicts.count(v)} {v}" for v in ("slower", "faster", "alike", "open") if v in verdicts
@@ -86,7 +86,7 @@ def to_markdown(comparison: Comparison) -> str:
 
 
 def to_json(comparison: Comparison) -> str:
-    """The comparison as JSON, described in docs/measuring.md; what is not finite is null."""
+    """The comparison as JSON, described in docs/measuring.md; non-finite values are null."""
     return json.dumps(
         {
             "schema_version": 2,

@@ -1,1 +1,1 @@
-"""The suite's own best: `auto`, which chooses how to train, and the phases it is made of."""
+"""The suite's fastest method: `auto`, which chooses how to train, and its phases."""

@@ -1,4 +1,4 @@
-"""auto: chooses how to train from the shape of the problem, and says what and why."""
+"""auto: chooses a method from the shape of the problem, and reports the choice and its reason."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.dual_phase import DualPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase, sample_sizes
 
-#: Time of a multiply-add of a factorisation in that of an entry of a pass over the rows, and the
-#: passes that a factorisation may cost for Newton steps to be worth it.
+#: Time per multiply-add of a factorisation, relative to the time per nonzero of a pass over the
+#: rows; and the number of passes that a factorisation may cost if Newton steps are to pay off.
 FACTOR_COST, WORTH_PASSES = 0.06, 8.0
 
-#: Features beyond which the d x d system is not formed, whatever the rows.
+#: Largest number of features for which the d x d system is formed.
 MOST_FEATURES = 5000
 
-#: Mean ||x_i||^2/(lam m) up to which dual descent is ahead of Newton steps at first, where these
-#: have no samples, which costs them many passes over all rows; one; or more, and rows of so many
-#: entries that what a pass of dual descent costs a row besides does not count.
+#: Largest mean ||x_i||^2/(lam m) for which dual descent is faster than Newton steps at first:
+#: where Newton steps have no samples, and so need many passes over all rows; one sample; or more
+#: samples. The last holds for rows of at least LONG_ROWS entries, which make the cost per row of
+#: dual descent negligible.
 EASY, EASY_WITH_A_SAMPLE, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 2.5, 0.3, 50.0
 
-#: Rows the mean is estimated from.
+#: Rows that estimate this mean.
 NORM_ROWS = 1000
 
-#: Relative gap at which dual descent hands over to Newton steps; and passes after which it does
-#: so anyway.
+#: Relative gap at which Newton steps replace dual descent, and passes after which they do so in
+#: any case.
 HANDOVER_GAP, HANDOVER_PASSES = 1e-3, 60.0
 
-#: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about
-#: that much over sigma.
+#: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about this
+#: value over sigma.
 HANDOVER_PENALTY = 0.05
 
 Method = Literal["newton", "dual", "dual-newton"]
@@ -48,29 +49,29 @@ class AutoParameters(Parameters):
 
     precision: Literal["float64"] = parameter(
         "float64",
-        "Single precision gained nothing: an epoch is bound by its gathers.",
+        "Single precision gained nothing: gathers dominate the time of an epoch.",
         source="ours",
     )
     method: Literal["choose", "newton", "dual", "dual-newton"] = parameter(
         "choose",
-        "Newton steps, dual coordinate descent, the one after the other, or whichever of these the "
-        "shape of the problem suggests.",
+        "newton: Newton steps. dual: dual coordinate descent. dual-newton: descent, then Newton "
+        "steps. choose: one of these, by the shape of the problem.",
         source="ours",
     )
     tolerance: float = parameter(
         1e-3, "Relative gap (P - D)/D at which its own stopping rule holds.", source="ours", gt=0.0
     )
     sampling: bool = parameter(
-        True, "Whether Newton steps begin on samples where the rows are many.", source="ours"
+        True, "Whether Newton steps begin on samples where there are many rows.", source="ours"
     )
     sleep: bool = parameter(
         True,
-        "Whether Newton steps pass over rows that no movement so far can concern.",
+        "Whether Newton steps skip rows that the movement of w so far cannot affect.",
         source="ours",
     )
     passes: int = parameter(
         4,
-        "Passes of dual descent ahead of Newton steps.",
+        "Passes of dual descent before the Newton steps.",
         source="ours",
         unit="epochs",
         ge=0,
@@ -81,25 +82,25 @@ class AutoParameters(Parameters):
     )
     block_rows: int = parameter(
         32,
-        "Rows of a block in dual descent, visited one after another; 1 for random order.",
+        "Contiguous rows per block in dual descent; 1 for random order.",
         source="ours",
         unit="rows",
         ge=1,
     )
     shrinking: bool = parameter(
-        True, "Whether rows that sit firmly on a bound leave dual descent.", source="ICML 2008, 3.2"
+        True, "Whether dual descent drops rows firmly at a bound.", source="ICML 2008, 3.2"
     )
 
 
 class Choice(NamedTuple):
-    """A method, and why it was taken."""
+    """A method, and the reason for its choice."""
 
     method: Method
     reason: str
 
 
 class Auto(Solver):
-    """Newton steps of the method of multipliers where features are few, else dual descent."""
+    """Newton steps of the method of multipliers if there are few features, else dual descent."""
 
     name = "auto"
     summary = "The suite's fastest: Newton steps on multipliers, or dual descent in blocks"
@@ -115,9 +116,9 @@ class Auto(Solver):
     newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
              and an exact line search; then c ← α and σ grows. Samples of the rows come
-             first; rows too far from J for the way w has gone since are passed over
-    dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; rows
-             shrunk are called back whenever all are looked at
+             first; rows too far from J for the distance w has moved are skipped
+    dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; shrunk
+             rows return whenever all rows are processed
     output   w, certified by D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
 """
@@ -132,7 +133,7 @@ class Auto(Solver):
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Choose the method and make its first stage ready."""
+        """Choose the method and prepare its first stage."""
         self._problem, self._rng = problem, Generator(seed)
         parameters, data = self.parameters, problem.data
         self._choice = chosen(problem, parameters.method, parameters.sampling, self._rng)
@@ -165,14 +166,14 @@ class Auto(Solver):
                     return
 
     def _within(self) -> bool:
-        """Whether the gap is within the tolerance, by sums made anew where it seems to be."""
+        """Whether the gap is within the tolerance; where it seems to be, check with fresh sums."""
         phase = self._phase
         gap, bound = phase.gap, phase.bound()
         if relative_gap(bound + gap, bound) > self._enough:
             return False
         if isinstance(phase, DualPhase):
             return True
-        # Its sums are kept in step, and rounding adds up.
+        # The phase updates its sums, and rounding errors accumulate.
         gap = relative_gap(self._problem.primal(phase.w), self._problem.dual(phase.alpha))
         phase.counters.presentations += self._problem.data.n_samples
         phase.counters.nonzeros += 2 * self._problem.data.nnz
@@ -180,7 +181,7 @@ class Auto(Solver):
         return bool(gap <= self.parameters.tolerance)
 
     def _hand_over(self, dual: DualPhase) -> None:
-        """Begin with Newton steps if dual descent has done its part."""
+        """Switch to Newton steps if dual descent has reached its gap or its limit of passes."""
         gap = dual.gap / (dual.gap + dual.bound()) if dual.gap < math.inf else 1.0
         if gap <= HANDOVER_GAP or dual.passes > HANDOVER_PASSES:
             penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
@@ -211,12 +212,12 @@ class Auto(Solver):
         return self._phase.alpha
 
     def dual(self) -> float:
-        """D(alpha), with w(alpha) computed anew; 0 while Newton steps are on a sample."""
+        """D(alpha), with w(alpha) recomputed; 0 while Newton steps are on a sample."""
         return self._problem.dual(self._phase.alpha)
 
     @property
     def stopped(self) -> bool:
-        """Whether the gap has been within the tolerance, over all rows."""
+        """Whether the gap over all rows has been within the tolerance."""
         return self._stopped
 
     @property
@@ -226,7 +227,7 @@ class Auto(Solver):
 
     @property
     def remark(self) -> str:
-        """The method chosen, and why."""
+        """The chosen method, and the reason."""
         return f"{self._choice.method}: {self._choice.reason}"
 
 
@@ -242,14 +243,14 @@ def chosen(
     sampling : bool
         Whether Newton steps may begin on samples.
     rng : Generator
-        Draws the rows that the mean norm is estimated from.
+        Draws the rows that estimate the mean squared norm.
     """
     data = problem.data
     m, d, nnz = data.n_samples, data.n_features, data.nnz
     if not nnz:
         return Choice("dual", "no row has an entry")
     if wanted != "choose":
-        return Choice(wanted, "as wanted")
+        return Choice(wanted, "as configured")
     if d > MOST_FEATURES:
         return Choice("dual", f"{d} features are more than {MOST_FEATURES}")
     passes = FACTOR_COST * d**3 / 3.0 / nnz

@@ -11,23 +11,23 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import relative_gap
 
-#: Bytes of active rows up to which they are visited in true random order: they are in the cache.
+#: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
 CACHED_BYTES = 8e6
 
-#: Share of the gap at which all rows were last met to which the active rows' own must fall before
-#: all are made active again, and the passes' worth of work on them after which that happens anyway.
+#: All rows become active again when the gap of the active rows falls to this share of the gap when
+#: all rows were last processed, or after work on the active rows worth this many passes.
 RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 
-#: Times the shrinking thresholds of the last pass, beyond which rows are left out again then.
+#: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
 
-#: Weight of the last pass but one in the w that is shown. The last steps of a pass are large ones
-#: for P, which has kinks, and small ones for D.
+#: Weight of the w before the last pass in the w that is returned. The last steps of a pass change
+#: P, which has kinks, more than D.
 EARLIER_WEIGHT = 0.25
 
 
 class DualPhase:
-    """Passes over the active rows, and over all of them where those have done enough.
+    """Passes over the active rows, and over all rows once the active ones have converged enough.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class DualPhase:
         Rows in a block; 1 for true random order throughout.
     shrinking : bool
     tolerance : float
-        Relative gap that is certified as soon as it may be there.
+        Relative gap, certified as soon as it may have been reached.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class DualPhase:
         self._work = 0
 
     def iterate(self) -> None:
-        """One pass over the active rows; then perhaps a survey, or all rows become active."""
+        """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
         state = self._state
         before = state.nonzeros
         self._current = False
@@ -105,13 +105,13 @@ class DualPhase:
         self._state.lower *= THRESHOLD_MARGIN
 
     def bound(self) -> float:
-        """D(alpha), as kept in step."""
+        """D(alpha), from the updated sums."""
         w = self._state.w
         return float(self._state.alpha_sum / self._m - 0.5 * self._lam * (w @ w))
 
     @property
     def gap(self) -> float:
-        """P - D, where the last thing done was a survey; else inf."""
+        """P - D just after a survey; otherwise inf."""
         return self._certified if self._current else math.inf
 
     @property
@@ -121,12 +121,12 @@ class DualPhase:
 
     @property
     def passes(self) -> float:
-        """Work so far, in passes over all entries."""
+        """Work so far, in passes over all nonzeros."""
         return float(self._state.nonzeros / max(1, self._nnz))
 
     @property
     def w(self) -> FloatArray:
-        """The weights of the certificate, or of the last two passes; shape (d,), a new array."""
+        """The certified weights, or a mean of the last two passes; shape (d,), a new array."""
         w: FloatArray = self._state.w[: self._d]
         if self._current:
             return np.array(w)
@@ -140,5 +140,5 @@ class DualPhase:
 
     @property
     def exhausted(self) -> bool:
-        """Never: a pass may always move something."""
+        """Always False: a pass may always change the dual variables."""
         return False

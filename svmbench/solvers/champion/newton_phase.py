@@ -1,4 +1,4 @@
-"""The method of multipliers with Newton steps, on samples of the rows before all of them."""
+"""The method of multipliers with Newton steps, first on samples of the rows, then on all."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.subset import take_rows
 
-#: Rows of a sample, at least and a feature; and its share of the rows that come next: the next
-#: larger sample's, or all.
+#: Least number of rows of a sample, in total and per feature; and its share of the rows of the
+#: next stage, which is a larger sample or all rows.
 SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE, SAMPLE_SHARE = 4000, 16, 0.15
 
-#: A sample is solved to this share of d/n, about what its optimum differs from that of all rows;
-#: and further where it has so many rows a feature that its optimum may be all that is asked for.
+#: A sample is solved to this share of d/n, about the difference between its optimum and that of
+#: all rows; and to the sharper share where it has at least this many rows per feature, so that its
+#: optimum may be accurate enough.
 SAMPLE_ACCURACY, SHARP_SAMPLE_ACCURACY, SHARP_ROWS_A_FEATURE = 0.5, 0.2, 1000
 
-#: Objective on the next rows, over that on the sample it was minimised on, beyond which the sample
-#: was too small to say much of them.
+#: Ratio of the objective on the next stage's rows to that on the sample, beyond which the sample
+#: was too small to represent those rows.
 REPRESENTATIVE = 1.1
 
 #: The inner problem counts as solved once ||lam w - u||^2/(2 lam) is this share of the rest of the
-#: gap; or after so many steps.
+#: gap, or after this many steps.
 INNER_SHARE, INNER_STEPS = 0.3, 40
 
-#: Relative gap below which rounding rules.
+#: Relative gap below which rounding dominates.
 NEGLIGIBLE = 1e-13
 
-#: Least diagonal of the system, as a share of the largest it has had: what rounding leaves.
+#: Least diagonal of the system, as a share of its largest value so far: the size of rounding.
 ROUNDING = 1e-14
 
-#: Penalty beyond which nothing but rounding is left to gain.
+#: Penalty beyond which only rounding errors remain.
 LARGEST_PENALTY = 1e12
 
 
 class NewtonPhase:
-    """Stages of rising numbers of rows, the last of all; each begins where the other ended.
+    """Stages with more and more rows, up to all; each starts from the result of the one before.
 
     Parameters
     ----------
@@ -52,13 +53,13 @@ class NewtonPhase:
     lam : float
     rng : Generator
     penalty, growth : float
-        The first penalty, and its factor from one inner problem to the next.
+        The first penalty, and the factor from one inner problem to the next.
     passes : int
-        Passes of dual descent ahead of the first stage.
+        Passes of dual descent before the first stage.
     sampling, sleep : bool
-        Whether samples come first; whether rows out of reach are passed over.
+        Whether to begin with samples; whether to skip rows that cannot be affected.
     warm : Descent, optional
-        Dual descent on all rows that has come some way: then there are no samples.
+        Dual descent on all rows to continue from; then there are no samples.
     """
 
     def __init__(
@@ -88,9 +89,9 @@ class NewtonPhase:
         self._state = Multipliers(self._warm.rows, lam, sleep)
 
     def iterate(self) -> None:
-        """One pass of dual descent at first, then one Newton step.
+        """Make one pass of dual descent at first, and one Newton step later.
 
-        The next inner problem or stage begins ahead of it where it is time.
+        A Newton step first begins the next inner problem or stage where it is due.
         """
         if self.exhausted:
             self.counters.presentations += self._rows.m
@@ -112,7 +113,7 @@ class NewtonPhase:
             self._give_up()
 
     def _give_up(self) -> None:
-        """Leave the sample, or all: rounding has made the system indefinite."""
+        """Leave the sample, or end, because rounding has made the system indefinite."""
         if self._whole:
             self.exhausted = True
         else:
@@ -144,16 +145,16 @@ class NewtonPhase:
         rows = self._next_rows()
         self._begin(rows, w, np.zeros(0), penalty)
         if self._primal() > REPRESENTATIVE * primal:
-            # The sample said little of these rows: too little for so sharp a penalty.
+            # The sample does not represent these rows well enough for so large a penalty.
             self._begin(rows, w, np.zeros(0), self._penalty)
 
     @property
     def gap(self) -> float:
-        """P - D of the current w and alpha; inf until they are of all rows."""
+        """P - D of the current w and alpha; inf until these belong to all rows."""
         return self._gap() if self._complete else math.inf
 
     def bound(self) -> float:
-        """D(alpha); 0 until it is that of all rows."""
+        """D(alpha); 0 until alpha belongs to all rows."""
         return self._primal() - self._gap() if self._complete else 0.0
 
     @property
@@ -164,7 +165,7 @@ class NewtonPhase:
 
     @property
     def alpha(self) -> FloatArray:
-        """The dual variables, shape (m,); zeros until they are of all rows."""
+        """The dual variables, shape (m,); zeros until they belong to all rows."""
         return np.array(self._state.alpha) if self._complete else np.zeros(self._rows.m)
 
     @property
@@ -206,11 +207,11 @@ class NewtonPhase:
         return self._residual() <= enough or self._inner_steps >= INNER_STEPS
 
     def _newton_step(self) -> bool:
-        """Go a step; False where rounding leaves none."""
+        """Take a step; return False if rounding prevents it."""
         state = self._state
         system = state.curvature * (state.penalty / state.m)
         diagonal = np.diagonal(system)
-        # What rounding has left in a column is a share of the most that was ever in it.
+        # The rounding error in a column is a share of its largest value so far.
         self._largest = np.maximum(self._largest, diagonal)
         np.fill_diagonal(system, np.maximum(diagonal, ROUNDING * self._largest) + self._lam)
         # In Fortran's order the upper triangle is the lower one.
@@ -229,7 +230,7 @@ class NewtonPhase:
 
 
 class Counts(NamedTuple):
-    """Work a kernel had done at one moment."""
+    """The counters of a kernel at one moment."""
 
     presentations: int
     updates: int
@@ -237,7 +238,7 @@ class Counts(NamedTuple):
 
 
 def counts(state: Counters) -> Counts:
-    """What these counters say now."""
+    """The current values of these counters."""
     return Counts(state.presentations, state.updates, state.nonzeros)
 
 
@@ -248,7 +249,7 @@ def sample_accuracy(n: int, d: int) -> float:
 
 
 def sample_sizes(m: int, d: int) -> list[int]:
-    """Numbers of rows of the samples ahead of all m, ascending; none where all are few."""
+    """Sizes of the samples that precede all m rows, ascending; none where m is small."""
     sizes: list[int] = []
     size = int(SAMPLE_SHARE * m)
     while size >= max(SAMPLE_ROWS, SAMPLE_ROWS_A_FEATURE * d):

@@ -10,8 +10,8 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.cutting_plane.reduced import CuttingPlane, CuttingPlaneParameters
 
-#: Most multiples of the way to the reduced problem's point that a step goes. Between points
-#: that only rounding tells apart the line search would go without bounds.
+#: Longest step, in multiples of the distance to the reduced problem's point. Without it, the line
+#: search would have no limit between points that differ only by rounding.
 LONGEST_STEP = 1000.0
 
 
@@ -22,8 +22,8 @@ class OcasParameters(CuttingPlaneParameters):
         0.01,
         "Gap between P at the best point and the reduced problem's dual value, as a share of "
         "that P, at which its own stopping rule holds; the reduced problem is solved to half of "
-        "it. A run that goes on past it tightens its tolerance tenfold each time.",
-        source="JMLR 10 (2009); the default that of libocas's relative tolerance",
+        "it. A run that continues divides the tolerance by ten each time.",
+        source="JMLR 10 (2009); the default is libocas's relative tolerance",
         gt=0.0,
         lt=1.0,
     )
@@ -37,7 +37,7 @@ class OcasParameters(CuttingPlaneParameters):
 
 
 class Ocas(CuttingPlane):
-    """Each reduced problem's solution gives a direction; the best point on it is kept."""
+    """The reduced problem's solution gives a direction; the best point along it is kept."""
 
     name = "ocas"
     summary = "Optimised cutting planes: exact line search from the best point"
@@ -47,9 +47,9 @@ class Ocas(CuttingPlane):
     mathematics = (
         CuttingPlane.mathematics
         + """\
-    update   from the best point w_b = 0 and a cut of all rows on, each iteration:
-                 v ← the w of the reduced problem;  k ≥ 0 that makes P(w_b + k(v - w_b))
-                 least, exactly;  w_b ← w_b + k(v - w_b)
+    update   from the best point w_b = 0 and a cut of all rows, each iteration:
+                 v ← the w of the reduced problem;  k ≥ 0 minimises P(w_b + k(v - w_b))
+                 exactly;  w_b ← w_b + k(v - w_b)
                  a cut of the rows with sᵢ ≤ 1 at w_b + μ(v - w_b), μ = beyond
     output   w_b
     stop     if P(w_b) - D(β) ≤ tolerance · P(w_b)
@@ -57,9 +57,9 @@ class Ocas(CuttingPlane):
     )
     unstated = (
         *CuttingPlane.unstated,
-        "μ: any in (0, 1] keeps the bounds true; nothing but its authors' experience fixes 0.1.",
-        "How precisely the reduced problem is solved: to half of the tolerance.",
-        "How to go on past the stop: with a tenth of the tolerance each time.",
+        "μ: the bounds hold for any μ in (0, 1]; 0.1 rests on its authors' experience only.",
+        "The precision of the reduced problem's solution: half of the tolerance.",
+        "How to continue after the stop: with a tenth of the tolerance each time.",
     )
     ties = True
 

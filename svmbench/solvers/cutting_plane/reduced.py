@@ -1,9 +1,9 @@
-"""The reduced problem of the cutting-plane methods, and what these have in common.
+"""The reduced problem of the cutting-plane methods, and their common base.
 
     min lam/2 ||w||^2 + xi,   xi >= 0,   xi >= delta_j - w.g_j for every cut j
 
-Its dual is over one beta_j a cut (see kernels/cutting_plane.pyx), and its value bounds P*
-from below: alpha = sum of beta_j c_j is feasible.
+Its dual has one variable beta_j per cut (see kernels/cutting_plane.pyx). The dual value bounds P*
+from below, because alpha = sum of beta_j c_j is feasible.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from svmbench.kernels.cutting_plane import add_rows, margins, maximise
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
-#: Gap, as a share of the optimum, below which rounding rules.
+#: Gap, as a share of the optimum, below which rounding dominates.
 ROUNDING = 1e-15
 
-#: Steps a solution of the reduced problem may take, for each of its cuts.
+#: Most steps of a solution of the reduced problem, per cut.
 STEPS_PER_CUT = 1000
 
 
 class ReducedProblem:
-    """Cuts, and the weights that are best for them.
+    """A set of cuts, and the best weights for them.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ReducedProblem:
 
     def __init__(self, lam: float, d: int) -> None:
         self._lam = lam
-        # Cut 0 is the one that says xi >= 0: delta = 0, g = 0, and no vector is kept for it.
+        # Cut 0 is xi >= 0: delta = 0 and g = 0, so that no vector is stored for it.
         self._size = 1
         self._vectors = np.empty((3, d))
         self._gram = np.zeros((4, 4))
@@ -57,12 +57,12 @@ class ReducedProblem:
 
     @property
     def cuts(self) -> int:
-        """Cuts that were added and not dropped."""
+        """Number of cuts that were added and not dropped."""
         return self._size - 1
 
     @property
     def slack(self) -> float:
-        """xi: the largest mean loss that a cut proves at w."""
+        """xi: the largest lower bound that a cut gives for the mean loss at w."""
         n = self._size
         proved: FloatArray = self._offsets[1:n] - self._vectors[: n - 1] @ self.w
         return float(np.max(proved, initial=0.0))
@@ -80,7 +80,7 @@ class ReducedProblem:
         self._size = n + 1
 
     def solve(self, tolerance: float) -> None:
-        """Bring D(beta) within ``tolerance`` of its maximum, from the last solution on."""
+        """Bring D(beta) within ``tolerance`` of its maximum, starting from the last solution."""
         n = self._size
         beta = self._beta[:n]
         maximise(
@@ -90,14 +90,14 @@ class ReducedProblem:
             max(tolerance, ROUNDING * self.dual),
             STEPS_PER_CUT * n,
         )
-        beta /= max(beta.sum(), 1.0)  # a sum above one, be it by rounding, would prove nothing
+        beta /= max(beta.sum(), 1.0)  # a sum above one, even by rounding, would be infeasible
         beta[0] = max(0.0, 1.0 - beta[1:].sum())
         self.w = beta[1:] @ self._vectors[: n - 1] / self._lam
         self.dual = float(beta @ self._offsets[:n] - 0.5 * self._lam * (self.w @ self.w))
         self._idle[:n] = np.where(beta > 0.0, 0, self._idle[:n] + 1)
 
     def drop(self, idle: int) -> None:
-        """Drop the cuts that had no part in the last ``idle`` solutions."""
+        """Drop the cuts that were unused in the last ``idle`` solutions."""
         keep = self._idle[: self._size] < idle
         keep[0] = True
         if keep.all():
@@ -125,17 +125,17 @@ class CuttingPlaneParameters(Parameters):
 
     precision: Literal["float64"] = parameter(
         "float64",
-        "Differences of margins at near points leave single precision no digits.",
+        "Single precision is too inaccurate for differences of margins at close points.",
         source="ours",
     )
 
 
 class CuttingPlane(Solver):
-    """One cut, one solution of the reduced problem and one pass of margins an iteration.
+    """One cut, one solution of the reduced problem and one pass of margins per iteration.
 
-    A subclass leaves in ``_at`` the margins at which the next cut is to be taken. Where an
-    iteration moves neither the bound nor the output, the next one would only repeat it: the
-    reduced problem is then solved to a tenth of the tolerance, until rounding rules.
+    A subclass stores in ``_at`` the margins for the next cut. If an iteration changes neither the
+    bound nor the output, the next one would only repeat it. The reduced problem is then solved to
+    a tenth of the tolerance, until rounding dominates.
 
     Class attributes
     ----------------
@@ -151,19 +151,19 @@ class CuttingPlane(Solver):
     cut      for a set of rows, g = 1/m Σ yᵢ xᵢ and Δ = their share of all m: at every w
              the mean loss is at least Δ - w·g
     reduced  max D(β) = Σ βⱼ Δⱼ - 1/(2λ) ‖Σ βⱼ gⱼ‖²,  β ≥ 0, Σ βⱼ ≤ 1, one βⱼ
-             a cut; w = 1/λ Σ βⱼ gⱼ.  αᵢ = sum of βⱼ over the cuts that hold row i is
+             per cut; w = 1/λ Σ βⱼ gⱼ.  αᵢ = sum of βⱼ over the cuts that hold row i is
              feasible and has the same D: D(β) ≤ P*
-    cost     an iteration: nnz of all rows and of the cut's, d for each cut, and pairwise
-             steps on β that cost a number of operations per cut
+    cost     per iteration: nnz of all rows and of the cut's, d per cut, and pairwise
+             steps on β, each of which costs a number of operations per cut
 """
     unstated: ClassVar[tuple[str, ...]] = (
-        "How the reduced problem is solved: by pairwise steps from the last solution on.",
-        "What to do where an iteration moves neither bound nor output: the reduced problem is "
-        "solved ten times more precisely, until rounding rules.",
+        "The solver of the reduced problem: pairwise steps from the last solution.",
+        "What to do if an iteration changes neither bound nor output: the reduced problem is "
+        "solved ten times more precisely, until rounding dominates.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 without a cut; all margins are 0, so that the first holds all rows."""
+        """Start from w = 0 without cuts; all margins are 0, so the first cut holds all rows."""
         data = problem.data
         self._problem = problem
         self._reduced = ReducedProblem(problem.lam, data.n_features)
@@ -175,7 +175,7 @@ class CuttingPlane(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` iterations; nothing moves once rounding has closed the gap."""
+        """Take ``steps`` iterations; nothing changes once rounding limits progress."""
         stopped = self._stopped
         for _ in range(steps):
             if self.halts and self._stopped > stopped:
@@ -183,7 +183,7 @@ class CuttingPlane(Solver):
             self._iterate()
 
     def dual(self) -> float:
-        """The largest value that a reduced problem had."""
+        """The largest dual value of a reduced problem so far."""
         return self._dual
 
     @property
@@ -198,13 +198,13 @@ class CuttingPlane(Solver):
 
     @abstractmethod
     def _tolerance_of_solution(self) -> float:
-        """How near to its maximum the reduced problem is to be brought."""
+        """The tolerance to which the reduced problem is solved."""
 
     @abstractmethod
     def _judge(self, loss: float) -> bool:
-        """Take up the reduced problem's w, of which ``_at`` holds margins and ``loss`` the mean.
+        """Process the reduced problem's w; ``_at`` holds its margins and ``loss`` its mean loss.
 
-        Sets ``_primal``, P at the output; returns whether the output moved.
+        Set ``_primal`` to P at the output, and return whether the output changed.
         """
 
     def _iterate(self) -> None:

@@ -9,21 +9,21 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.cutting_plane.reduced import CuttingPlane, CuttingPlaneParameters
 
-#: epsilon where none is given; a tenth of it follows each time the rule holds.
+#: epsilon if none is given; it is divided by ten each time the rule holds.
 FIRST_EPSILON = 0.1
 
-#: epsilon may be exceeded by epsilon, and the reduced problem be solved to half of it: then
-#: P <= D + 1.5 epsilon, which this makes P <= (1 + accuracy) D.
+#: The loss may exceed the slack by epsilon, and the reduced problem is solved to half of epsilon:
+#: P <= D + 1.5 epsilon. With this factor, P <= (1 + accuracy) D.
 SHARE_OF_ACCURACY = 2.0 / 3.0
 
-#: Multiples of an accuracy that are run as epsilon. In units of accuracy the last one is sure
-#: to reach it, and P is mostly nearer to P* than it proves; in units of P nothing is sure.
+#: Multiples of an accuracy that are run as epsilon. In units of accuracy the last one certainly
+#: reaches it, and P is mostly closer to P* than proved; in units of P none is certain to.
 LADDER = {
     "accuracy": (4.0, 2.0, 1.0),
     "objective": tuple(2.0**-k for k in range(7)),
 }
 
-#: Largest epsilon of a ladder; w = 0 is next to good enough for it.
+#: Largest epsilon of a ladder; w = 0 is almost accurate enough for it.
 MOST_EPSILON = 0.9
 
 
@@ -33,22 +33,23 @@ class SvmperfParameters(CuttingPlaneParameters):
     epsilon: float | None = parameter(
         None,
         "Excess of the mean hinge loss over the reduced problem's slack at which it stops; the "
-        "reduced problem is solved to half of it. Where none is given it is 0.1, and a sweep "
-        "runs a ladder of them. A run that goes on past its stop makes it a tenth.",
+        "reduced problem is solved to half of it. If epsilon is not given, it is 0.1, and a sweep "
+        "runs a ladder of values. A run that continues divides it by ten each time.",
         source="SVMperf's epsilon (Machine Learning 77, 2009, algorithm 3)",
         gt=0.0,
         lt=1.0,
     )
     unit: Literal["accuracy", "objective"] = parameter(
         "accuracy",
-        "What epsilon is measured in. objective: units of P, as in the paper; then "
-        "P <= P* + 1.5 epsilon. accuracy: the relative accuracy it proves, 2/3 of whose multiple "
-        "of the reduced problem's value is the paper's; then P <= (1 + epsilon) P*.",
+        "Unit of epsilon. objective: units of P, as in the paper; then P <= P* + 1.5 epsilon. "
+        "accuracy: the relative accuracy that it proves; then P <= (1 + epsilon) P*. The paper's "
+        "epsilon is 2/3 of this one times the reduced problem's value.",
         source="objective is the paper's; accuracy ours: P* is not known beforehand",
     )
     keep: int = parameter(
         50,
-        "Solutions of the reduced problem in a row without a part in which a cut is dropped.",
+        "Consecutive solutions of the reduced problem that leave a cut unused before it is "
+        "dropped.",
         source="reconstructed",
         unit="iterations",
         ge=1,
@@ -56,7 +57,7 @@ class SvmperfParameters(CuttingPlaneParameters):
 
 
 class Svmperf(CuttingPlane):
-    """The most violated joint constraint joins; the reduced problem's solution is the output."""
+    """Adds the most violated joint constraint; the reduced problem's solution is the output."""
 
     name = "svmperf"
     summary = "1-slack cutting planes, stopped by ε"
@@ -68,24 +69,24 @@ class Svmperf(CuttingPlane):
     mathematics = (
         CuttingPlane.mathematics
         + """\
-    update   from w = 0 on, each iteration: a cut of the rows with sᵢ < 1, the joint
+    update   from w = 0, each iteration: a cut of the rows with sᵢ < 1, the joint
              constraint most violated at w;  w ← the w of the reduced problem
     output   w
     stop     if the mean loss exceeds ξ = max(0, maxⱼ Δⱼ - w·gⱼ) by at most ε: then
              P(w) ≤ P* + 1.5ε
 """
     )
-    reconstructed = ("When cuts are dropped: after 50 solutions in a row in which their βⱼ is 0.",)
+    reconstructed = ("When cuts are dropped: after 50 consecutive solutions with their βⱼ = 0.",)
     unstated = (
         *CuttingPlane.unstated,
-        "How precisely the reduced problem is solved: to half of ε.",
-        "Which ε serves a relative accuracy: a sweep runs a ladder of them and takes the best.",
-        "How to go on past the stop: with a tenth of ε each time.",
+        "The precision of the reduced problem's solution: half of ε.",
+        "The ε for a relative accuracy: a sweep runs a ladder of values and takes the best.",
+        "How to continue after the stop: with a tenth of ε each time.",
     )
     ties = False
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
-        """Values of epsilon, descending, among them the best for each accuracy to a factor of 2."""
+        """Values of epsilon, descending, with the best for each accuracy up to a factor of 2."""
         ladder = LADDER[self.parameters.unit]
         values = {min(rung * value, MOST_EPSILON) for value in accuracy for rung in ladder}
         return tuple(sorted(values, reverse=True))
@@ -115,4 +116,4 @@ class Svmperf(CuttingPlane):
             self._epsilon *= 0.1
         reduced.drop(self.parameters.keep)
         self._primal = 0.5 * self._problem.lam * float(w @ w) + loss
-        return False  # P may go up and down: the bound alone tells progress
+        return False  # P may rise and fall: only the bound measures progress

@@ -23,15 +23,15 @@ class AsdcaParameters(OutputParameters):
 
     theta: float | None = parameter(
         None,
-        "Share of the new in every mixture; none: the bound of the convergence proof times "
-        "caution. A larger one may be faster, or stall.",
+        "Weight of the new value in every mixture; none: the bound of the convergence proof times "
+        "caution. A larger weight may be faster, or stall.",
         source="NIPS 2013, figure 1; a course report on SDCA and Pegasos (Ali, 2018) has 0.15",
         gt=0.0,
         le=1.0,
     )
     caution: float = parameter(
         0.5,
-        "Factor of the proof's bound where theta is not given: the least of 1, sqrt(c/k), c and "
+        "Factor of the proof's bound if theta is not given: the least of 1, sqrt(c/k), c and "
         "c^(2/3)/k^(1/3), with k the batch and c = gamma lambda m / max ||x_i||^2.",
         source="NIPS 2013, theorem 1, which has 0.25, for rows of norm 1 (reconstructed for "
         "others); 0.5 is ours: on small sets all converged with 1, some no longer with 2",
@@ -40,16 +40,16 @@ class AsdcaParameters(OutputParameters):
     )
     batch: int | None = parameter(
         None,
-        "Distinct rows a step, at most all rows; none: 8, or an eighth of the rows where that "
-        "is less.",
+        "Distinct rows per step, at most all rows; none: 8, or an eighth of the rows if that is "
+        "less.",
         source="Ali, 2018, has 8 of 670 rows; the eighth is ours",
         unit="rows",
         ge=1,
     )
     output: Literal["last", "average"] = parameter(
         "last",
-        "The iterate after the last step, or the mean of those that the steps of the second "
-        "half of the run start from.",
+        "last: the iterate after the last step. average: the mean of the iterates that the steps "
+        "of the second half of the run start from.",
         source="Ali, 2018",
     )
 
@@ -57,8 +57,8 @@ class AsdcaParameters(OutputParameters):
 class Asdca(IterateOutput):
     """Dual ascent on batches of rows, with a second sequence that gives it momentum.
 
-    Its dual variables stay in their box, so that they certify the output; the mean of the
-    outputs is certified by the last of them.
+    Its dual variables stay in their box and so certify the output. The last ones certify the
+    mean of the iterates.
     """
 
     name = "asdca"
@@ -70,23 +70,23 @@ class Asdca(IterateOutput):
     schema = AsdcaParameters
     mathematics = """
     problem  max D(α) = 1/m Σ (αᵢ - γ αᵢ²/2) - λ/2 ‖w(α)‖²,  0 ≤ αᵢ ≤ 1
-    update   α = 0, x = 0, z = w(α) kept in step; k distinct rows, all with the same u:
+    update   α = 0, x = 0, z = w(α) throughout; k distinct rows, all with the same u:
                  u = (1-θ) x + θ z
                  αᵢ ← (1-θ) αᵢ + θ clip((1 - yᵢ u·xᵢ)/γ, 0, 1)  for each of them
                  x ← (1-θ) x + θ z
     theta    if not given, caution · min(1, √(c/k), c, c^(2/3)/k^(1/3)), c = γλm/max nᵢ
-    output   w = x, or the mean of the x that steps of the second half of the run start
-             from; the last α certifies either: D(α) ≤ P*
-    cost     nnz of each row, nnz more where its αᵢ moves, and 4d a batch
+    output   w = x, or the mean of the x that the steps of the second half of the run
+             start from; the last α certifies both: D(α) ≤ P*
+    cost     nnz of each row, nnz more where its αᵢ moves, and 4d per batch
 """
     reconstructed = (
-        "The bound on θ where rows are longer than 1: γ/max nᵢ stands for γ in that of the paper.",
+        "The bound on θ where rows are longer than 1: γ/max nᵢ replaces γ in the paper's bound.",
     )
     unstated = (
         "θ in practice: the paper's bound has the factor 0.25 and is slow, 0.15 (Ali, 2018) stalls "
         "where γλm/max nᵢ is small; half of the least term is ours.",
-        "The batch: 8 rows as in Ali, 2018, but an eighth of all rows at most.",
-        "The length of the run on which the mean depends: a sweep runs a series of lengths.",
+        "The batch: 8 rows as in Ali, 2018, but at most an eighth of all rows.",
+        "The length of the run, on which the mean depends: a sweep runs a series of lengths.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
@@ -112,7 +112,7 @@ class Asdca(IterateOutput):
 
     @property
     def w(self) -> FloatArray:
-        """The output; the last iterate until the mean is at hand."""
+        """The output; the last iterate until the mean begins."""
         kernel = self._kernel
         w: FloatArray = kernel.x.astype(np.float64)
         return kernel.total / kernel.summed if kernel.summed else w
@@ -125,18 +125,18 @@ class Asdca(IterateOutput):
 
     @property
     def batch(self) -> int:
-        """Rows a step: given or found."""
+        """Rows per step: given or chosen."""
         batch: int = self._kernel.batch
         return batch
 
     @property
     def theta(self) -> float:
-        """The theta in use: given or found."""
+        """The theta in use: given or computed."""
         theta: float = self._kernel.theta
         return theta
 
     def dual(self) -> float:
-        """D of the dual variables, with w(alpha) computed anew."""
+        """D of the dual variables, with w(alpha) recomputed."""
         return self._problem.dual(self._kernel.alpha)
 
     def _run(self, target: int) -> None:
@@ -151,7 +151,7 @@ class Asdca(IterateOutput):
         self._kernel.begin_sum()
 
     def _bound(self, k: int) -> float:
-        """The proof's bound on theta, with gamma over the largest ||x_i||^2 for gamma."""
+        """The proof's bound on theta, with gamma divided by the largest ||x_i||^2."""
         problem = self._problem
         largest = float(problem.data.rows.norms2().max())
         if largest == 0.0:

@@ -1,4 +1,4 @@
-"""The free bias that is best for given weights."""
+"""The best free bias for given weights."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from svmbench.problem import Problem
 
 
 def best_bias(problem: Problem, scores: FloatArray) -> float:
-    """The b that minimises P(w, b) where the rows' scores are w.x_i; 0 without a free bias.
+    """The b that minimises P(w, b) for given scores w.x_i; 0 without a free bias.
 
-    Where an interval does, its middle for the hinge and a point of it for the others.
+    If an interval minimises P, this is its middle for the hinge and one of its points otherwise.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def best_bias(problem: Problem, scores: FloatArray) -> float:
     if problem.bias == "none":
         return 0.0
     positive = problem.data.labels > 0
-    kinks: FloatArray = problem.data.labels - scores  # the b at which a row's margin is one
+    kinks: FloatArray = problem.data.labels - scores  # the b that gives each row margin one
     if problem.loss.name == "hinge":
         # The slope of m P is -sum [y = 1] at -inf and grows by one at every kink.
         rank = int(np.count_nonzero(positive))

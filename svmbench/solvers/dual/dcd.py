@@ -13,11 +13,11 @@ from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
-#: The step that sdca has in common with dcd.
+#: The step that sdca and dcd share.
 COORDINATE_STEP = """
     problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box: 0 ≤ αᵢ ≤ 1,
              and 0 ≤ αᵢ alone for the squared hinge
-    update   α = 0 at the start, w = w(α) kept in step; the next row i, exactly over αᵢ:
+    update   α = 0 at the start, w = w(α) throughout; the next row i, exact over αᵢ:
                  αᵢ ← clip(αᵢ + λm (1 - sᵢ - ν αᵢ)/(nᵢ + νλm), box)
                  w ← w + (change of αᵢ) yᵢ xᵢ/(λm)
     cost     nnz of the row, nnz more where αᵢ moves
@@ -29,24 +29,24 @@ class DcdParameters(BlockParameters):
 
     order: Literal["random", "blocks"] = parameter(
         "random",
-        "Which active rows come next. random: a fresh permutation every pass. " + BLOCKS,
+        "Order of the active rows. random: a new permutation in every pass. " + BLOCKS,
         source="random ICML 2008, 3.1; blocks ours",
     )
 
     tolerance: float = parameter(
         0.1,
         "Largest spread of the projected gradient over all rows at which its own stopping rule "
-        "holds. A run that goes on past it tightens its tolerance tenfold each time.",
+        "holds. A run that continues divides the tolerance by ten each time.",
         source="LIBLINEAR's default for -s 3 and -s 1",
         gt=0.0,
     )
     shrinking: bool = parameter(
-        True, "Whether rows that sit firmly on a bound leave the passes.", source="ICML 2008, 3.2"
+        True, "Whether passes drop rows firmly at a bound.", source="ICML 2008, 3.2"
     )
     restore_after: float = parameter(
         20.0,
-        "Presentations of active rows after which all rows return, whatever the tolerance: "
-        "a wrongly shrunk row is found at a cost of at most one pass in so many.",
+        "Presentations of active rows after which all rows return, whatever the tolerance: the "
+        "search for wrongly shrunk rows then costs at most one pass per this many epochs.",
         source="ours",
         unit="epochs",
         gt=0.0,
@@ -54,7 +54,7 @@ class DcdParameters(BlockParameters):
 
 
 class Dcd(Solver):
-    """Exact minimisation over one dual variable at a time, in fresh random order."""
+    """Exact minimisation over one dual variable at a time, in a new random order each pass."""
 
     name = "dcd"
     summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3 and -s 1)"
@@ -66,25 +66,24 @@ class Dcd(Solver):
     mathematics = (
         COORDINATE_STEP
         + """\
-    rows     a fresh permutation of the active rows every pass, or random blocks of them.
-             G = sᵢ - 1 + ν αᵢ, and PG the part of it that the box lets αᵢ follow: a
-             row leaves where αᵢ sits on a bound and G points outwards by more than any
-             PG of the last pass
+    rows     a new permutation of the active rows every pass, or random blocks of them.
+             G = sᵢ - 1 + ν αᵢ, and PG is the projected gradient: a row is shrunk if
+             αᵢ is at a bound and G points outwards by more than any PG of the last pass
     stop     if over all rows max PG - min PG, |max PG| and |min PG| are within tolerance;
-             where only the active ones are, all return first
+             if only the active rows satisfy this, all rows return first
     output   w, certified by D(α) ≤ P*
 """
     )
     reconstructed = (
-        "The step for the smoothed hinge, which the paper does not have: the same exact maximum.",
+        "The step for the smoothed hinge, which the paper lacks: the same exact maximum.",
     )
     unstated = (
-        "How long a row wrongly left out may stay so: restore_after is ours.",
-        "How to go on past the stop: with a tenth of the tolerance each time.",
+        "How long a wrongly shrunk row may stay shrunk: restore_after is ours.",
+        "How to continue after the stop: with a tenth of the tolerance each time.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0, w = 0 with all rows active but those without entries."""
+        """Start from alpha = 0, w = 0, with all rows active except those without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -100,7 +99,7 @@ class Dcd(Solver):
         self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
-        """Present ``steps`` active rows."""
+        """Process ``steps`` active rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         stopped = self._stopped
@@ -113,7 +112,7 @@ class Dcd(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights kept in step with alpha."""
+        """The weights w(alpha), as updated."""
         w: FloatArray = self._kernel.w.astype(np.float64)
         return w
 
@@ -124,7 +123,7 @@ class Dcd(Solver):
         return alpha
 
     def dual(self) -> float:
-        """D(alpha), with w(alpha) computed anew."""
+        """D(alpha), with w(alpha) recomputed."""
         return self._problem.dual(self._kernel.alpha)
 
     @property
@@ -138,7 +137,7 @@ class Dcd(Solver):
         largest, smallest = kernel.largest, kernel.smallest
         within = max(largest - smallest, abs(largest), abs(smallest)) <= self._tolerance
         if kernel.active == 0:
-            within = True  # every row was shrunk: none is left that could be violated
+            within = True  # all rows are shrunk: none can violate
         whole = kernel.active == rows
         if whole:
             self._restored_at = kernel.presentations

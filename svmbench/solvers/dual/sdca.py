@@ -25,14 +25,14 @@ class SdcaParameters(BlockParameters, OutputParameters):
 
     sampling: Literal["random", "perm", "cyclic", "blocks"] = parameter(
         "random",
-        "Which row comes next. random: independent draws. perm: a fresh permutation a pass. "
-        "cyclic: the rows as they are stored. " + BLOCKS,
+        "Order of the rows. random: independent draws. perm: a new permutation in every pass. "
+        "cyclic: the stored order. " + BLOCKS,
         source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm; blocks ours",
     )
     output: Literal["last", "average", "random"] = parameter(
         "last",
-        "The iterate after the last step; or, of those that the steps of the second half of "
-        "the run start from, the mean or a random one. Of w and of the dual variables alike.",
+        "last: the iterate after the last step. average, random: the mean, or a random one, of the "
+        "iterates that the steps of the second half start from. For w and alpha alike.",
         source="JMLR 14 (2013), procedure SDCA, whose choices are average and random",
     )
 
@@ -40,8 +40,8 @@ class SdcaParameters(BlockParameters, OutputParameters):
 class Sdca(IterateOutput):
     """Exact maximisation of the dual over one variable at a time.
 
-    The mean of feasible dual variables is feasible, so that every output is certified by
-    dual variables of its own.
+    The mean of feasible dual variables is feasible, so that every output has dual variables
+    that certify it.
     """
 
     name = "sdca"
@@ -54,23 +54,23 @@ class Sdca(IterateOutput):
     mathematics = (
         COORDINATE_STEP
         + """\
-    rows     drawn with replacement, a fresh permutation every pass, as stored, or in
+    rows     drawn with replacement, a new permutation every pass, as stored, or in
              random blocks
-    output   the last w and α; or of those that steps T/2 .. T-1 of a run of T start from
-             the mean, or a random one. D of these α certifies it: D(α) ≤ P*
+    output   the last w and α; or the mean, or a random one, of those that steps
+             T/2 .. T-1 of a run of T start from. The output's α certifies it: D(α) ≤ P*
 """
     )
     reconstructed = (
-        "The step as the course report by Ali, 2018, prints it lacks the label and half of the "
-        "clip; the exact maximum is taken.",
+        "The step: the course report by Ali, 2018, prints it without the label and half of the "
+        "clip; here it is the exact maximum.",
     )
     unstated = (
-        "The length T on which mean and random iterate depend: a sweep runs a series of lengths.",
-        "What becomes of rows without entries: their αᵢ has its best value from the start.",
+        "The length T, on which mean and random iterate depend: a sweep runs a series of lengths.",
+        "Rows without entries: their αᵢ has its best value from the start.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from alpha = 0, w = 0, but for rows without entries."""
+        """Start from alpha = 0, w = 0, except for rows without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -87,7 +87,7 @@ class Sdca(IterateOutput):
 
     @property
     def w(self) -> FloatArray:
-        """The output's weights; the last iterate's until a mean or a chosen one is at hand."""
+        """The output's weights; until a mean or random iterate is available, the last ones."""
         if self._kept is not None:
             return self._kept[0].copy()
         kernel = self._kernel
@@ -105,12 +105,12 @@ class Sdca(IterateOutput):
         tau: float = kernel.tau
         if tau == 0.0:
             return alpha.copy()
-        # The mean lies in the box but for rounding, which must not make it infeasible.
+        # Rounding must not take the mean out of the box.
         mean: FloatArray = (tau * alpha + kernel.beta) / tau
         return np.clip(mean, 0.0, self._problem.loss.upper)
 
     def dual(self) -> float:
-        """D of the output's dual variables, with w(alpha) computed anew."""
+        """D of the output's dual variables, with w(alpha) recomputed."""
         return self._problem.dual(self.alpha)
 
     def _run(self, target: int) -> None:
@@ -138,7 +138,7 @@ class Sdca(IterateOutput):
             self._kernel.begin_sum()
 
     def _output_begins(self, seed: int) -> float:
-        """Presentations at which the mean begins or the random iterate is kept."""
+        """Presentations at which the mean begins or the random iterate is stored."""
         output = self.parameters.output
         if output == "last":
             return math.inf

@@ -1,9 +1,9 @@
 """smo: sequential minimal optimisation for the linear kernel, with an unregularised bias.
 
-A pair of dual variables moves so that sum alpha_i y_i stays zero. Which pair is best is read
-off the gradients of all rows, and with a linear kernel one pass over the rows renews them all,
-through w. So that a pass is not spent on one pair, pairs are sought in a working set of rows
-whose products are at hand, and w and the gradients follow when the set is done with.
+A pair of dual variables moves so that sum alpha_i y_i stays zero. The gradients of all rows
+determine the best pair, and with a linear kernel one pass over the rows updates all gradients
+through w. To avoid one pass per pair, the method looks for pairs in a working set of rows with
+stored products, and updates w and the gradients when the set is solved.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from svmbench.problem import LOSSES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.bias import best_bias
 
-#: Share of the violation outside that a working set is solved to.
+#: Share of the violation over all rows to which a working set is solved.
 INNER = 0.1
 
-#: Pair steps a row of the working set after which another set is chosen.
+#: Pair steps per row of the working set after which another set is chosen.
 PATIENCE = 50
 
-#: Iterations after which w is computed anew from alpha, which it drifts away from.
+#: Iterations after which w is recomputed from alpha, because rounding makes it drift.
 RENEWAL = 64
 
-#: Violation, as a share of the gradients, that is rounding.
+#: Violation, as a share of the gradients, that counts as rounding.
 ROUNDING = 1e-14
 
 
@@ -37,19 +37,19 @@ class SmoParameters(Parameters):
     """Parameters of smo."""
 
     precision: Literal["float64"] = parameter(
-        "float64", "Differences of gradients leave single precision no digits.", source="ours"
+        "float64", "Single precision is too inaccurate for differences of gradients.", source="ours"
     )
     tolerance: float = parameter(
         1e-3,
         "Violation, the largest gradient of a pair that could still move, at which its own "
-        "stopping rule holds; a run goes on past it.",
+        "stopping rule holds; a run may continue after it.",
         source="LIBSVM's default for -e",
         gt=0.0,
     )
     working_set: int = parameter(
         256,
-        "Rows among which pairs are sought between two passes over all. 2: the maximal "
-        "violating pair and no other; m or more: the second-order choice among all pairs.",
+        "Rows that provide the pairs between two passes over all rows. 2: only the maximal "
+        "violating pair; m or more: the second-order choice among all pairs.",
         source="ours; Joachims (1999) has 10",
         unit="rows",
         ge=2,
@@ -57,7 +57,7 @@ class SmoParameters(Parameters):
 
 
 class Smo(Solver):
-    """Pair steps inside sets of the most violating rows; w is kept."""
+    """Pair steps inside sets of the most violating rows; w is stored."""
 
     name = "smo"
     summary = "Sequential minimal optimisation: pairs of dual variables, second-order selection"
@@ -72,25 +72,25 @@ class Smo(Solver):
     problem  max D(α) = 1/m Σ (αᵢ - ν αᵢ²/2) - λ/2 ‖w(α)‖² over a box and Σ αᵢ yᵢ = 0:
              0 ≤ αᵢ ≤ 1, and 0 ≤ αᵢ alone for the squared hinge
     update   α = 0 at the start; fᵢ = yᵢ (1 - ναᵢ) - w·xᵢ; up: rows whose yᵢ αᵢ can grow,
-             low: those whose yᵢ αᵢ can fall. A working set is a quarter of the largest f
-             of up, a quarter of the smallest f of low, and rows of the last set, free α
-             first; inside it, until its violation is a tenth of that of all rows:
+             low: those whose yᵢ αᵢ can fall. A quarter of a working set has the largest
+             f of up, a quarter the smallest f of low; the rest are rows of the last set,
+             free α first. Inside it, until its violation is a tenth of that of all rows:
                  i = argmax fᵢ over up,  aᵢⱼ = ‖xᵢ - xⱼ‖²/(λm) + 2ν
                  j = argmax (fᵢ - fⱼ)²/aᵢⱼ over the rows of low with fⱼ < fᵢ
                  yᵢ αᵢ grows and yⱼ αⱼ falls by (fᵢ - fⱼ)/aᵢⱼ, or as far as both can
-             then w ← w(α), and f anew
+             then w ← w(α), and f is recomputed
     stop     if max f over up - min f over low ≤ tolerance, over all rows
     output   w and the b of least P(w, b), certified by D(α) ≤ P*
-    cost     the set's size q a pair; nnz and q times its rows' nnz an iteration
+    cost     the set's size q per pair; nnz, and q times its rows' nnz, per iteration
 """
     reconstructed = (
-        "The squared and the smoothed hinge, which the papers do not have: ν enters f and a_ij.",
+        "The squared and the smoothed hinge, which the papers lack: ν enters f and a_ij.",
     )
     unstated = (
-        "How working sets and second-order selection go together: a set is solved to a tenth "
-        "of the violation outside, in at most 50 pairs a row.",
-        "Which b: papers take the mean of y_i - w·x_i over free α; here it is the exact "
-        "minimiser of P(w, b) for the w at hand, the middle where there are several.",
+        "How working sets and second-order selection combine: a set is solved to a tenth of the "
+        "violation over all rows, in at most 50 pairs per row.",
+        "The bias b: papers take the mean of y_i - w·x_i over free α; here it is the exact "
+        "minimiser of P(w, b) for the current w, the middle if there are several.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
@@ -110,7 +110,7 @@ class Smo(Solver):
         self._bias = best_bias(problem, self._scores)
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` iterations, and then find the bias."""
+        """Take ``steps`` iterations, and then compute the bias."""
         stopped = self._stopped
         for _ in range(steps):
             self._iterate()
@@ -120,12 +120,12 @@ class Smo(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The weights kept in step with alpha."""
+        """The weights w(alpha), as updated."""
         return self._w.copy()
 
     @property
     def bias(self) -> float:
-        """The b of least P(w, b)."""
+        """The b that minimises P(w, b)."""
         return self._bias
 
     @property
@@ -135,11 +135,11 @@ class Smo(Solver):
 
     @property
     def violation(self) -> float:
-        """Largest f over up less smallest f over low, of all rows; none is left where it is 0."""
+        """Largest f over up minus smallest f over low, over all rows; 0 if no pair violates."""
         return self._violation
 
     def dual(self) -> float:
-        """D(alpha), once rounding is taken out of the two classes' sums."""
+        """D(alpha), after a repair of the rounding error between the two classes' sums."""
         return self._problem.dual(self._problem.repaired(self._alpha))
 
     @property
@@ -149,11 +149,11 @@ class Smo(Solver):
 
     @property
     def exhausted(self) -> bool:
-        """Whether no two rows violate, so that nothing moves any more."""
+        """Whether no pair of rows violates, so that no variable changes any more."""
         return self._violation == 0.0
 
     def _look(self) -> None:
-        """Find f, who can move where, and the violation, from alpha and the scores."""
+        """Compute f, the rows of up and low, and the violation, from alpha and the scores."""
         alpha, positive = self._alpha, self._labels > 0.0
         loss = self._problem.loss
         f = self._labels * (1.0 - loss.nu * alpha) - self._scores
@@ -192,13 +192,13 @@ class Smo(Solver):
         self._look()
 
     def _choose(self) -> Array:
-        """The rows of the next working set, shape (q,), int64, the worst pair among them."""
+        """The rows of the next working set, shape (q,), int64, including the worst pair."""
         last, size = self._set, self.parameters.working_set
         if len(last) == len(self._alpha):
             return last
         share = max(1, size // 4)
         up, low = _largest(self._up, share), _largest(-self._low, share)
-        # Rows that no other violates with would only fill the set.
+        # Rows in no violating pair would only fill the set.
         up = up[self._up[up] > self._low.min()]
         low = low[self._low[low] < self._up.max()]
         worst = np.union1d(up, low)
@@ -209,7 +209,7 @@ class Smo(Solver):
 
 
 def _largest(values: FloatArray, count: int) -> Array:
-    """Indices of the largest values, fewer than all; of equal ones the first."""
+    """Indices of the ``count`` largest values, fewer than all; among equals, the first."""
     least = np.partition(values, -count)[-count]
     above = np.flatnonzero(values > least)
     equal = np.flatnonzero(values == least)

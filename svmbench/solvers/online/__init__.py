@@ -1,1 +1,1 @@
-"""First-order methods of online convex optimisation, on the l1 ball or without one."""
+"""First-order methods of online convex optimisation, with or without an l1 ball."""

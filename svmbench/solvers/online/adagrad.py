@@ -17,15 +17,15 @@ class AdagradParameters(DoubleParameters):
 
     eta: float | None = parameter(
         None,
-        "Step; none: 1/(lambda sqrt(T)) for a run of T steps, 1/(lambda sqrt(t)) in a run outside "
-        "a series without 'epochs'.",
+        "Step; none: 1/(lambda sqrt(T)) for a run of T steps, or 1/(lambda sqrt(t)) in a single "
+        "run without 'epochs'.",
         source="Chor (2020), section 3.2",
         gt=0.0,
     )
     epochs: float | None = parameter(
         None,
-        "Length T of the run that the step is for; where none is given, each length of a series "
-        "is run.",
+        "Length T of the run for which the step is set. If it is not given, a sweep runs a series "
+        "of lengths.",
         source="ours",
         unit="epochs",
         gt=0.0,
@@ -34,7 +34,7 @@ class AdagradParameters(DoubleParameters):
     @model_validator(mode="after")
     def _epochs_have_a_use(self) -> AdagradParameters:
         if self.eta is not None and self.epochs is not None:
-            raise ValueError("'epochs' is for a step that depends on them; leave out eta or it")
+            raise ValueError("'epochs' is for a step that depends on them; leave out eta or epochs")
         return self
 
 
@@ -42,7 +42,7 @@ class Adagrad(Presented):
     """Adaptive subgradients, diagonal; by default the mean of all iterates."""
 
     name = "adagrad"
-    summary = "Adaptive subgradient steps in the ℓ1 ball, each feature with its own"
+    summary = "Adaptive subgradient steps in the ℓ1 ball, with one step length per feature"
     constraints = ("l1",)
     horizon_parameter = "epochs"
     mathematics = """
@@ -51,13 +51,13 @@ class Adagrad(Presented):
                  g = λw - [sᵢ < 1] yᵢ xᵢ,  S ← S + g²,  h = √S,  v = w - ηg/h, η = 1/(λ√T)
                  w ← the point of the ball at which Σ hⱼ (wⱼ - vⱼ)² is least
     rows     drawn with replacement
-    output   the mean of all w, the first and the last among them, or the last w
-    cost     nnz of the row, nnz more at a margin error, and d, some ten times over
+    output   the mean of all w, including the first and the last, or the last w
+    cost     nnz of the row, nnz more at a margin error, and about 10d
 """
     reconstructed = (
         "The source names AdaGrad without a formula; S = 1/(4d) and η are its program's.",
     )
-    unstated = ("η of a run whose length is not known: here 1/(λ√t), with t in T's place.",)
+    unstated = ("η of a run of unknown length: here 1/(λ√t), with t instead of T.",)
     colour = "#B03A2E"
     schema = AdagradParameters
 

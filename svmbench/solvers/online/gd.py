@@ -1,4 +1,4 @@
-"""gd and, in the l1 ball, pgd: full subgradient steps that fall as 1/t."""
+"""gd and, in the l1 ball, pgd: full subgradient steps that decay as 1/t."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class GdParameters(Parameters):
     """Parameters of gd and pgd."""
 
     precision: Literal["float64"] = parameter(
-        "float64", "A step is a pass over the rows: its few sums cost nothing.", source="ours"
+        "float64", "A step is a pass over the rows; its few sums cost nothing.", source="ours"
     )
     eta0: float | None = parameter(
         None,
         "First step; none: 1/lambda, with which 1/t steps converge for every lambda.",
         source="Zinkevich's and Hazan's analysis; Chor (2020) has eta0 = 1 at lambda = 1/3, with "
-        "which w forgets its start as t^-lambda only",
+        "which the influence of the start decays only as t^-lambda",
         gt=0.0,
     )
 
@@ -40,10 +40,10 @@ class Gd(Solver):
     update   w = 0 at the start; t = 1, 2, ...; all rows, sᵢ at the old w:
                  w ← w - η0/t (λw - 1/m Σ [sᵢ < 1] yᵢ xᵢ)
     output   the last w
-    cost     nnz of all rows, and again of those in error
+    cost     nnz of all rows, nnz more of those with a margin error
 """
     unstated = (
-        "η0: the source has 1 at λ = 1/3, and says 1/√t of all but pegasos; the default is 1/λ.",
+        "η0: the source has 1 at λ = 1/3, and 1/√t for all but pegasos; the default is 1/λ.",
     )
     step = "iteration"
     kernels = ("online", "projection", "rows")

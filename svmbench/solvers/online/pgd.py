@@ -1,4 +1,4 @@
-"""pgd: gd with the projection on the l1 ball."""
+"""pgd: gd with projection onto the l1 ball."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Pgd(Gd):
     """Full subgradient descent, projected; the last iterate."""
 
     name = "pgd"
-    summary = "Full subgradient steps η0/t, projected on the ℓ1 ball"
+    summary = "Full subgradient steps η0/t, projected onto the ℓ1 ball"
     constraints = ("l1",)
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) over ‖w‖₁ ≤ z
@@ -18,7 +18,8 @@ class Pgd(Gd):
              point of the ball nearest to v:
                  w ← Π(w - η0/t (λw - 1/m Σ [sᵢ < 1] yᵢ xᵢ))
     output   the last w
-    cost     nnz of all rows, again of those in error; the projection's is nothing to it
+    cost     nnz of all rows, nnz more of those with a margin error; the projection is
+             negligible
 """
     colour = "#E6A995"
 

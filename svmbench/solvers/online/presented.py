@@ -1,4 +1,4 @@
-"""What the online methods share: one random row a step, and the mean of all iterates."""
+"""Common base of the online methods: one random row per step, and the mean of all iterates."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ SOURCE = "Chor, On Pegasos and first order optimizers for online convex optimiza
 
 
 def rooted_step(problem: Problem) -> float:
-    """The eta0 for which steps eta0/sqrt(t) have the least bound on the regret.
+    """The eta0 that minimises the bound on the regret for steps eta0/sqrt(t).
 
-    Of D^2 sqrt(T)/(2 eta0) + eta0 G^2 sqrt(T), with D the way from w = 0 to the farthest w and
-    G the largest subgradient: z and lam z + R in a ball, R the largest norm of a row; without
-    one 1/sqrt(lam), beyond which the optimum does not lie, and R, in steps of 1/(2 lam) at most.
+    The bound is D^2 sqrt(T)/(2 eta0) + eta0 G^2 sqrt(T), where D is the largest distance from
+    w = 0 and G the largest norm of a subgradient. With R the largest norm of a row, in a ball D = z
+    and G = lam z + R. Without a ball D = 1/sqrt(lam), which bounds the norm of the optimum, and
+    G = R; eta0 is then at most 1/(2 lam).
     """
     lam, longest = problem.lam, math.sqrt(float(problem.data.rows.norms2().max()))
     if problem.constraint == "l1":
@@ -36,7 +37,7 @@ class PresentedParameters(Parameters):
 
     output: Literal["average", "last"] = parameter(
         "average",
-        "The mean of all iterates, the initial point and the last one among them; or the last.",
+        "The mean of all iterates, including the initial point and the last one; or the last.",
         source="Chor (2020), algorithm 1",
     )
 
@@ -46,8 +47,8 @@ class RootedParameters(PresentedParameters):
 
     eta0: float | None = parameter(
         None,
-        "First step; none: the one of least bound on the regret. In a ball of radius z that is "
-        "z/(sqrt 2 (lambda z + R)), R the largest norm of a row; without one, as norma has it.",
+        "First step; none: the one that minimises the bound on the regret. In a ball of radius z "
+        "it is z/(sqrt 2 (lambda z + R)), R the largest norm of a row; without one, as in norma.",
         source="Zinkevich, ICML 2003; Chor (2020) has 1, whatever the rows",
         gt=0.0,
     )
@@ -58,13 +59,13 @@ class DoubleParameters(PresentedParameters):
 
     precision: Literal["float64"] = parameter(
         "float64",
-        "The method is a sum of many small terms, which leaves single precision few digits.",
+        "The method sums many small terms, for which single precision is too inaccurate.",
         source="ours",
     )
 
 
 class Presented(Solver):
-    """One row a step, drawn with replacement; the kernel sums the iterates."""
+    """One row per step, drawn with replacement; the kernel sums the iterates."""
 
     source = SOURCE
     kernels: ClassVar[tuple[str, ...]] = (
@@ -85,7 +86,7 @@ class Presented(Solver):
         self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations."""
+        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -120,7 +121,7 @@ class Presented(Solver):
         return int(self._order[self._kernel.position - 1])
 
     def regret_bound(self, steps: int) -> float | None:
-        """A proved bound on the regret after so many steps, or None."""
+        """A proved bound on the regret after ``steps`` steps, or None."""
         return None
 
     def _first_step(self) -> float:

@@ -1,4 +1,4 @@
-"""seg-pm: stochastic exponentiated gradient with two positive weights a feature."""
+"""seg-pm: stochastic exponentiated gradient with two positive weights per feature."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SegPmParameters(DoubleParameters):
 
     eta0: float | None = parameter(
         None,
-        "First step, of the logarithms; none: 2 sqrt(log 2d).",
+        "First step of the logarithms; none: 2 sqrt(log 2d).",
         source="Chor (2020), section 3.2",
         gt=0.0,
     )
@@ -31,15 +31,15 @@ class SegPm(Presented):
     update   u = v = 1, w = 0 at the start; t = 1, 2, ...; sᵢ at the old w; η = η0/√t:
                  g = λw - [sᵢ < 1] yᵢ xᵢ,  uⱼ ← uⱼ exp(-ηgⱼ),  vⱼ ← vⱼ exp(ηgⱼ)
                  w ← z (u - v)/Σ (uⱼ + vⱼ)
-             logarithms are kept and their largest subtracted, so that nothing overflows
+             logarithms are stored and their maximum subtracted, so that nothing overflows
     rows     drawn with replacement
-    output   the mean of all w, the first and the last among them, or the last w
-    cost     nnz of the row, nnz more at a margin error, and d, with an exponential each
+    output   the mean of all w, including the first and the last, or the last w
+    cost     nnz of the row, nnz more at a margin error, and d, each with an exponential
 """
     reconstructed = (
         "The source names EG± without a formula; η0 = 2 sqrt(log 2d) is its program's.",
     )
-    unstated = ("Which constants of the data the step follows: none.",)
+    unstated = ("Whether the step depends on the data: it does not.",)
     colour = "#BCBD22"
     schema = SegPmParameters
 

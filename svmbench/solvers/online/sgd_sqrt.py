@@ -1,4 +1,4 @@
-"""sgd-sqrt: online gradient descent with steps that fall as 1/sqrt(t)."""
+"""sgd-sqrt: online gradient descent with steps that decay as 1/sqrt(t)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from svmbench.solvers.online.presented import Presented, RootedParameters
 class SgdSqrt(Presented):
     """Online (projected) gradient descent; by default the mean of all iterates.
 
-    Without a ball a step touches no more than its row; within one, a margin error costs a
+    Without a ball a step costs only the nonzeros of its row; in a ball a margin error costs a
     projection.
     """
 
     name = "sgd-sqrt"
-    summary = "SGD with steps η0/√t, projected where there is an ℓ1 ball"
+    summary = "SGD with steps η0/√t, projected onto the ℓ1 ball if there is one"
     constraints = ("none", "l1")
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ), or that over ‖w‖₁ ≤ z
@@ -25,13 +25,13 @@ class SgdSqrt(Presented):
              point of the ball nearest to v, or v where there is no ball:
                  w ← Π(w - η (λw - [sᵢ < 1] yᵢ xᵢ))
     rows     drawn with replacement
-    output   the mean of all w, the first and the last among them, or the last w
+    output   the mean of all w, including the first and the last, or the last w
     cost     nnz of the row, nnz more at a margin error and again for a mean; in a ball a
-             margin error costs d, some ten times over
+             margin error costs about 10d
 """
     unstated = (
-        "η0: the source has 1; the default has the least bound on the regret.",
-        "What G is in the source's η = G/√t: its program takes 1.",
+        "η0: the source has 1; the default minimises the bound on the regret.",
+        "The value of G in the source's η = G/√t: its program takes 1.",
     )
     kernels = ("ball", "decaying", "projection", "sampling", "scaled", "rowwise", "rows", "rng")
     colour = "#2A3FE0"

@@ -13,11 +13,11 @@ class SmdParameters(DoubleParameters, RootedParameters):
 class Smd(Presented):
     """Lazy mirror descent with the Euclidean norm; by default the mean of all iterates.
 
-    Without a ball it would be sgd-sqrt.
+    Without a ball it is sgd-sqrt.
     """
 
     name = "smd"
-    summary = "Lazy mirror descent: steps η0/√t summed, their sum projected on the ℓ1 ball"
+    summary = "Lazy mirror descent: sums steps η0/√t and projects the sum onto the ℓ1 ball"
     constraints = ("l1",)
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ) over ‖w‖₁ ≤ z
@@ -25,13 +25,11 @@ class Smd(Presented):
              the point of the ball nearest to θ:
                  θ ← θ - η (λw - [sᵢ < 1] yᵢ xᵢ),  w ← Π(θ)
     rows     drawn with replacement
-    output   the mean of all w, the first and the last among them, or the last w
-    cost     nnz of the row, nnz more at a margin error, and d, some ten times over
+    output   the mean of all w, including the first and the last, or the last w
+    cost     nnz of the row, nnz more at a margin error, and about 10d
 """
-    reconstructed = (
-        "That the descent is lazy: the source names mirror descent without a formula.",
-    )
-    unstated = ("η0: the source has 1; the default has the least bound on the regret.",)
+    reconstructed = ("The lazy form: the source names mirror descent without a formula.",)
+    unstated = ("η0: the source has 1; the default minimises the bound on the regret.",)
     colour = "#14145C"
     schema = SmdParameters
 

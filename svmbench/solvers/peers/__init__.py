@@ -1,1 +1,1 @@
-"""Programs that people use, trained through the same contract."""
+"""Widely used external programs, run through the same interface."""

@@ -1,4 +1,4 @@
-"""liblinear: LIBLINEAR as its authors ship it."""
+"""liblinear: LIBLINEAR as its authors distribute it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from svmbench.solvers.peers.peer import TolerantParameters, TolerantPeer
 #: LIBLINEAR's -s by loss, for coordinate descent in the dual.
 DUAL = {"hinge": 3, "squared-hinge": 1}
 
-#: And for Newton's method in the primal.
+#: LIBLINEAR's -s for Newton's method in the primal.
 PRIMAL = 2
 
 
@@ -28,16 +28,16 @@ class LiblinearParameters(TolerantParameters):
     method: Literal["dual", "primal"] = parameter(
         "dual",
         "dual: coordinate descent, -s 3 for the hinge and -s 1 for its square. primal: a "
-        "trust-region Newton method, -s 2, for the squared hinge alone.",
+        "trust-region Newton method, -s 2, for the squared hinge only.",
         source="LIBLINEAR's default is -s 1",
     )
 
 
 class Liblinear(TolerantPeer):
-    """LIBLINEAR by its Python package, with the limit of 300 iterations that is built in."""
+    """LIBLINEAR through its Python package, with its built-in limit of 300 iterations."""
 
     name = "liblinear"
-    summary = "LIBLINEAR as shipped, with its limit of 300 iterations"
+    summary = "LIBLINEAR as distributed, with its limit of 300 iterations"
     source = "Fan, Chang, Hsieh, Wang and Lin, JMLR 9 (2008); package liblinear-official"
     losses = ("hinge", "squared-hinge")
     package = "liblinear-official"
@@ -47,25 +47,25 @@ class Liblinear(TolerantPeer):
     schema = LiblinearParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ), -s 3, with C = 1/(λm); with the squares,
-                 -s 1 and -s 2, C = 1/(2λm), for ours have a ½ before them
+                 -s 1 and -s 2, C = 1/(2λm), because our P has a factor ½ before them
         dual     coordinate descent in random order, with shrinking
         primal   Newton's method, its steps by conjugate gradients
         stop     dual: projected gradients of the full set within an interval of length
                  tolerance; primal: ‖J'(w)‖ ≤ tolerance min(m₊, m₋)/m ‖J'(0)‖
         limit    300 iterations of the dual: for the hinge they end the run; for its square
-                 the primal method then starts anew, with a tolerance of its own
+                 the primal method then starts from scratch, with its own tolerance
         output   w
     """
     unstated = (
         *TolerantPeer.unstated,
-        "Passes of Newton's method: one a step, and one for each conjugate gradient.",
-        "Seed: the program draws by the C library's rand and never seeds it; we do, by srand.",
-        "The limit of iterations has no option. linear-svc is the same method with the limit "
-        "lifted.",
+        "Passes of Newton's method: one per step, and one per conjugate-gradient iteration.",
+        "Seed: the program uses the C library's rand and never seeds it; we seed it with srand.",
+        "The program has no option for the limit of iterations. linear-svc is the same method "
+        "without the limit.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Make ready to train."""
+        """Prepare for training."""
         if self.parameters.method == "primal" and problem.loss.name != "squared-hinge":
             raise RuntimeError("liblinear's method primal takes loss squared-hinge only")
         super().start(problem, seed)
@@ -73,13 +73,13 @@ class Liblinear(TolerantPeer):
 
     @property
     def exhausted(self) -> bool:
-        """Whether its limit of iterations has ended it."""
+        """Whether the limit of iterations ended the run."""
         return self._exhausted
 
     def _converted(self, rows: Any, labels: FloatArray) -> Any:
-        # Its reader of dense rows goes through them entry by entry in Python.
+        # The package converts dense rows entry by entry in Python, which is slow.
         sparse = rows if scipy.sparse.issparse(rows) else scipy.sparse.csr_matrix(rows)
-        # Labels +1 and -1 are the ones that it never swaps.
+        # The package never swaps the labels +1 and -1.
         return self._program().problem(labels, sparse)
 
     def _train(self) -> tuple[FloatArray, int]:
@@ -101,7 +101,7 @@ class Liblinear(TolerantPeer):
 
 
 def _passes(said: str) -> int:
-    """Passes over the rows that its own words tell of."""
+    """Passes over the rows that the program's output reports."""
     descents = sum(map(int, re.findall(r"#iter = (\d+)", said)))
     gradients = [int(count) for count in re.findall(r"^iter .* CG +(\d+)", said, re.MULTILINE)]
     return descents + len(gradients) + sum(gradients)

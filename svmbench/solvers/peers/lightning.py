@@ -19,14 +19,14 @@ class Lightning(LimitedPeer):
     colour = "#6A3D9A"
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
-                 for ours have a ½ before them
+                 because our P has a factor ½ before them
         dual     coordinate descent in random order, with shrinking
         stop     projected gradients of the full set within an interval of length tolerance
         output   w
     """
     unstated = (
         *LimitedPeer.unstated,
-        "Passes: counted by its callback, called once a pass; it tells them no other way.",
+        "Passes: counted by a callback once per pass; the program reports them in no other way.",
     )
 
     def _train(self) -> tuple[FloatArray, int]:
@@ -45,7 +45,7 @@ class Lightning(LimitedPeer):
             shrinking=True,
             random_state=self._seed,
             callback=count,
-            n_calls=UNLIMITED,  # rows between two calls: only the first of a pass is one
+            n_calls=UNLIMITED,  # rows between two calls: one call per pass
         )
         fitted = estimator.fit(*self._rows)
         self._iterations = passes

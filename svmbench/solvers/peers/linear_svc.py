@@ -1,4 +1,4 @@
-"""linear-svc: LIBLINEAR as scikit-learn ships it."""
+"""linear-svc: LIBLINEAR as scikit-learn distributes it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class LinearSvcParameters(LimitedParameters, LiblinearParameters):
 
 
 class LinearSvc(ScikitLearn, LimitedPeer):
-    """scikit-learn's LinearSVC: its own copy of LIBLINEAR, with the limit of iterations lifted."""
+    """scikit-learn's LinearSVC: its own copy of LIBLINEAR, without a limit of iterations."""
 
     name = "linear-svc"
     summary = "scikit-learn's LinearSVC: LIBLINEAR without a limit of iterations"
@@ -25,7 +25,7 @@ class LinearSvc(ScikitLearn, LimitedPeer):
     schema = LinearSvcParameters
     mathematics = """
         problem  min ½‖w‖² + C Σ max(0, 1 - sᵢ) with C = 1/(λm); with the squares, C = 1/(2λm),
-                 for ours have a ½ before them; fit_intercept is off
+                 because our P has a factor ½ before them; fit_intercept is off
         dual     coordinate descent in random order, with shrinking
         primal   a trust-region Newton method
         stop     dual: projected gradients of the full set within an interval of length
@@ -34,12 +34,12 @@ class LinearSvc(ScikitLearn, LimitedPeer):
     """
     unstated = (
         *LimitedPeer.unstated,
-        "Passes of Newton's method: it tells its steps and not their conjugate gradients, so "
-        "that presentations are too few.",
+        "Passes of Newton's method: it reports its steps but not their conjugate-gradient "
+        "iterations, so that presentations are too low.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Make ready to train."""
+        """Prepare for training."""
         if self.parameters.method == "primal" and problem.loss.name != "squared-hinge":
             raise RuntimeError("linear-svc's method primal takes loss squared-hinge only")
         super().start(problem, seed)

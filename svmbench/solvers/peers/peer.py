@@ -1,7 +1,7 @@
-"""What the programs from outside have in common: whole runs, a ladder of tolerances, counters.
+"""Common base of the external programs: whole runs, a ladder of tolerances, counters.
 
-A peer is imported where it runs and nowhere else, so that one that is missing or broken is
-a matter of its own rows. It is handed the stored values, as doubles.
+A peer is imported only where it runs, so that a missing or broken peer affects only its own
+rows of the results. It receives the stored values as doubles.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.peers.arithmetic import arithmetic_kept
 
-#: Tolerances that are run, each half of the one before: 8 to 9.5e-7. Coordinate descent stops by
-#: 8 after its first pass, or next to it.
+#: Tolerances of the ladder, each half of the one before: 8 to 9.5e-7. With 8, coordinate descent
+#: stops after its first pass or soon after.
 TOLERANCES = tuple(2.0**-k for k in range(-3, 21))
 
-#: Limits of iterations that are run, each twice the one before: 1 to a million.
+#: Iteration limits of the ladder, each twice the one before: 1 to a million.
 LIMITS = tuple(2.0**k for k in range(21))
 
-#: A number of iterations no run comes to: for programs that insist on a limit.
+#: A number of iterations that no run reaches, for programs that require a limit.
 UNLIMITED = 2**31 - 1
 
-#: What programs take as a seed.
+#: Number of seeds that the programs accept.
 SEEDS = 2**31
 
 
@@ -40,29 +40,29 @@ class PeerParameters(Parameters):
     """Parameters of every peer."""
 
     precision: Literal["float64"] = parameter(
-        "float64", "Peers are handed doubles; what they compute in is theirs.", source="ours"
+        "float64", "Peers receive doubles; they choose their own precision.", source="ours"
     )
 
 
 class TolerantParameters(PeerParameters):
-    """Parameters of a peer that is told a tolerance."""
+    """Parameters of a peer that takes a tolerance."""
 
     tolerance: float | None = parameter(
         None,
-        "The program's own tolerance. Where none is given, a sweep runs a ladder of them: 8, "
-        "4, ... to 1e-6, up to the first that has the tightest accuracy.",
+        "The program's own tolerance. If it is not given, a sweep runs a ladder of tolerances, 8, "
+        "4, ... to 1e-6, up to the first that reaches the tightest accuracy.",
         source="ours; every program's default is one value between",
         gt=0.0,
     )
 
 
 class LimitedParameters(TolerantParameters):
-    """Parameters of a peer that is told a limit of iterations as well."""
+    """Parameters of a peer that also takes a limit of iterations."""
 
     max_iter: float | None = parameter(
         None,
-        "Limit of its iterations, a whole number; where none is given there is none, or the "
-        "ladder's.",
+        "Limit of its iterations, a whole number. If it is not given, there is no limit, or the "
+        "ladder sets it.",
         source="ours; every program's default is one value between",
         unit="iterations",
         ge=1.0,
@@ -71,28 +71,28 @@ class LimitedParameters(TolerantParameters):
     )
     rungs: Literal["tolerances", "iterations"] = parameter(
         "tolerances",
-        "What the ladder of a sweep is made of. iterations: limits of 1, 2, 4, ... iterations, "
-        "with the tightest tolerance unless one is given. Neither ladder is the faster one "
-        "everywhere: where a loose tolerance takes many passes, limits stop between them.",
+        "What the ladder of a sweep varies. iterations: limits of 1, 2, 4, ... iterations, with "
+        "the tightest tolerance unless one is given. Neither ladder is always faster: where a "
+        "loose tolerance takes many passes, limits can stop between them.",
         source="ours",
     )
 
 
 class Peer(Solver):
-    """A program from outside.
+    """An external program.
 
-    The first `advance` of a step or more trains from w = 0; later ones change nothing.
+    The first `advance` of at least one step trains from w = 0; later calls change nothing.
 
     Class attributes
     ----------------
     package : str
-        Its distribution in package registries.
+        Name of its distribution package.
     module : str
-        What is imported of it.
+        Module to import.
     remedy : str
-        What to do where it is not installed.
+        How to install it.
     one_class : bool
-        Whether it trains on rows of one class only.
+        Whether it accepts rows that all belong to one class.
     """
 
     step = "iteration"
@@ -103,13 +103,13 @@ class Peer(Solver):
     remedy: ClassVar[str] = "pip install 'svmbench[peers]'"
     one_class: ClassVar[bool] = False
     unstated: ClassVar[tuple[str, ...]] = (
-        "Presentations: m for each pass that the program tells of, though shrinking leaves rows "
-        "out; updates: as many, for no program tells them.",
+        "Presentations: m for each pass that the program reports, although shrinking omits rows. "
+        "Updates: the same number, because no program reports them.",
     )
 
     @classmethod
     def missing(cls) -> str | None:
-        """How to install it, if it is not."""
+        """How to install the program if it is not installed."""
         try:
             version(cls.package)
         except PackageNotFoundError:
@@ -128,15 +128,15 @@ class Peer(Solver):
         self._program()
 
     def convert(self, problem: Problem) -> None:
-        """Bring the rows and labels into the program's form."""
+        """Convert the rows and labels to the program's format."""
         self.adopt_rows(problem, matrix(problem.data), problem.data.labels.astype(np.float64))
 
     def adopt_rows(self, problem: Problem, rows: Any, labels: Any) -> bool:
-        """Bring rows that another program has read into this program's form."""
+        """Convert rows that another program has read to this program's format."""
         if not self.one_class and (labels == labels[0]).all():
             raise RuntimeError(f"{self.name} refuses rows of one class only; leave it out there")
         if scipy.sparse.issparse(rows) and rows.nnz < UNLIMITED:
-            # Programs insist on indices of 32 bits, and readers make them of 64.
+            # Programs require 32-bit indices, and readers return 64-bit ones.
             rows.indices = rows.indices.astype(np.int32, copy=False)
             rows.indptr = rows.indptr.astype(np.int32, copy=False)
         self._rows = self._converted(rows, labels)
@@ -144,13 +144,13 @@ class Peer(Solver):
         return True
 
     def take_over(self, other: Solver) -> bool:
-        """Use the rows that another rung of the ladder was trained on."""
+        """Use the rows that another run of the ladder has converted."""
         assert isinstance(other, Peer)
         self._rows, self._problem = other._rows, other._problem
         return True
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Make ready to train; convert the rows unless that has been done."""
+        """Prepare for training; convert the rows unless they are converted already."""
         if getattr(self, "_problem", None) is not problem:
             self.convert(problem)
         self.counters = Counters()
@@ -159,7 +159,7 @@ class Peer(Solver):
         self._trained = False
 
     def advance(self, steps: int) -> None:
-        """Train, unless that has been done."""
+        """Train, unless training is done already."""
         if steps <= 0 or self._trained:
             return
         w, passes = self._train()
@@ -171,7 +171,7 @@ class Peer(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The program's weights for the class +1; 0 until it has been trained."""
+        """The program's weights for the class +1; zero before training."""
         return self._w.copy()
 
     def _program(self) -> Any:
@@ -184,14 +184,14 @@ class Peer(Solver):
         return rows, labels
 
     def _cost(self) -> float:
-        """C, the weight of the summed loss beside ½‖w‖²; of the summed squares without their ½."""
+        """C, the weight of the summed loss next to ½‖w‖²; squared losses have no factor ½ here."""
         problem = self._problem
         half = 0.5 if problem.loss.name == "squared-hinge" else 1.0
         return half / (problem.lam * problem.data.n_samples)
 
     @abstractmethod
     def _train(self) -> tuple[FloatArray, int]:
-        """Train from scratch: the weights for +1, and passes over the rows."""
+        """Train from scratch; return the weights for +1 and the number of passes over the rows."""
 
 
 class TolerantPeer(Peer):
@@ -202,16 +202,16 @@ class TolerantPeer(Peer):
     schema = TolerantParameters
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
-        """The ladder, whatever the accuracy: no tolerance of a program is one of P."""
+        """The whole ladder, because no program's tolerance is one on P."""
         return TOLERANCES
 
     @property
     def stopped(self) -> bool | None:
-        """Whether it has come to its tolerance, or to the limit that it was run for."""
+        """Whether it reached its tolerance, or the limit that the ladder set."""
         return self._trained and not self.exhausted
 
     def _tolerance(self) -> float:
-        """The tolerance; the tightest of the ladder where none is given."""
+        """The given tolerance, or else the tightest of the ladder."""
         return float(self.parameters.tolerance or TOLERANCES[-1])
 
 
@@ -226,31 +226,31 @@ class LimitedPeer(TolerantPeer):
             self.horizon_parameter = "max_iter"
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
-        """The ladder of tolerances or that of limits, whatever the accuracy."""
+        """The whole ladder of tolerances or of limits, whatever the accuracy."""
         return LIMITS if self.parameters.rungs == "iterations" else TOLERANCES
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Make ready to train."""
+        """Prepare for training."""
         super().start(problem, seed)
         self._iterations = 0
 
     @property
     def exhausted(self) -> bool:
-        """Whether it was ended by the one of tolerance and limit that its ladder does not move."""
+        """Whether the run ended by tolerance or limit, whichever the ladder keeps fixed."""
         limited = self._iterations >= self._limit()
         return self._trained and limited != (self.parameters.rungs == "iterations")
 
     def _limit(self) -> int:
-        """The limit of iterations; one that is never met where none is given."""
+        """The given limit of iterations, or else one that is never reached."""
         return int(self.parameters.max_iter or UNLIMITED)
 
 
 def matrix(data: Dataset) -> Any:
-    """The rows in double precision: dense as they are stored so, else a scipy CSR matrix."""
+    """The rows in double precision: an array if they are stored dense, else a scipy CSR matrix."""
     if data.indices is None or data.indptr is None:
         return np.ascontiguousarray(data.values, dtype=np.float64)
     values = np.ones(data.nnz) if data.values is None else data.values.astype(np.float64)
-    # Programs want the indices of 32 bits that scipy makes wherever they are enough.
+    # Programs require 32-bit indices, which scipy also uses wherever they are large enough.
     narrow = np.int32 if data.nnz < UNLIMITED else np.int64
     rows = values, data.indices.astype(narrow), data.indptr.astype(narrow)
     return scipy.sparse.csr_matrix(rows, (data.n_samples, data.n_features))

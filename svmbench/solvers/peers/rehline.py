@@ -14,7 +14,7 @@ class ReHLine(LimitedPeer):
     """ReHLine's solver."""
 
     name = "rehline"
-    summary = "ReHLine: coordinate descent for losses of lines and parabolas"
+    summary = "ReHLine: coordinate descent for piecewise linear-quadratic losses"
     source = "Dai and Qiu, NeurIPS 2023; package rehline"
     losses = ("hinge", "squared-hinge", "smoothed-hinge")
     package = "rehline"
@@ -46,7 +46,7 @@ class ReHLine(LimitedPeer):
         return result.beta, self._iterations
 
     def _terms(self, y: FloatArray) -> dict[str, Any]:
-        """The loss in the program's terms, each of shape (1, m) or, where there is none, (0, m)."""
+        """The loss as the program's arguments, each of shape (1, m), or (0, m) if unused."""
         loss = self._problem.loss
         C = 1.0 / (self._problem.lam * y.size)
         none = np.empty((0, y.size))

@@ -1,4 +1,4 @@
-"""What the peers from scikit-learn have in common."""
+"""Common base of the peers from scikit-learn."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from svmbench.solvers.peers.peer import Peer
 
 
 class ScikitLearn(Peer):
-    """An estimator of scikit-learn. Its checks of what it is handed are part of its training."""
+    """An estimator of scikit-learn. Its checks of its input count as training."""
 
     package = "scikit-learn"
 
     def _fitted(self, estimator: Any) -> Any:
-        """The estimator, trained; that its limit ended it is no news to us."""
+        """Train the estimator; suppress its warning that the limit of iterations was reached."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             return estimator.fit(*self._rows)

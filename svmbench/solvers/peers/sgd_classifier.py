@@ -9,7 +9,7 @@ from svmbench.solvers.base import parameter
 from svmbench.solvers.peers.peer import PeerParameters
 from svmbench.solvers.peers.scikit_learn import ScikitLearn
 
-#: Epochs where none are given: nothing but the number of them is known to end it.
+#: Epochs if none are given. Only the number of epochs ends a run.
 EPOCHS = 1024.0
 
 
@@ -18,8 +18,8 @@ class SgdClassifierParameters(PeerParameters):
 
     epochs: float | None = parameter(
         None,
-        "Epochs it makes, its max_iter, rounded up. Where none are given, a sweep runs 1, 2, 4, "
-        "... to its limit, up to the first that has the tightest accuracy.",
+        "Epochs of the run, its max_iter, rounded up. If it is not given, a sweep runs 1, 2, 4, "
+        "... up to its limit or the first that reaches the tightest accuracy.",
         source="ours; scikit-learn's is 1000, fewer when the training loss no longer falls by tol",
         unit="epochs",
         gt=0.0,
@@ -32,10 +32,10 @@ class SgdClassifierParameters(PeerParameters):
 
 
 class SgdClassifier(ScikitLearn):
-    """scikit-learn's SGDClassifier, learning_rate optimal, for so many epochs."""
+    """scikit-learn's SGDClassifier with learning_rate optimal, for a given number of epochs."""
 
     name = "sgd-classifier"
-    summary = "scikit-learn's SGDClassifier, so many epochs"
+    summary = "scikit-learn's SGDClassifier, for a given number of epochs"
     source = "Pedregosa and others, JMLR 12 (2011); package scikit-learn"
     losses = ("hinge", "squared-hinge")
     horizon = "steps"
@@ -48,7 +48,7 @@ class SgdClassifier(ScikitLearn):
                  twice our P; fit_intercept is off
         update   w = 0 at the start; t = 1, 2, ...; every epoch in a random order of the rows:
                      η = 1/(α (t₀ + t));   w ← (1 - ηα) w - η loss'(sᵢ) yᵢ xᵢ
-                 t₀ by its own heuristic, from the size of the loss' derivative
+                 its own heuristic sets t₀ from the size of the loss's derivative
         output   the last w, or the mean of all
     """
 

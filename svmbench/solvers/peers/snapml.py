@@ -19,20 +19,19 @@ class SnapMl(LimitedPeer):
     colour = "#B15928"
     mathematics = """
         problem  min r/2 ‖w‖² + Σ max(0, 1 - sᵢ) with regularizer r = λm; with the squares,
-                 r = 2λm, for ours have a ½ before them; fit_intercept is off
+                 r = 2λm, because our P has a factor ½ before them; fit_intercept is off
         dual     stochastic coordinate descent; its source is closed
         stop     the largest change of a weight in a pass, relative, below tolerance
         output   w
     """
     unstated = (
         *LimitedPeer.unstated,
-        "Precision: it brings the values to single precision itself, within its training time.",
-        "Seed: its random_state serves another method; the order of rows is its own, the same "
-        "in every run.",
+        "Precision: the program converts the values to single precision during its training time.",
+        "Seed: its random_state serves another method; its order of rows is the same in every run.",
     )
 
     def convert(self, problem: Problem) -> None:
-        """Bring the rows and labels into the program's form."""
+        """Convert the rows and labels to the program's format."""
         if problem.data.nnz == 0:
             raise RuntimeError("snapml refuses rows that are all zero; leave it out there")
         super().convert(problem)

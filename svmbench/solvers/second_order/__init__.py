@@ -1,1 +1,1 @@
-"""Methods that solve for a step by the curvature of the objective."""
+"""Methods that compute steps from the curvature of the objective."""

@@ -3,8 +3,8 @@
     min lam/2 ||w||^2 + 1/M sum_i c_i (xi_i + nu alpha_i^2 / 2)
     s.t. z_i.w + y_i b + nu alpha_i + xi_i - 1 = r_i >= 0,   xi_i >= 0,   z_i = y_i x_i
 
-with c_i the number of equal rows and M their total. alpha_i belongs to r_i and, where the box
-has an upper end, v_i = 1 - alpha_i to xi_i. A Newton step on the perturbed conditions
+where c_i counts equal rows and M is the total count. alpha_i is complementary to r_i and, where
+the box has an upper end, v_i = 1 - alpha_i to xi_i. A Newton step on the perturbed conditions
 
     lam w = 1/M sum_i c_i alpha_i z_i,   alpha_i r_i = mu,   v_i xi_i = mu
 
@@ -12,19 +12,18 @@ reduces, with D_i = nu + r_i/alpha_i + xi_i/v_i, to the d x d system
 
     (lam I + 1/M sum_i c_i/D_i z_i z_i^T) dw = right-hand side,
 
-one pass of sum n_i^2 work (or m d^2 through BLAS where rows are full). A free bias is one more
-unknown, of a column of ones and without lam. A ball ||w||_1 <= z adds a diagonal and a matrix of
+one pass of sum n_i^2 work (or m d^2 through BLAS where rows are full). A free bias adds one
+unknown, with a column of ones and without lam. A ball ||w||_1 <= z adds a diagonal and a matrix of
 rank one (l1_ball.py).
 
-The hinge has two phases. At first the conditions on alpha, r and xi are kept exactly, row by
-row and in closed form, so that w alone is unknown: it minimises a smooth convex function, and
-Newton's method with a line search follows its minimiser as mu falls. Where many rows meet the
-kink at once, steps on all variables together are cut short by one row after another; this one
-is not, since nothing is ever on its way to a bound. Once mu is small beside the objective,
-Mehrotra's predictor and corrector on all variables ends it in a few iterations, because only
-these keep w and w(alpha) together closely enough for the dual value. The smooth losses need
-the second phase alone. On the sets tried a relative gap of 1e-10 took 10 to 150 systems,
-whatever lambda.
+The hinge has two phases. In the first, alpha, r and xi satisfy their conditions exactly, row by
+row and in closed form, so that only w is unknown. It minimises a smooth convex function, and
+Newton's method with a line search follows its minimiser as mu falls. Where many rows reach the
+kink at once, one row after another shortens the steps on all variables; it cannot shorten these
+steps, because no variable approaches a bound. Once mu is small compared with the objective, a few
+iterations of Mehrotra's predictor and corrector on all variables finish, because only these keep
+w and w(alpha) close enough for the dual value. The smooth losses need only the second phase. On
+the tested sets a relative gap of 1e-10 took 10 to 150 systems, whatever lambda.
 """
 
 from __future__ import annotations
@@ -43,28 +42,29 @@ from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
-#: Share of the rows that merging equal ones must save to be worth the copy.
+#: Least share of the rows that merging must save to justify the copy.
 WORTH_MERGING = 0.2
 
-#: Shares of the second-order correction that are tried, the full one first.
+#: Shares of the second-order correction to try, the full one first.
 CORRECTION_WEIGHTS = (1.0, 0.5, 0.2, 0.05, 0.0)
 
-#: Change of the system, in units of lambda, that leaving rows out of it may make.
+#: Largest change of the system by dropped rows, in units of lambda.
 DROPPED = 1e-3
 
-#: Corrections of outlying products that are tried in one iteration.
+#: Most corrections of outlying products in one iteration.
 CENTRALITY_CORRECTIONS = 3
 
-#: Mean complementarity product, as a share of the objective, and step, below which rounding
-#: rules.
+#: Mean complementarity product, as a share of the objective, and step length, below which rounding
+#: dominates.
 NEGLIGIBLE = 1e-14
 
-#: Passes over the rows in one iteration of each phase: one for the system, one for its
-#: right-hand side and one for the margins; or two for each of the system's three solutions.
+#: Passes over the rows per iteration of each phase: in the first, one each for the system, its
+#: right-hand side and the margins; in the second, one for the system and two for each of its three
+#: solutions.
 PATH_PASSES, PASSES = 3, 7
 
-#: The path is followed from mu = 1 by this factor, to this share of the objective; the Newton
-#: decrement that counts as being on it, in units of mu; and the most iterations for one mu.
+#: Factor by which mu falls along the path, from 1, and the share of the objective at which the path
+#: ends; the Newton decrement, in units of mu, that counts as on the path; most iterations per mu.
 PATH_FACTOR, PATH_END = 0.1, 1e-4
 ON_PATH, PATIENCE = 1e-2, 30
 
@@ -73,11 +73,11 @@ class IpmParameters(Parameters):
     """Parameters of ipm."""
 
     precision: Literal["float64"] = parameter(
-        "float64", "Normal equations leave single precision no digits.", source="ours"
+        "float64", "Single precision is too inaccurate for normal equations.", source="ours"
     )
     step_to_boundary: float = parameter(
         0.995,
-        "Share of the way to the boundary a step may go.",
+        "Largest step, as a share of the distance to the boundary.",
         source="ours; 0.99 to 0.9995 is usual (Wright, Primal-Dual Interior-Point Methods, 1997)",
         gt=0.0,
         lt=1.0,
@@ -92,7 +92,7 @@ Factor = tuple[Array, bool]
 
 
 class Products(NamedTuple):
-    """Complementarity products, or changes of them: of alpha r, of v xi and of the ball's x s."""
+    """Complementarity products, or their changes: alpha r, v xi and the ball's x s."""
 
     r: FloatArray
     xi: FloatArray
@@ -100,9 +100,9 @@ class Products(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Changes of all variables; w holds the bias too.
+    """Changes of all variables; w includes the bias.
 
-    xi is empty where the box has no upper end, x and s are where there is no ball.
+    xi is empty where the box has no upper end; x and s are empty without a ball.
     """
 
     w: FloatArray
@@ -114,7 +114,7 @@ class Step(NamedTuple):
 
 
 class System(NamedTuple):
-    """A factor, and what is eliminated with it: the rows' curvature and the ball's terms."""
+    """A factor, with the rows' curvature and the ball's terms for the eliminated variables."""
 
     factor: Factor
     curvature: FloatArray
@@ -135,21 +135,21 @@ class Ipm(Solver):
     colour = "#661100"
     schema = IpmParameters
     mathematics = """
-    problem  min P and max D at once: rᵢ = sᵢ + ν αᵢ + ξᵢ - 1 ≥ 0 belongs to αᵢ, and ξᵢ ≥ 0
-             to 1 - αᵢ (no ξᵢ for the squared hinge)
+    problem  min P and max D together: rᵢ = sᵢ + ν αᵢ + ξᵢ - 1 ≥ 0 is complementary to
+             αᵢ, and ξᵢ ≥ 0 to 1 - αᵢ (no ξᵢ for the squared hinge)
     update   Newton steps on  λw = 1/m Σ αᵢ yᵢ xᵢ,  αᵢ rᵢ = μ,  (1 - αᵢ) ξᵢ = μ,  through
                  (λI + 1/m Σ xᵢ xᵢᵀ/Dᵢ) dw = right-hand side,  Dᵢ = ν + rᵢ/αᵢ + ξᵢ/(1 - αᵢ)
-             a free b is one more unknown, without λ; a ball adds a diagonal and rank one
-    path     hinge: αᵢ, rᵢ, ξᵢ follow w in closed form, and w alone is sought as μ falls
-             tenfold at a time, until it is 1e-4 P
-    end      predictor for μ = 0, whose mean product is μ'; corrector for μ'³/μ² and second
-             order; step_to_boundary of the way to the nearest bound
+             a free b adds an unknown, without λ; a ball adds a diagonal and rank one
+    path     hinge: αᵢ, rᵢ, ξᵢ follow w in closed form, and only w is unknown; μ falls by
+             factors of ten, to 1e-4 P
+    end      predictor for μ = 0, with mean product μ'; corrector for μ'³/μ² and second
+             order; step_to_boundary of the distance to the nearest bound
     output   w and b; α, made feasible, certifies them: D(α) ≤ P*
     stop     where rounding allows no further progress
-    cost     an iteration: half the sum of nnz² over the rows, or m d²/2 through BLAS; d³/6
+    cost     per iteration: half the sum of nnz² over the rows, or m d²/2 by BLAS; d³/6
 """
     unstated = (
-        "How to begin on the hinge, where steps on all variables are cut short by row after row: "
+        "How to begin on the hinge, where one row after another shortens steps on all variables: "
         "the path is ours.",
         "How much of the second-order correction to take: the weight that lengthens the step.",
     )
@@ -167,16 +167,16 @@ class Ipm(Solver):
         self._total = float(self._counts.sum())
         m, d = data.n_samples, data.n_features
         self._free = problem.bias == "free"
-        # A ball beyond all that could be an optimum costs digits for nothing.
+        # A ball that holds every possible optimum would only cost accuracy.
         self._confined = problem.constraint == "l1" and problem.l1_radius < 2.0 * _farthest(problem)
         # w and b; b alone is not regularised
         self._w = np.zeros(d + self._free)
         self._regular = np.full(d + self._free, problem.lam)
         self._regular[d:] = 0.0
         self._alpha = np.full(m, 0.5)
-        # 1 - alpha, kept apart: near the upper end it has digits that alpha has not
+        # 1 - alpha, stored separately: near the upper end it is more accurate than alpha
         self._v = np.full(m, 0.5) if self._bounded else np.zeros(0)
-        # nu alpha + xi - 1 = r with both of them of order one
+        # nu alpha + xi - 1 = r, with r and xi of order one
         self._xi = np.full(m, 2.0) if self._bounded else np.zeros(0)
         self._r = np.full(m, 1.0 + 0.5 * self._nu if self._bounded else 1.0)
         self._margins = np.zeros(m)
@@ -194,7 +194,7 @@ class Ipm(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` iterations; nothing moves once rounding stops them."""
+        """Take ``steps`` iterations; nothing changes once rounding stops progress."""
         for _ in range(steps):
             passes = PATH_PASSES if self._on_path else PASSES
             self.counters.presentations += passes * self._data.n_samples
@@ -219,7 +219,7 @@ class Ipm(Solver):
 
     @property
     def alpha(self) -> FloatArray:
-        """The dual iterate of every row, shape (m,), made feasible."""
+        """The dual iterate of every row, shape (m,), after a repair that makes it feasible."""
         alpha = self._alpha if self._group is None else self._alpha[self._group]
         return self._problem.repaired(alpha)
 
@@ -234,11 +234,11 @@ class Ipm(Solver):
 
     @property
     def exhausted(self) -> bool:
-        """The same: nothing moves from then on."""
+        """The same as `stopped`: nothing changes after it."""
         return self._stalled
 
     def _follow(self) -> None:
-        """One Newton step for w at the current mu; the rows stay centred exactly."""
+        """Take one Newton step for w at the current mu; the rows stay exactly centred."""
         mu = self._mu
         alpha, v = centred(self._margins - 1.0, mu)
         ball = None
@@ -278,7 +278,7 @@ class Ipm(Solver):
         return centred_ball(w[:d], self._problem.l1_radius, mu / (2 * d + 1))
 
     def _push(self, w: FloatArray, mu: float) -> FloatArray:
-        """Slope of the ball's part of the smooth function, shape of w; it pushes w inwards."""
+        """Gradient of the ball's part of the smooth function; a step against it moves w inwards."""
         slope = np.zeros_like(w)
         if self._confined:
             d = self._data.n_features
@@ -287,7 +287,7 @@ class Ipm(Solver):
         return slope
 
     def _line_search(self, dw: FloatArray, change: FloatArray) -> float:
-        """Length at which the smooth function stops falling along dw, by halving from 1."""
+        """Length at which the smooth function stops falling along dw, by bisection from 1."""
         along, square = float(self._w @ (self._regular * dw)), float(dw @ (self._regular * dw))
 
         def rises(length: float) -> bool:
@@ -345,10 +345,10 @@ class Ipm(Solver):
         return None if factor is None else System(factor, curvature, ball)
 
     def _corrected(self, system: System, ahead: Step, target: float) -> tuple[Step, float]:
-        """The predictor with centring and as much second-order correction as lengthens it.
+        """The predictor with centring and the share of second-order correction that lengthens it.
 
-        Where the predictor is cut short the correction belongs to a step never taken and
-        may shorten the way to nothing; its weight is therefore searched (Colombo and
+        Where a bound shortens the predictor, the correction is for a step that is not taken and
+        may reduce the step to nothing. A search therefore finds its weight (Colombo and
         Gondzio, Comput. Optim. Appl. 41, 2008).
         """
         to_centre = Products(
@@ -380,10 +380,10 @@ class Ipm(Solver):
         return best, length
 
     def _recentred(self, system: System, step: Step, target: float, ahead: float) -> Step:
-        """The step, bent so that products far from the target come nearer to it at ``ahead``.
+        """The step, corrected so that outlying products are closer to the target at ``ahead``.
 
-        Gondzio, Comput. Optim. Appl. 6 (1996): a few products that lag behind cut the steps
-        of all.
+        Gondzio, Comput. Optim. Appl. 6 (1996): a few outlying products shorten the steps of
+        all variables.
         """
         products = self._products_after(step, ahead)
         targets = (target, target, target / max(len(self._x), 1))
@@ -399,7 +399,7 @@ class Ipm(Solver):
     def _solve(self, system: System, wanted: FloatArray, of: Products, towards: bool) -> Step:
         """Newton step for right-hand sides of the margins and the complementarities.
 
-        With ``towards`` it also makes up for lam w not being w(alpha)'s.
+        With ``towards`` it also corrects the difference between w and w(alpha).
         """
         alpha, r, xi = self._alpha, self._r, self._xi
         change = wanted / system.curvature
@@ -420,14 +420,14 @@ class Ipm(Solver):
         return Step(dw, dalpha, dr, dxi, dx, ds)
 
     def _reach(self, step: Step) -> float:
-        """Largest multiple of the step that leaves everything positive."""
+        """Largest multiple of the step that keeps all variables positive."""
         pairs = [(self._alpha, step.alpha), (self._r, step.r), (self._x, step.x), (self._s, step.s)]
         if self._bounded:
             pairs += [(self._xi, step.xi), (self._v, -step.alpha)]
         return min(_to_zero(value, change) for value, change in pairs)
 
     def _products_after(self, step: Step | None, length: float) -> Products:
-        """The complementarity products after so much of a step."""
+        """The complementarity products after this multiple of a step."""
         if step is None:
             return Products(self._alpha * self._r, self._v * self._xi, self._x * self._s)
         of_xi = np.zeros(0)
@@ -440,7 +440,7 @@ class Ipm(Solver):
         )
 
     def _mean(self, products: Products) -> float:
-        """The mu that the products make up: a mean, to which the whole ball is one more pair."""
+        """The mu of these products: their mean, with the whole ball as one more pair."""
         of_rows = self._counts @ products.r
         of_rows += self._counts @ products.xi if self._bounded else 0.0
         pairs = (2 if self._bounded else 1) + self._confined
@@ -453,7 +453,7 @@ class Ipm(Solver):
         return self._labels * (scores + w[d] if self._free else scores)
 
     def _weighted_sum(self, alpha: FloatArray) -> FloatArray:
-        """1/M sum of c_i alpha_i z_i, and of c_i alpha_i y_i where there is a bias."""
+        """1/M sum of c_i alpha_i z_i, followed by that of c_i alpha_i y_i if b is free."""
         weights = self._counts * alpha
         total: FloatArray = combination(self._data.rows, weights)
         if self._free:
@@ -463,9 +463,9 @@ class Ipm(Solver):
     def _factor(self, weights: FloatArray, ball: BallTerms | None) -> Factor | None:
         """Cholesky factor of the system, its diagonal raised as little as rounding demands.
 
-        Rows are left out whose part in it is so small that all of them together change the
-        system by less than `DROPPED` lambda: late on, most of them. A free bias, which has no
-        lambda, allows less where all parts are small.
+        Rows with small terms are dropped, so that all dropped rows together change the system
+        by less than `DROPPED` lambda; in late iterations these are most rows. A free bias has no
+        lambda, and so lowers this limit where all terms are small.
         """
         weights = weights / self._total
         droppable = self._droppable
@@ -495,7 +495,7 @@ class Ipm(Solver):
 def centred(excess: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
     """The hinge's alpha and 1 - alpha with alpha r = mu, (1 - alpha) xi = mu, r - xi = excess.
 
-    The smaller of the two comes without cancellation; the other is one less it.
+    The smaller of the two is computed without cancellation; the other is one minus it.
     """
     root = np.hypot(excess, 2.0 * mu)
     smaller = 2.0 * mu / (np.abs(excess) + 2.0 * mu + root)
@@ -504,20 +504,20 @@ def centred(excess: FloatArray, mu: float) -> tuple[FloatArray, FloatArray]:
 
 
 def merged(data: Dataset) -> tuple[Dataset, FloatArray, Array | None]:
-    """The distinct rows of a data set, how often each occurs, and which one each row is.
+    """The distinct rows of a data set, their counts, and the distinct row of each row.
 
     Returns
     -------
     data : Dataset
-        The set itself where merging would save too little.
+        The original set where merging would save too little.
     counts : ndarray of float64, shape (distinct rows,)
     group : ndarray of int64, shape (m,), or None
-        None where nothing was merged.
+        None without merging.
 
     Notes
     -----
-    Rows are told apart by 64 bits. Should two ever collide, the certificate, which is
-    computed on all rows, would not close.
+    A hash of 64 bits identifies rows. If two different rows collided, the certificate, which is
+    computed on all rows, would show a gap.
     """
     _, first, group, counts = np.unique(
         row_hashes(data.rows), return_index=True, return_inverse=True, return_counts=True
@@ -528,7 +528,7 @@ def merged(data: Dataset) -> tuple[Dataset, FloatArray, Array | None]:
 
 
 def take_rows(data: Dataset, chosen: Array) -> Dataset:
-    """The chosen rows, in that order."""
+    """The chosen rows, in the given order."""
     labels = data.labels[chosen]
     if data.indptr is None or data.indices is None:
         assert data.values is not None
@@ -551,7 +551,7 @@ def _farthest(problem: Problem) -> float:
 
 
 def _outlying(products: FloatArray, target: float) -> FloatArray:
-    """What brings products into a tenth to ten times the target, none by more than that."""
+    """Changes that bring products to 0.1 to 10 times the target, none below -10 times it."""
     change = np.clip(products, 0.1 * target, 10.0 * target) - products
     return np.maximum(change, -10.0 * target)
 
@@ -561,5 +561,5 @@ def _to_zero(value: FloatArray, change: FloatArray) -> float:
     shrinking = change < 0.0
     if not shrinking.any():
         return math.inf
-    with np.errstate(over="ignore"):  # a change of next to nothing may go on for ever
+    with np.errstate(over="ignore"):  # a tiny change may give an infinite multiple
         return float(np.min(value[shrinking] / -change[shrinking]))

@@ -1,17 +1,17 @@
-"""The part of the ball ||w||_1 <= z in an interior-point method's Newton system.
+"""The terms of the ball ||w||_1 <= z in an interior-point method's Newton system.
 
 With w = p - n, p, n >= 0, t = z - sum_j (p_j + n_j) >= 0, and the slope without the ball
 g = lam w - 1/M sum_i c_i alpha_i z_i,
 
     zeta_p = tau + g,   zeta_n = tau - g,   p zeta_p = n zeta_n = t tau = mu.
 
-x = (p, n, t) and s = (zeta_p, zeta_n, tau) hold one vector each. A Newton step eliminates all of
-them but dw: with e_p = zeta_p/p, e_n = zeta_n/n, e = e_p + e_n, f = (e_n - e_p)/e and
-sigma = t/tau + sum_j 4/e_j, the system of w gains
+The vectors are x = (p, n, t) and s = (zeta_p, zeta_n, tau). A Newton step eliminates all changes
+but dw: with e_p = zeta_p/p, e_n = zeta_n/n, e = e_p + e_n, f = (e_n - e_p)/e and
+sigma = t/tau + sum_j 4/e_j, the system for dw gains
 
     diag(e_p e_n / e) + f f^T / sigma
 
-and what is eliminated follows from dw without cancellation.
+and the eliminated changes follow from dw without cancellation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from svmbench.data.dataset import FloatArray
 
 
 class Demand(NamedTuple):
-    """What a step is to do to the ball's variables.
+    """The right-hand sides of a step for the ball's variables.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Demand(NamedTuple):
     both : ndarray of float64, shape (d,)
         Sum of the right-hand sides of p and of n.
     right : ndarray of float64, shape (d,)
-        The part in the right-hand side of the system for dw.
+        The ball's part of the right-hand side of the system for dw.
     slack : float
         Right-hand side of the multiplier's own equation.
     """
@@ -72,13 +72,13 @@ class BallTerms:
         np.einsum("ii->i", block)[:] += self._of_p * self._of_n / self._sum
 
     def demand(self, of_x: FloatArray, towards: bool) -> Demand:
-        """What a step with these changes of the products needs.
+        """The right-hand sides of a step with these changes of the products.
 
         Parameters
         ----------
         of_x : ndarray of float64, shape (2d + 1,)
         towards : bool
-            Whether the step also makes up for the conditions that do not hold yet.
+            Whether the step also corrects the conditions that do not hold yet.
         """
         x, s, d = self._x, self._s, self._d
         of_p, of_n = of_x[:d] / x[:d], of_x[d:-1] / x[d:-1]
@@ -93,7 +93,7 @@ class BallTerms:
         return Demand(of_x, both, right - slack / self._sigma * self._slope, slack)
 
     def complete(self, demand: Demand, dw: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Changes of x and s that belong to dw."""
+        """Changes of x and s that follow from dw."""
         x, s, d = self._x, self._s, self._d
         dtau = (float(self._slope @ dw) + demand.slack) / self._sigma
         dx, ds = np.empty_like(x), np.empty_like(s)
@@ -108,8 +108,8 @@ class BallTerms:
 def centred_ball(w: FloatArray, radius: float, mu: float) -> tuple[FloatArray, FloatArray]:
     """Return x and s on the path: p - n = w, both products and t tau = mu; w inside the ball.
 
-    With c = mu/tau, p + n = c + sqrt(c^2 + w^2), and c is the root of a convex rising function,
-    to which Newton's method falls from the right.
+    With c = mu/tau, p + n = c + sqrt(c^2 + w^2), and c is the root of a convex increasing function.
+    Newton's method approaches it from the right.
     """
     size = np.abs(w)
     c = (radius - float(size.sum())) / (len(w) + 1)
@@ -139,9 +139,9 @@ def room(w: FloatArray, dw: FloatArray, radius: float) -> float:
 
 
 def starting_point(pull: FloatArray, radius: float, lam: float) -> tuple[FloatArray, FloatArray]:
-    """Return x and s for w = 0 and g = -pull, where all conditions hold but the products'."""
+    """Return x and s for w = 0 and g = -pull; all conditions hold except those on the products."""
     d = max(len(pull), 1)
-    # P(0) <= 1, so that no optimum is larger than this, however large the ball
+    # P(0) <= 1, so that no optimum is larger than this, whatever the radius
     size = min(radius, math.sqrt(2.0 * d / lam))
     x = np.full(2 * len(pull) + 1, size / (4.0 * d))
     x[-1] = radius - x[:-1].sum()

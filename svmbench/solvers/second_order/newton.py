@@ -1,10 +1,10 @@
 """newton: Newton's method on the primal of the squared hinge.
 
-P is quadratic as long as the support, the rows with margins below 1, stays what it is:
+P is quadratic as long as the support, the set of rows with margins below 1, does not change:
 
     P(w, b) = lam/2 ||w||^2 + 1/(2m) sum over the support of (1 - s_i)^2
 
-so that a full step that leaves the support unchanged has reached the optimum exactly.
+A full step that leaves the support unchanged therefore reaches the optimum exactly.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
-#: Fall of P, as a share of it, that rounding hides.
+#: Relative decrease of P that rounding hides.
 ROUNDING = 1e-15
 
-#: Halvings of a step after which none is made.
+#: Most halvings of a step; after them no step is taken.
 HALVINGS = 40
 
 
@@ -33,21 +33,21 @@ class NewtonParameters(Parameters):
     """Parameters of newton."""
 
     precision: Literal["float64"] = parameter(
-        "float64", "Normal equations leave single precision no digits.", source="ours"
+        "float64", "Single precision is too inaccurate for normal equations.", source="ours"
     )
     solution: Literal["auto", "cholesky", "cg"] = parameter(
         "auto",
-        "How a step is found: by a Cholesky factor of the d x d system, by truncated conjugate "
-        "gradients, or by the former up to so many features and the latter beyond.",
-        source="Chapelle, Neural Computation 19 (2007), section 3; which one, ours",
+        "Solution of the system. cholesky: a factor of the d x d matrix. cg: truncated conjugate "
+        "gradients. auto: cholesky for at most few_features features, else cg.",
+        source="Chapelle, Neural Computation 19 (2007), section 3; the choice ours",
     )
     few_features: int = parameter(
-        1000, "Features up to which auto takes the Cholesky factor.", source="ours", ge=0
+        1000, "Features up to which auto uses the Cholesky factor.", source="ours", ge=0
     )
     forcing: float = parameter(
         0.1,
-        "Residual, as a share of the gradient, at which conjugate gradients end at the latest; "
-        "nearer the optimum it is the root of the gradient's own share of the first one.",
+        "Largest residual at which conjugate gradients end, as a share of the gradient. Closer to "
+        "the optimum the share is the square root of the gradient's ratio to the first gradient.",
         source="Nocedal and Wright, Numerical Optimization (2006), section 7.1; the value ours",
         gt=0.0,
         lt=1.0,
@@ -69,29 +69,29 @@ class Newton(Solver):
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/(2m) Σ max(0, 1 - sᵢ)²; b = 0, or free
     update   w = 0, b = 0 at the start; the support S = {i: sᵢ < 1}; z = (x, 1) where b is
-             free, else x; E = I, with 0 for b:
+             free, else x; E = I, but 0 for b:
                  solve (λE + 1/m Σ_S zᵢ zᵢᵀ) v = -gradient by a Cholesky factor, or by
                  conjugate gradients to a share of the gradient that falls with it
-                 (w, b) ← (w, b) + kv, the first k of 1, 1/2, 1/4, ... that P does not
-                 grow with
-    stop     if a full step, by a factor, leaves S as it was; or P falls by rounding only
+                 (w, b) ← (w, b) + kv, k the first of 1, 1/2, 1/4, ... for which P does
+                 not grow
+    stop     if a full step, by a factor, leaves S unchanged; or P falls by rounding only
     output   w and b, certified by D at αᵢ = max(0, 1 - sᵢ); with a free b, those of the
              class of the larger sum scaled down until Σ αᵢ yᵢ = 0
-    cost     nnz, and nnz of S a product with the matrix; or nnz²/2 a row of S, and d³/3
+    cost     nnz, and nnz of S per product with the matrix; or nnz²/2 per row of S, and d³/3
 """
     reconstructed = (
         "The loss is a mean and λ weighs the norm; the paper's sum has m times our λ, and no "
         "half before the loss.",
     )
     unstated = (
-        "The line search: the paper says that full steps mostly do; here they are halved until "
-        "P does not grow.",
-        "When conjugate gradients end: at the latest at a tenth of the gradient (forcing).",
-        "An empty support leaves b without an equation: it stays where it is.",
+        "The line search: the paper says that full steps mostly suffice; here they are halved "
+        "until P does not grow.",
+        "When conjugate gradients end: at a residual of at most a tenth of the gradient (forcing).",
+        "An empty support gives no equation for b: b then stays unchanged.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0, where every row is in the support."""
+        """Start from w = 0, where the support holds every row."""
         data = problem.data
         self._problem = problem
         self._labels = data.labels.astype(np.float64)
@@ -114,7 +114,7 @@ class Newton(Solver):
         self.counters = type(self.counters)()
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` iterations; nothing moves once the optimum is reached."""
+        """Take ``steps`` iterations; nothing changes after the optimum."""
         stopped = self._stopped
         for _ in range(steps):
             if self.halts and self._stopped > stopped:
@@ -136,25 +136,25 @@ class Newton(Solver):
 
     @property
     def alpha(self) -> FloatArray:
-        """The dual variables that belong to w, max(0, 1 - s), shape (m,); at the optimum its.
+        """The dual variables max(0, 1 - s) of w, shape (m,); the optimal ones at the optimum.
 
-        Short of the optimum a free bias makes them infeasible: `dual` repairs them.
+        With a free bias they are infeasible before the optimum; `dual` repairs them.
         """
         alpha: FloatArray = np.maximum(0.0, 1.0 - self._margins)
         return alpha
 
     def dual(self) -> float:
-        """D(alpha), of alpha repaired where the bias is free."""
+        """D(alpha), after a repair of alpha where the bias is free."""
         return self._problem.dual(self._problem.repaired(self.alpha))
 
     @property
     def stopped(self) -> bool:
-        """Whether a full step left the support as it was, or rounding hides any fall of P."""
+        """Whether a full step left the support unchanged, or rounding hides any decrease of P."""
         return self._stopped
 
     @property
     def exhausted(self) -> bool:
-        """The same: nothing moves from then on."""
+        """The same as `stopped`: nothing changes after it."""
         return self._stopped
 
     def _iterate(self) -> None:
@@ -184,7 +184,7 @@ class Newton(Solver):
         self._stopped = (solved and unchanged) or last - self._primal <= ROUNDING * last
 
     def _line_search(self, step: FloatArray, ahead: FloatArray) -> float:
-        """The first of 1, 1/2, 1/4, ... at which P is no larger; 0 where there is none."""
+        """The first of 1, 1/2, 1/4, ... for which P does not grow; 0 if there is none."""
         lam = self._problem.lam
         for halvings in range(HALVINGS):
             length = 0.5**halvings
@@ -200,8 +200,8 @@ class Newton(Solver):
         return ahead if length == 1.0 else (1.0 - length) * self._margins + length * ahead
 
     def _step(self, support: Array, entries: int, gradient: FloatArray) -> tuple[FloatArray, bool]:
-        """The step, its last entry that of a free bias, and whether it solves to rounding."""
-        # Through these sums of the support's rows the bias enters as a column of ones would.
+        """The step, with a free bias as its last entry, and whether it is exact up to rounding."""
+        # With these sums of the support's rows, the bias acts like a column of ones.
         sums = self._sums(support) if self._free else np.zeros(0)
         if self._direct:
             factor = self._factor(support, sums)
@@ -222,7 +222,7 @@ class Newton(Solver):
     def _conjugate_gradients(
         self, support: Array, sums: FloatArray, gradient: FloatArray
     ) -> FloatArray:
-        """An approximate step; each of its own steps is one pass over the support."""
+        """An approximate step; each of its iterations is one pass over the support."""
         norm = math.sqrt(float(gradient @ gradient))
         self._first_gradient = self._first_gradient or norm
         if norm == 0.0:
@@ -267,7 +267,7 @@ class Newton(Solver):
             bordered = np.zeros((d + 1, d + 1))
             bordered[:d, :d] = system
             bordered[:d, d] = sums / m
-            # As lambda > 0 it is positive definite with a single row in the support.
+            # As lambda > 0, one row in the support makes it positive definite.
             bordered[d, d] = len(support) / m if len(support) else 1.0
             system = bordered
         try:

@@ -1,4 +1,4 @@
-"""Sums of weighted outer products of rows, by whichever way is cheaper."""
+"""Sums of weighted outer products of rows, computed by the cheaper of two methods."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numpy as np
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.normal import dense_rows, weighted_gram
 
-#: Multiply-adds BLAS does in the time of one that scatters into the triangle.
+#: Multiply-adds that BLAS does in the time of one scattered into the triangle.
 BLAS_ADVANTAGE = 8.0
 
-#: Bytes of a block of rows made dense for BLAS.
+#: Bytes of a block of rows in dense form for BLAS.
 BLOCK_BYTES = 1 << 24
 
 
 class NormalEquations:
-    """Forms sum_i c_i x_i x_i^T of a data set's rows.
+    """Computes sum_i c_i x_i x_i^T over a data set's rows.
 
-    Sparse rows are scattered into the triangle, n_i^2/2 multiply-adds a row; where rows are so
-    full that BLAS on dense blocks does m d^2/2 of them sooner, it does.
+    Sparse rows are scattered into the triangle, with n_i^2/2 multiply-adds per row. BLAS on dense
+    blocks takes m d^2/2, and is used where rows are full enough to make it faster.
 
     Parameters
     ----------
@@ -34,12 +34,12 @@ class NormalEquations:
             self._through_blas = pairs * BLAS_ADVANTAGE > 2.0 * whole
 
     def gram(self, weights: FloatArray) -> FloatArray:
-        """The sum for these weights, shape (d, d): its upper triangle at least.
+        """The sum for these weights, shape (d, d); at least its upper triangle is set.
 
         Parameters
         ----------
         weights : ndarray of float64, shape (m,)
-            Not negative; rows of weight zero cost nothing.
+            Non-negative; rows of weight zero cost nothing.
         """
         rows, d = self._data.rows, self._data.n_features
         system = np.zeros((d, d))

@@ -1,4 +1,4 @@
-"""What svmsgd and svmasgd share: the order of rows, and the search for the first step."""
+"""Common base of svmsgd and svmasgd: the order of rows, and the search for the first step."""
 
 from __future__ import annotations
 
@@ -21,38 +21,38 @@ class DecayingParameters(BlockParameters):
 
     order: Literal["fixed", "stored", "blocks"] = parameter(
         "fixed",
-        "Which rows come next. fixed: one random permutation, drawn at the start and the same "
-        "in every epoch; it is the first that sgd-s and sgd-m draw from the seed. stored: the "
-        "rows as they are stored, for data already in random order. " + BLOCKS,
+        "Order of the rows. fixed: one random permutation for all epochs, drawn at the start; it "
+        "is the first that sgd-s and sgd-m draw from the seed. stored: the stored order, for "
+        "data already in random order. " + BLOCKS,
         source="sgd-2.0, which shuffles its data once and then reads them from front to back; "
         "blocks ours",
     )
     eta0: float | None = parameter(
         None,
-        "First step, below 1/lambda; none: searched for at the start, in the time of training "
-        "but not among the presentations.",
+        "First step, below 1/lambda; none: found by a search at the start, whose time counts as "
+        "training but whose presentations do not.",
         source="sgd-2.0, determineEta0",
         gt=0.0,
     )
     search_rows: int = parameter(
         1001,
-        "Rows on which first steps are tried; all where there are no more.",
+        "Rows on which the search tries first steps, at most all rows.",
         source="sgd-2.0, which says 1000 and takes one more",
         unit="rows",
         ge=1,
     )
     bias_rate: float | None = parameter(
         None,
-        "Step of a free bias as a share of that of the weights; without one it has no use. "
-        "none: 0.01, or lambda (but at most 1) where that is more, for the steps of T "
-        "presentations sum to ln(1 + lambda eta0 T)/lambda, and the bias has to get somewhere.",
-        source="sgd-2.0, whose bias has a hundredth of the step; the least of lambda, ours",
+        "Step of a free bias as a share of the weights' step; unused without a free bias. none: "
+        "0.01, or lambda (but at most 1) if that is more: the steps of T presentations sum to "
+        "only ln(1 + lambda eta0 T)/lambda, and the bias has to reach its optimum.",
+        source="sgd-2.0, whose bias has a hundredth of the step; the lower limit lambda ours",
         gt=0.0,
     )
 
 
 def require_contraction(solver: str, eta0: float, lam: float) -> None:
-    """Refuse a first step that would turn w round instead of shrinking it.
+    """Reject a first step that would reverse w instead of shrinking it.
 
     Raises
     ------
@@ -68,8 +68,8 @@ def require_contraction(solver: str, eta0: float, lam: float) -> None:
 class FixedOrder(Solver):
     """Steps eta0/(1 + lambda eta0 t)^p over the rows, by default in the same order every epoch.
 
-    Rows are as they are: sgd-2.0 scales them to unit norm on loading, which here is a
-    transform of the data. The bias is the problem's, none or free, and not the program's.
+    Rows are not scaled: sgd-2.0 scales them to unit norm on loading, which here is a transform of
+    the data. The bias is the problem's, none or free, and not the program's.
     """
 
     biases = ("none", "free")
@@ -80,14 +80,14 @@ class FixedOrder(Solver):
     quarters: ClassVar[int]
 
     unstated = (
-        "The step of a free bias where lambda is not small: 0.01 of that of w, the program's, "
-        "would stop it short of the optimum; bias_rate is lambda where that is more.",
+        "The step of a free bias where lambda is not small: the program's 0.01 of the weights' "
+        "step would keep it from the optimum; bias_rate is lambda if that is more.",
         "Whether the search for the first step is training: its time counts, its presentations "
         "do not.",
-        "A first step of 1/lambda or more, which would turn w round: it is not tried.",
+        "A first step of 1/lambda or more, which would reverse w: the search does not try it.",
     )
 
-    #: Presentation after which iterates are averaged; inf where the last one is the output.
+    #: Presentation after which iterates are averaged; inf if the output is the last one.
     _begins: float = math.inf
 
     def start(self, problem: Problem, seed: int) -> None:
@@ -109,7 +109,7 @@ class FixedOrder(Solver):
         self.counters = self._kernel = self._make_kernel(self._order, self._eta0, decay)
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations."""
+        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         if kernel.presentations <= self._begins <= target:
@@ -119,12 +119,12 @@ class FixedOrder(Solver):
 
     @property
     def eta0(self) -> float:
-        """The first step, given or found."""
+        """The first step: given or found by the search."""
         return self._eta0
 
     @property
     def w(self) -> FloatArray:
-        """The last iterate, or the mean of it and of those summed before it."""
+        """The last iterate, or the mean of it and the iterates summed before it."""
         kernel = self._kernel
         last: FloatArray = kernel.iterate
         if not kernel.summed:
@@ -134,7 +134,7 @@ class FixedOrder(Solver):
 
     @property
     def bias(self) -> float:
-        """The last iterate's bias, or the mean that belongs to `w`."""
+        """The last iterate's bias, or the mean over the same iterates as `w`."""
         kernel = self._kernel
         last: float = kernel.bias
         return (kernel.bias_sum + last) / (kernel.summed + 1.0) if kernel.summed else last
@@ -154,10 +154,10 @@ class FixedOrder(Solver):
         return DecayingSgd(rows, order, lam, schedule, True, self._bias_rate, precision)
 
     def _search(self) -> float:
-        """The first step by factors of two from one towards the lower cost.
+        """The first step, from a search by factors of two from one towards the lower cost.
 
-        The lower step of the last pair compared is taken; equal costs, and costs that are not
-        numbers, end the search.
+        The result is the smaller step of the last pair compared. Equal costs, and costs that are
+        not numbers, end the search.
         """
         low = 1.0
         while low * self._problem.lam >= 1.0:
@@ -181,7 +181,7 @@ class FixedOrder(Solver):
         order = self._order[: self.parameters.search_rows]
         trial = self._make_kernel(order, eta, 0.0)
         trial.advance(len(order))
-        with np.errstate(over="ignore"):  # too long a first step is a result of the search
+        with np.errstate(over="ignore"):  # the search may try steps that are too long
             norm2 = float(np.sum(np.square(trial.v * trial.scale, dtype=np.float64)))
         loss: float = trial.mean_loss()
         return 0.5 * problem.lam * norm2 + loss

@@ -10,7 +10,7 @@ from svmbench.solvers.stochastic.subgradient_bias import (
 
 
 class GdBias(SubgradientWithBias):
-    """All rows a step, in stored order; last iterate."""
+    """All rows per step, in stored order; last iterate."""
 
     name = "gd-bias"
     summary = "Full subgradient steps on w and an unregularised b, steps 1/(μ0 + increment·t)"
@@ -24,13 +24,13 @@ class GdBias(SubgradientWithBias):
              γ = 1/(μ0 + increment·t):
                  w ← w - γ (λm w - Σ [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ Σ [sᵢ ≤ 1] yᵢ
     output   the last w and b
-    cost     nnz of all rows, and again of those in error
+    cost     nnz of all rows, nnz more of those with a margin error
 """
 
     _shuffles = False
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` passes over all rows."""
+        """Take ``steps`` passes over all rows."""
         self._run(self._kernel.presentations + steps * len(self._order))
 
     def step_rows(self, m: int) -> int:

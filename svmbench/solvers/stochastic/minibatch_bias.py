@@ -1,4 +1,4 @@
-"""minibatch-bias: subgradient steps on some rows' sum, on w and an unregularised bias."""
+"""minibatch-bias: subgradient steps on sums over batches, for w and an unregularised bias."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class MinibatchParameters(FormParameters):
 
     batch: int = parameter(
         10,
-        "Rows of a step, M; all rows where there are no more. The last batch of an epoch holds "
-        "the rows that are left, and carries their share of the regulariser.",
+        "Rows per step, M, at most all rows. The last batch of an epoch holds the remaining rows "
+        "and their share of the regulariser.",
         source=f"{SOURCE}, experiment 2: 10, 20 or 50 of 200",
         unit="rows",
         ge=1,
@@ -20,7 +20,7 @@ class MinibatchParameters(FormParameters):
 
 
 class MinibatchBias(Stochastic):
-    """M rows a step, whose losses are summed; a fresh permutation an epoch; last iterate."""
+    """The summed losses of M rows per step; a new permutation every epoch; last iterate."""
 
     name = "minibatch-bias"
     summary = "Mini-batch steps on w and an unregularised b; the losses of a batch are summed"
@@ -29,8 +29,8 @@ class MinibatchBias(Stochastic):
     schema = MinibatchParameters
     unstated = (
         *Stochastic.unstated,
-        "What becomes of the rows left over where M does not divide m: they are the epoch's "
-        "last, smaller batch.",
+        "The remaining rows where M does not divide m: they form the last, smaller batch of the "
+        "epoch.",
     )
     mathematics = """
     problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
@@ -38,11 +38,11 @@ class MinibatchBias(Stochastic):
              old w and b; γ = 1/(μ0 + increment·t):
                  w ← w - γ (λk w - Σ_A [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ Σ_A [sᵢ ≤ 1] yᵢ
              form printed: λm w, the source's λw, in place of λk w
-    rows     a fresh permutation every epoch
+    rows     a new permutation every epoch
     output   the last w and b
     cost     nnz of the rows, nnz more at a margin error
 """
 
     def step_rows(self, m: int) -> int:
-        """Rows of one step on ``m`` rows."""
+        """Number of rows in one step on ``m`` rows."""
         return min(int(self.parameters.batch), m)

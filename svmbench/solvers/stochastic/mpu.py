@@ -13,7 +13,7 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
-#: Largest count that a double and all smaller counts tell apart.
+#: Largest count up to which doubles represent every integer.
 LARGEST_COUNT = 2.0**53
 
 
@@ -22,31 +22,31 @@ class MpuParameters(BlockParameters):
 
     precision: Literal["float64"] = parameter(
         "float64",
-        "Sums of integer multiples of rows leave single precision no digits.",
+        "Single precision is too inaccurate for sums of integer multiples of rows.",
         source="ours",
     )
     order: Literal["random", "blocks"] = parameter(
         "random",
-        "Which rows come next. random: a fresh permutation every pass. " + BLOCKS,
+        "Order of the rows. random: a new permutation in every pass. " + BLOCKS,
         source="ours",
     )
     delta: float | None = parameter(
         None,
-        "Relative gap P/D - 1 that a pass without change guarantees; it sets N, the number of "
-        "values a dual variable may take, beforehand. Where none is given: 0.01.",
-        source="ours; ICML 2010 has the accuracy chosen before running",
+        "Relative gap P/D - 1 that a pass without change guarantees. It determines N, the number "
+        "of values of a dual variable, before the run. If it is not given: 0.01.",
+        source="ours; ICML 2010 chooses the accuracy before the run",
         gt=0.0,
     )
     stop: Literal["unchanged", "certificate"] = parameter(
         "unchanged",
         "When its own stopping rule holds. unchanged: after a pass without change. certificate: "
-        "already when P/D - 1 <= delta is seen at the end of a pass, which may be much earlier.",
+        "when P/D - 1 <= delta at the end of a pass, which may be much earlier.",
         source="unchanged reconstructed from ICML 2010; certificate ours",
     )
     comparison_coefficient: float = parameter(
         1.2,
-        "For stop certificate: P and D are computed once the estimate from the losses met along "
-        "a pass comes within this factor of delta.",
+        "For stop certificate: P and D are computed once the estimate from the losses during a "
+        "pass is within this factor of delta.",
         source="ours, as for sgd-s",
         gt=0.0,
     )
@@ -56,13 +56,13 @@ class Mpu(Solver):
     """Perceptron updates at margins up to b, undone at margins beyond b + ||x_i||^2.
 
     With integers 0 <= I_i <= N, a = sum I_i y_i x_i and b = N lambda m, the weights are a/b and
-    alpha_i = I_i/N. After a pass without change every row with I_i < N has no loss and every
-    row with I_i > 0 a margin of at most 1 + g, g = max ||x_i||^2/b, so that P/D - 1 is at most
-    2g/(1 - g). N is the least that makes this delta.
+    alpha_i = I_i/N. After a pass without change every row with I_i < N has no loss, and every
+    row with I_i > 0 has a margin of at most 1 + g, g = max ||x_i||^2/b, so that P/D - 1 is at most
+    2g/(1 - g). N is the least value for which this is at most delta.
     """
 
     name = "mpu"
-    summary = "Margin perceptron with unlearning: integer duals, accuracy fixed beforehand"
+    summary = "Margin perceptron with unlearning: integer duals, accuracy fixed before the run"
     source = "Panagiotakopoulos and Tsampouka, ICML 2010; its steps and stop are reconstructed"
     horizon = "accuracy"
     horizon_parameter = "delta"
@@ -72,29 +72,29 @@ class Mpu(Solver):
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
     update   integers 0 ≤ Iᵢ ≤ N, 0 at the start; a = Σ Iᵢ yᵢ xᵢ, b = Nλm; the next
-             row i of a fresh permutation (or of random blocks), p = yᵢ a·xᵢ:
+             row i of a new permutation (or of random blocks), p = yᵢ a·xᵢ:
                  learn    p ≤ b and Iᵢ < N:       κ = min(N - Iᵢ, floor((b-p)/nᵢ) + 1)
                           Iᵢ ← Iᵢ + κ,  a ← a + κ yᵢ xᵢ
                  unlearn  p > b + nᵢ and Iᵢ > 0:  κ = min(Iᵢ, floor((p-b)/nᵢ))
                           Iᵢ ← Iᵢ - κ,  a ← a - κ yᵢ xᵢ
     stop     after a pass without change, which proves P/D - 1 ≤ δ for
-             N = ceil((2+δ) max nᵢ/(δλm)); or once P/D - 1 ≤ δ is seen
+             N = ceil((2+δ) max nᵢ/(δλm)); or once P/D - 1 ≤ δ after a pass
     output   w = a/b; αᵢ = Iᵢ/N is feasible, so that D(α) ≤ P*
     cost     nnz of the row, nnz more where Iᵢ moves
 """
     reconstructed = (
         "The steps of learning and unlearning, from the paper's description of them.",
-        "The strict inequality of unlearning, passed by one part in 1e12: a row at equality would "
-        "be learnt and unlearnt for ever.",
+        "The strict inequality of unlearning, exceeded by one part in 1e12: otherwise a row at "
+        "equality would be learnt and unlearnt for ever.",
         "The stop after a pass without change, and N for a δ: they follow from these steps.",
     )
     unstated = (
-        "The order of the rows: a fresh permutation a pass, unless order says otherwise.",
+        "The order of the rows: a new permutation in every pass, unless order says otherwise.",
         "Whether to stop sooner: stop certificate and its comparison coefficient are ours.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from I = 0, a = 0, but for rows without entries."""
+        """Start from I = 0, a = 0, except for rows without entries."""
         data = problem.data
         self._problem = problem
         self._rng = Generator(seed)
@@ -109,7 +109,7 @@ class Mpu(Solver):
         self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
-        """Present ``steps`` rows that are not zero."""
+        """Process ``steps`` rows that are not zero."""
         kernel = self._kernel
         target = kernel.presentations + steps
         stopped = self._stopped
@@ -135,7 +135,7 @@ class Mpu(Solver):
         return alpha
 
     def dual(self) -> float:
-        """D(I/N), with w(I/N) computed anew."""
+        """D(I/N), with w(I/N) recomputed."""
         return self._problem.dual(self.alpha)
 
     @property
@@ -144,19 +144,19 @@ class Mpu(Solver):
         return self._stopped
 
     def _largest_count(self) -> float:
-        """N, from which b follows: a b rounded by itself would not belong to it."""
+        """N, which determines b: rounding b separately would make the two inconsistent."""
         problem, delta = self._problem, self._delta
         longest2 = float(self._kernel.norms2.max())
         most = (2.0 + delta) * longest2 / (delta * problem.lam * problem.data.n_samples)
         if not most <= LARGEST_COUNT:
             raise ConfigError(
-                f"solver {self.name}: delta {delta:g} asks for {most:.2g} values a dual variable, "
+                f"solver {self.name}: delta {delta:g} needs {most:.2g} values per dual variable, "
                 "more than 2^53; raise delta or scale the rows"
             )
         return float(max(math.ceil(most), 1))
 
     def _certified(self) -> bool:
-        """Whether P/D - 1 <= delta, as far as an estimate makes it worth a pass to know."""
+        """Whether P/D - 1 <= delta; computed only if an estimate suggests that it holds."""
         if self.parameters.stop == "unchanged":
             return False
         kernel, m, w = self._kernel, self._problem.data.n_samples, self.w

@@ -24,24 +24,25 @@ class NormaParameters(Parameters):
         "First step, below 1/lambda; none: 1/(R sqrt(2 lambda)) with R the largest norm of a row, "
         "or 1/(2 lambda) if that is less.",
         source="ours: it minimises the bound D^2 sqrt(T)/(2 eta0) + eta0 R^2 sqrt(T) on the regret "
-        "for D = 1/sqrt(lambda), beyond which the optimum does not lie",
+        "for D = 1/sqrt(lambda), which bounds the norm of the optimum",
         gt=0.0,
     )
     sampling: Literal["iid", "permuted", "stored"] = parameter(
         "iid",
-        "Which rows come next. iid: independent draws. permuted: a fresh permutation an epoch. "
-        "stored: the rows as they are stored, epoch after epoch.",
+        "Order of the rows. iid: independent draws. permuted: a new permutation in every epoch. "
+        "stored: the stored order in every epoch.",
         source="ours; the paper's rows are a stream",
     )
     output: Literal["last", "average"] = parameter(
         "last",
-        "The iterate after the last step, or the mean of all that the steps start from.",
-        source="IEEE Trans. Signal Processing 52 (2004), whose bound is one on means of iterates",
+        "last: the iterate after the last step. average: the mean of all iterates that steps start "
+        "from.",
+        source="IEEE Trans. Signal Processing 52 (2004), whose bound holds for means of iterates",
     )
 
 
 class Norma(Solver):
-    """Naive online regularised risk minimisation, linear, with the margin fixed at one."""
+    """Naive online regularised risk minimisation, for linear models with margin one."""
 
     name = "norma"
     summary = "SGD with steps η0/√t on rows drawn with replacement"
@@ -55,13 +56,13 @@ class Norma(Solver):
                  η = η0/√t;   w ← (1 - ηλ) w + [sᵢ < 1] η yᵢ xᵢ
     rows     drawn with replacement, permuted every epoch, or as stored
     output   the last w, or the mean of all that the steps start from
-    cost     nnz of the row, nnz more at a margin error and again for a mean: w is kept as
-             a number times a vector, so that shrinking it is free
+    cost     nnz of the row, nnz more at a margin error and again for a mean: w is stored
+             as a number times a vector, so that shrinking it is free
 """
     unstated = (
         "η0: the paper asks for η0 λ < 1 and no more; the default minimises a bound on the regret.",
-        "The margin, which the paper may adapt: it is 1, as in P.",
-        "Which rows come next: the paper has a stream.",
+        "The margin, which the paper can adapt: it is 1, as in P.",
+        "The order of the rows: the paper's rows are a stream.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
@@ -80,7 +81,7 @@ class Norma(Solver):
         self._kernel.position = data.n_samples  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations."""
+        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -110,7 +111,7 @@ class Norma(Solver):
             require_contraction(self.name, given, lam)
             return given
         longest = math.sqrt(float(self._problem.data.rows.norms2().max()))
-        # Rows of zeros alone move nothing, whatever the step.
+        # If all rows are zero, nothing moves, whatever the step.
         return 1.0 / max(longest * math.sqrt(2.0 * lam), 2.0 * lam)
 
     def _next_order(self) -> None:

@@ -28,39 +28,39 @@ class PegasosParameters(BlockParameters, OutputParameters):
 
     project: bool = parameter(
         False,
-        "Whether each step ends with the projection on the ball of radius 1/sqrt(lambda); not "
-        "where the problem has a ball of its own.",
+        "Whether each step ends with the projection onto the ball of radius 1/sqrt(lambda); not "
+        "allowed if the problem has its own ball.",
         source="optional in Math. Prog. B 127 (2011), figure 1",
     )
     batch: int = parameter(
         1,
-        "Rows whose subgradients a step averages; all rows where there are no more.",
+        "Rows per step, whose subgradients it averages; at most all rows.",
         source="Math. Prog. B 127 (2011), figures 1 and 2",
         unit="rows",
         ge=1,
     )
     sampling: Literal["iid", "without-replacement", "permuted", "fixed", "blocks"] = parameter(
         "iid",
-        "Which rows come next. iid: independent draws, so that a batch may hold a row twice. "
-        "without-replacement: independent batches of distinct rows. permuted: a fresh "
-        "permutation an epoch, whose last batch may be short. fixed: the same one every epoch. "
+        "Order of the rows. iid: independent draws, so that a batch may hold a row twice. "
+        "without-replacement: independent batches of distinct rows. permuted: a new permutation "
+        "in every epoch, whose last batch may be short. fixed: the same one in every epoch. "
         + BLOCKS,
         source="Math. Prog. B 127 (2011), figure 1; without-replacement figure 2; permuted and "
         "fixed section 7; blocks ours",
     )
     output: Literal["last", "average", "tail-average", "random"] = parameter(
         "last",
-        "The iterate after the last step; or, of those that the steps start from, the mean of "
-        "all, the mean of the second half of the run, or a random one of the run.",
+        "last: the iterate after the last step. Of the iterates that steps start from: the mean "
+        "(average), the mean of the second half (tail-average), or a random one (random).",
         source="Math. Prog. B 127 (2011), section 2 and corollary 1; tail-average as "
-        "JMLR 14 (2013) has it for SDCA",
+        "in JMLR 14 (2013) for SDCA",
     )
 
 
 class Pegasos(IterateOutput):
-    """Primal estimated subgradient solver; by default last iterate, one row a step.
+    """Primal estimated subgradient solver; by default last iterate, one row per step.
 
-    Where the problem confines w to an l1 ball, each step ends with the projection on that.
+    If the problem has an l1 ball, each step ends with the projection onto it.
     """
 
     name = "pegasos"
@@ -76,12 +76,12 @@ class Pegasos(IterateOutput):
     rows     drawn with replacement, distinct in a batch, permuted, or in random blocks
     output   the last w; the mean of all that the steps start from, or of the second
              half's; or a random one of them
-    cost     nnz of the rows, nnz more at a margin error and again for a mean: w is kept as
-             a number times a vector; in a ball a step with a margin error costs d, some
-             ten times over
+    cost     nnz of the rows, nnz more at a margin error and again for a mean: w is stored
+             as a number times a vector; in a ball a step with a margin error costs about
+             10d
 """
     unstated = (
-        "An ℓ1 ball, which is Chor's (2020): its projection takes the place of the ℓ2 ball's.",
+        "The ℓ1 ball, which is from Chor (2020): its projection replaces that of the ℓ2 ball.",
     )
     kernels = (
         "pegasos", "pegasos_batch", "ball", "projection", "sampling", "scaled", "rowwise", "rows",
@@ -96,7 +96,7 @@ class Pegasos(IterateOutput):
         Raises
         ------
         ConfigError
-            When both balls are asked for, or an output of a run of unknown length.
+            If both balls are requested, or the output needs the unknown length of the run.
         """
         if self.parameters.project and problem.constraint == "l1":
             raise ConfigError(
@@ -121,7 +121,7 @@ class Pegasos(IterateOutput):
 
     @property
     def w(self) -> FloatArray:
-        """The output: the last iterate until a mean or a chosen iterate is at hand."""
+        """The output: the last iterate until a mean or a random iterate is available."""
         if self._kept is not None:
             return self._kept.copy()
         if self._kernel.summed == 0:
@@ -143,7 +143,7 @@ class Pegasos(IterateOutput):
         return int(self._order[self._kernel.position - 1])
 
     def regret_bound(self, steps: int) -> float:
-        """The logarithmic bound on the regret after so many steps."""
+        """The logarithmic bound on the regret after ``steps`` steps."""
         return logarithmic_bound(self._problem, steps, in_ball=self.parameters.project)
 
     def _make_kernel(self) -> Any:
@@ -179,7 +179,7 @@ class Pegasos(IterateOutput):
             self._kernel.begin_sum()
 
     def _output_begins(self, seed: int) -> float:
-        """Presentations at which the mean begins or the random iterate is kept."""
+        """Presentations at which the mean begins or the random iterate is stored."""
         output = self.parameters.output
         if output == "last":
             return math.inf

@@ -1,11 +1,11 @@
-"""What sgd-s and sgd-m share: permuted passes of the perceptron form, and its certificate.
+"""Common base of sgd-s and sgd-m: permuted passes in perceptron form, and their certificate.
 
-With a = lam t w, a complete set of passes makes t = mT presentations, and alpha_i, the
-share of its presentations at which row i was in error, lies in [0, 1] by itself. So
+Let a = lam t w. After complete passes, t = mT presentations, and alpha_i, the share of its
+presentations at which row i had a margin error, is in [0, 1]. Therefore
 
     D = M/t - ||a||^2 / (2 lam t^2)
 
-is a dual value for the price of ||a||^2 (Panagiotakopoulos and Tsampouka, ECML-PKDD
+is a dual value at the cost of ||a||^2 (Panagiotakopoulos and Tsampouka, ECML-PKDD
 2013, section 2).
 """
 
@@ -27,10 +27,10 @@ from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 #: The form that sgd-r shares with the permuted ones.
 PERCEPTRON_FORM = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ)
-    update   a = 0, t = 0, M = 0 at the start; row i is presented:
+    update   a = 0, t = 0, M = 0 at the start; at each presentation of a row i:
                  if yᵢ a·xᵢ ≤ λt:  a ← a + yᵢ xᵢ,  M ← M + 1   (a margin error)
                  t ← t + 1
-    output   w = a/(λt), which is where subgradient steps of length 1/(λt) lead
+    output   w = a/(λt), the result of subgradient steps of length 1/(λt)
     cost     nnz of the row for the inner product, nnz more at a margin error
 """
 
@@ -40,7 +40,7 @@ class PassParameters(BlockParameters):
 
     order: Literal["random", "blocks"] = parameter(
         "random",
-        "Which rows come next. random: a fresh permutation every pass. " + BLOCKS,
+        "Order of the rows. random: a new permutation in every pass. " + BLOCKS,
         source="random arXiv 1304.6383, section 2; blocks ours",
     )
 
@@ -52,33 +52,33 @@ class PassParameters(BlockParameters):
     )
     comparison_coefficient: float = parameter(
         1.2,
-        "The exact P is computed once the estimate from the losses met along a pass comes "
-        "within this factor of epsilon.",
+        "The exact P is computed once the estimate from the losses during a pass is within this "
+        "factor of epsilon.",
         source="reconstructed: arXiv 1304.6383, section 3, gives no value that was recoverable",
         gt=0.0,
     )
 
 
 class PermutedPasses(Solver):
-    """A fresh permutation a pass; each row is presented ``multiplicity`` times in succession."""
+    """A new permutation per pass; each row is presented ``multiplicity`` times in succession."""
 
     kernels = ("sgd_primal", "sampling", "rowwise", "rows", "rng")
     schema = PassParameters
     mathematics = (
         PERCEPTRON_FORM
         + """\
-    rows     a fresh permutation every pass, or random blocks of them
-    dual     after whole passes, t = mT, row i was in error Iᵢ ≤ T times: αᵢ = Iᵢ/T is
-             feasible, and D(α) = M/t - ‖a‖²/(2λt²) ≤ P* for the price of ‖a‖²
-    stop     after a pass, if P/D - 1 ≤ ε; P is computed only where the estimate by the
-             losses met along the pass is within a factor β, comparison_coefficient, of ε
+    rows     a new permutation every pass, or random blocks of them
+    dual     after whole passes, t = mT, row i had Iᵢ ≤ T margin errors: αᵢ = Iᵢ/T is
+             feasible, and D(α) = M/t - ‖a‖²/(2λt²) ≤ P* at the cost of ‖a‖²
+    stop     after a pass, if P/D - 1 ≤ ε; P is computed only if the estimate from the
+             losses during the pass is within a factor β, comparison_coefficient, of ε
 """
     )
     reconstructed: ClassVar[tuple[str, ...]] = (
         "The comparison coefficient β of 1.2: the paper's value could not be recovered.",
     )
     unstated: ClassVar[tuple[str, ...]] = (
-        "How far β is to be raised for extreme accuracies: it stays what the parameter says.",
+        "How much to increase β for extreme accuracies: it keeps the value of the parameter.",
     )
 
     @abstractmethod
@@ -101,7 +101,7 @@ class PermutedPasses(Solver):
         self._begin_pass()
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations, rounded up to a whole row."""
+        """Take ``steps`` presentations, rounded up to a whole row."""
         kernel = self._kernel
         target = kernel.presentations + steps
         stopped = self._stopped
@@ -123,7 +123,7 @@ class PermutedPasses(Solver):
 
     @property
     def stopped(self) -> bool | None:
-        """Whether P/D - 1 <= epsilon was seen at the end of a pass; None without epsilon."""
+        """Whether P/D - 1 <= epsilon held at the end of a pass; None without epsilon."""
         return None if self.parameters.epsilon is None else self._stopped
 
     def _begin_pass(self) -> None:

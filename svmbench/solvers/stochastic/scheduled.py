@@ -1,9 +1,9 @@
-"""What svmsgd2, sgd-qn and their relatives share: passes over shuffled rows, t0 and skip.
+"""Common base of svmsgd2, sgd-qn and related methods: passes over shuffled rows, t0 and skip.
 
-Their steps are about 1/(lambda (t + t0)), and t0 keeps the first ones from being far too
-long. It is searched for as the paper has it, inside the clock: one pass over the first tenth
-of the shuffled rows for each power of ten, and the one of least primal there is kept. The
-counters begin with the first step after it.
+Their steps are about 1/(lambda (t + t0)), where t0 keeps the first steps from being far too
+long. A search finds t0 as in the paper, inside the clock: it makes one pass over the first tenth
+of the shuffled rows for each power of ten, and takes the one with the lowest primal there. The
+counters begin with the first step after the search.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
 _CANDIDATES = tuple(10.0**k for k in range(11))
 
-#: What the sources of methods with a skip leave open.
+#: Details that the sources of methods with a skip leave open.
 SKIP_UNSTATED = (
-    "The share that skip rests on: 16 over the share of nonzeros is the paper's, the code "
-    "released with it has 8; the paper's is taken.",
-    "What to do where a shrinking of skip steps at once goes too far: a factor 1 - skip c below "
-    "0.8 is replaced by (1 - c)^skip, as in the released code. As printed it stays positive; the "
-    "erratum's, 1 - skip/t0, turns negative for t0 < skip.",
+    "The default of skip: the paper has 16 over the share of nonzeros, the code released with "
+    "it has 8; here it is the paper's.",
+    "What to do if a shrinking for skip steps at once is too strong: (1 - c)^skip replaces a "
+    "factor 1 - skip c below 0.8, as in the released code. As printed the factor stays positive; "
+    "the erratum's, 1 - skip/t0, is negative for t0 < skip.",
 )
 
-#: Why the search for t0 of sgd-qn-corrected and olbfgs is not the paper's to the letter.
+#: How the search for t0 of sgd-qn-corrected and olbfgs differs from the paper's.
 OWN_TRIAL = (
     "The trial passes of the search for t0 are passes of the method itself; the paper describes "
     "them for sgd-qn."
@@ -44,15 +44,15 @@ class ScheduledParameters(BlockParameters):
 
     t0: float | None = parameter(
         None,
-        "Steps by which the step length's schedule is ahead; none: the best of 1, 10, ..., 1e10 "
-        "by the primal after one pass over the first tenth of the shuffled rows.",
+        "Offset in steps of the schedule of step lengths; none: the one of 1, 10, ..., 1e10 with "
+        "the lowest primal after one pass over the first tenth of the shuffled rows.",
         source="JMLR 10 (2009), section 6; the candidates are reconstructed",
         unit="steps",
         ge=1.0,
     )
     sampling: Literal["fixed", "permuted", "blocks"] = parameter(
         "fixed",
-        "Whether the rows are shuffled once, for all passes, or before every pass. " + BLOCKS,
+        "fixed: shuffle the rows once. permuted: shuffle them before every pass. " + BLOCKS,
         source="JMLR 10 (2009), section 2.1: sequential passes over the shuffled set; blocks ours",
     )
 
@@ -63,7 +63,7 @@ class SkipParameters(ScheduledParameters):
     skip: int | None = parameter(
         None,
         "Steps from one shrinking of the weights to the next; none: 16 over the share of "
-        "nonzeros, so that shrinking costs a sixteenth of what the rows' own steps do.",
+        "nonzeros, so that shrinking costs a sixteenth of the rows' own steps.",
         source="JMLR 10 (2009), section 3 and table 4",
         unit="steps",
         ge=1,
@@ -71,24 +71,23 @@ class SkipParameters(ScheduledParameters):
 
 
 class Scheduled(Solver):
-    """Passes over shuffled rows with a searched t0."""
+    """Passes over shuffled rows, with t0 from a search."""
 
     losses: ClassVar[tuple[str, ...]] = LOSSES
     kernels: ClassVar[tuple[str, ...]] = ("sgd_qn", "sampling", "rowwise", "rows", "rng")
     schema = ScheduledParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)
-    rows     shuffled once and passed over in that order, or shuffled before every pass,
-             perhaps in blocks
-    t0       if not given, the one of 1, 10, ..., 1e10 that makes P least on the first
-             tenth of these rows after a trial pass over them, in the time of training
+    rows     shuffled once for all passes, or before every pass, perhaps in blocks
+    t0       if not given, the one of 1, 10, ..., 1e10 with the lowest P on the first
+             tenth of these rows after a trial pass over them, timed as training
     output   the last w
 """
     reconstructed: ClassVar[tuple[str, ...]] = (
         "The candidates for t0, powers of ten from 1 to 1e10: the paper speaks of several values.",
     )
     unstated: ClassVar[tuple[str, ...]] = (
-        "Whether each pass has an order of its own: one order serves all, unless sampling says "
+        "Whether each pass has its own order: all passes share one, unless sampling says "
         "otherwise.",
     )
 
@@ -106,7 +105,7 @@ class Scheduled(Solver):
         self.counters = self._kernel = self._make_kernel(self._t0, self._order)
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations."""
+        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:
@@ -124,12 +123,12 @@ class Scheduled(Solver):
 
     @property
     def t0(self) -> float:
-        """The t0 in use: given or found."""
+        """The t0 in use: given or found by the search."""
         return self._t0
 
     @property
     def skip(self) -> int:
-        """Steps from one shrinking to the next; the search's, for a method without its own."""
+        """Steps from one shrinking to the next; for a method without skip, those of the search."""
         return self._skip
 
     @abstractmethod
@@ -137,7 +136,7 @@ class Scheduled(Solver):
         """The method's kernel at w = 0."""
 
     def _make_trial(self, t0: float, order: Array) -> Any:
-        """The kernel whose pass over ``order`` tells how good t0 is: sgd-qn, for all methods."""
+        """The kernel whose pass over ``order`` evaluates t0: sgd-qn's for all methods."""
         return self._make_skipping(SgdQn, t0, order)
 
     def _make_skipping(self, kernel: Any, t0: float, order: Array) -> Any:
@@ -147,7 +146,7 @@ class Scheduled(Solver):
         return kernel(problem.data.rows, order, *steps, self.parameters.precision)
 
     def _search(self) -> float:
-        """The candidate of least primal on the first tenth; the largest if none is finite."""
+        """The candidate of lowest primal on the first tenth; the largest if none is finite."""
         problem = self._problem
         order = self._order[: math.ceil(0.1 * len(self._order))]
         found, least = _CANDIDATES[-1], math.inf
@@ -156,7 +155,7 @@ class Scheduled(Solver):
             trial.advance(len(order))
             w = trial.w
             losses = mean_loss(problem.data.rows, w, order, problem.loss)
-            with np.errstate(over="ignore", invalid="ignore"):  # a t0 too small is a result
+            with np.errstate(over="ignore", invalid="ignore"):  # too small a t0 may overflow
                 primal = 0.5 * problem.lam * float(w @ w) + losses
             if primal < least:  # false for nan
                 found, least = t0, primal
@@ -166,6 +165,6 @@ class Scheduled(Solver):
         if isinstance(self.parameters, SkipParameters) and self.parameters.skip is not None:
             return self.parameters.skip
         data = self._problem.data
-        # Rows without any entry leave nothing to shrink.
+        # Without nonzeros there is nothing to shrink.
         share = max(data.nnz, 1) / (data.n_samples * max(data.n_features, 1))
         return max(1, round(16.0 / share))

@@ -10,12 +10,12 @@ from svmbench.solvers.stochastic.scheduled import Scheduled
 class Sgd(Scheduled):
     """SGD with steps 1/(lambda (t + t0)), all weights shrunk in every step.
 
-    A step touches all d weights, however few entries its row has. That is its purpose: it is
-    what svmsgd2's schedule, and scaled weight vectors elsewhere, are measured against.
+    A step changes all d weights, however few nonzeros its row has. This is its purpose: it is the
+    baseline for svmsgd2's schedule and for scaled weight vectors elsewhere.
     """
 
     name = "sgd"
-    summary = "SGD with steps 1/(λ(t+t0)) on dense weights, every step of which costs d"
+    summary = "SGD with steps 1/(λ(t+t0)) on dense weights; every step costs d"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), equation 3 and table 5"
     colour = "#A0785A"
     mathematics = (
@@ -23,7 +23,7 @@ class Sgd(Scheduled):
         + """\
     update   t = 0, 1, ...; the next row i, sᵢ at the old w:
                  w ← (1 - 1/(t+t0)) w - 1/(λ(t+t0)) loss'(sᵢ) yᵢ xᵢ
-    cost     d a row, and nnz of the row twice
+    cost     d per row, and nnz of the row twice
 """
     )
 

@@ -1,4 +1,4 @@
-"""sgd-bias: a subgradient step a row on w and an unregularised bias."""
+"""sgd-bias: one subgradient step per row on w and an unregularised bias."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from svmbench.solvers.stochastic.subgradient_bias import SOURCE, Stochastic
 
 
 class SgdBias(Stochastic):
-    """One row a step, a fresh permutation an epoch; last iterate."""
+    """One row per step, a new permutation every epoch; last iterate."""
 
     name = "sgd-bias"
-    summary = "SGD on w and an unregularised b, steps 1/(μ0 + increment·t), a permutation an epoch"
+    summary = "SGD on w and an unregularised b, steps 1/(μ0 + increment·t), rows permuted per epoch"
     source = f"{SOURCE}, section 1 and experiment 1"
     colour = "#44AA99"
     mathematics = """
@@ -18,11 +18,11 @@ class SgdBias(Stochastic):
              and b; γ = 1/(μ0 + increment·t):
                  w ← w - γ (λw - [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ [sᵢ ≤ 1] yᵢ
              form printed: λm w, the source's λw, in place of λw
-    rows     a fresh permutation every epoch
+    rows     a new permutation every epoch
     output   the last w and b
     cost     nnz of the row, nnz more at a margin error
 """
 
     def step_rows(self, m: int) -> int:
-        """Rows of one step on ``m`` rows."""
+        """Number of rows in one step on ``m`` rows."""
         return 1

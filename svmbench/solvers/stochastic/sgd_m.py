@@ -1,4 +1,4 @@
-"""sgd-m: sgd-s with passes that present each row several times in a row."""
+"""sgd-m: sgd-s with passes that present each row several times in succession."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ class SgdMParameters(PassParameters):
 
     schedule: Literal["5/9", "blocks"] = parameter(
         "5/9",
-        "Which passes are multiple. 5/9: five presentations a row in every ninth pass. "
-        "blocks: two, for three quarters of each octave of passes from the fourth on.",
+        "Which passes are multiple. 5/9: every ninth, with five presentations per row. blocks: "
+        "three quarters of each octave of passes from the fourth on, with two.",
         source="5/9 reconstructed from arXiv 1304.6383, section 3; blocks ours",
     )
 
 
 class SgdM(PermutedPasses):
-    """Permuted SGD whose multiple passes take many updates from one inner product."""
+    """Permuted SGD; in its multiple passes one inner product gives many updates."""
 
     name = "sgd-m"
     summary = "sgd-s with multiple-update passes: one inner product serves several presentations"
@@ -30,25 +30,25 @@ class SgdM(PermutedPasses):
     mathematics = (
         PermutedPasses.mathematics
         + """\
-    passes   a multiple one presents each row ℓ times running and adds ℓ to T; all ℓ come
-             from one inner product, p = yᵢ a·xᵢ - λt, and κ of them are margin errors:
+    passes   a multiple pass presents each row ℓ times in succession and adds ℓ to T; one
+             inner product serves all ℓ, p = yᵢ a·xᵢ - λt, and κ of them are margin errors:
                  κ = clip(floor(((ℓ-1)λ - p)/max(nᵢ, λ)) + 1, 0, ℓ)
                  a ← a + κ yᵢ xᵢ,  M ← M + κ,  t ← t + ℓ
 """
     )
     reconstructed = (
         *PermutedPasses.reconstructed,
-        "The schedule 5/9, ℓ = 5 in passes 9, 18 and so on: the nearest reading of a text that "
+        "The schedule 5/9, ℓ = 5 in passes 9, 18 and so on: the closest reading of a text that "
         "could not be recovered in full.",
     )
     unstated = (
         *PermutedPasses.unstated,
-        "Which passes had better be multiple: large ℓ late on puts back noise that single passes "
+        "Which passes should be multiple: large ℓ in late passes restores noise that single passes "
         "average out; the schedule blocks, with ℓ = 2, is ours.",
     )
 
     def multiplicity(self, number: int) -> int:
-        """Presentations a row in pass ``number``; a pass of l of them counts as l epochs."""
+        """Presentations per row in pass ``number``; a pass with l of them counts as l epochs."""
         if self.parameters.schedule == "5/9":
             return 5 if number % 9 == 0 else 1
         octave = 1 << (number.bit_length() - 1)

@@ -14,8 +14,8 @@ from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, Skip
 class SgdQn(Scheduled):
     """SGD with steps B/(t + t0), where the diagonal B averages ratios of secants.
 
-    B never exceeds 1/lambda, its initial value: it can only slow features down. The
-    authors' correction of 2010 is sgd-qn-corrected.
+    B never exceeds 1/lambda, its initial value, so that it can only shorten steps. The authors'
+    correction of 2010 is sgd-qn-corrected.
     """
 
     name = "sgd-qn"
@@ -29,10 +29,10 @@ class SgdQn(Scheduled):
     update   B = diag(b)/λ with b = 1 at the start; t = 0, 1, ...; the next row i:
                  w ← w - 1/(t+t0) loss'(sᵢ) yᵢ B xᵢ
              every skip steps then  wⱼ ← (1 - skip bⱼ/(t+t0)) wⱼ,  and the next row's
-             step moves b as well:
+             step also updates b:
                  bⱼ ← max(bⱼ + 2/r (qⱼ - bⱼ), 0.01),  r = 2, 3, ...
                  qⱼ = λ (change of wⱼ)/(change of that row's gradient)ⱼ,  0/0 read as 1
-    cost     nnz of the row, nnz more where loss' is not 0; some d every skip steps
+    cost     nnz of the row, nnz more where loss' is not 0; several d every skip steps
 """
     )
     unstated = (*Scheduled.unstated, *SKIP_UNSTATED)

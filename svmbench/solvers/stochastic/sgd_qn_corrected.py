@@ -19,9 +19,9 @@ from svmbench.solvers.stochastic.scheduled import (
 class SgdQnCorrected(Scheduled):
     """SGD with steps B, whose inverse gains an estimate of the curvature with every step.
 
-    Where the published form averages B itself and takes steps B/(t + t0), on dense rows the
-    same for all features, this one adds estimates up, feature by feature: features of
-    little curvature keep long steps.
+    The published form averages B and takes steps B/(t + t0), which on dense rows are the same for
+    all features. This form sums the estimates per feature, so that features with little curvature
+    keep long steps.
     """
 
     name = "sgd-qn-corrected"
@@ -37,19 +37,19 @@ class SgdQnCorrected(Scheduled):
         + """\
     update   B = diag(b)/λ with b = 1/t0 at the start; the next row i, g = -loss'(sᵢ):
                  w ← w + g yᵢ B xᵢ
-             every skip steps, ahead of that, w is saved and wⱼ ← (1 - skip bⱼ) wⱼ; the
-             next row, unless its g is what it is at the saved w, first moves b:
+             every skip steps, before that, w is saved and wⱼ ← (1 - skip bⱼ) wⱼ; the
+             next row, unless its g is the same at the saved w, first updates b:
                  λ/bⱼ ← λ/bⱼ + (steps since the last time) ρⱼ
                  ρⱼ = clip(λ - yᵢ (change of g) xᵢⱼ/(change of wⱼ), λ/10, 100λ);
                       101λ where wⱼ did not change, λ where xᵢⱼ = 0
-    cost     nnz of the row, nnz more where g > 0; some d every skip steps
+    cost     nnz of the row, nnz more where g > 0; several d every skip steps
 """
     )
     reconstructed = (*Scheduled.reconstructed, OWN_TRIAL)
     unstated = (
         *Scheduled.unstated,
         *SKIP_UNSTATED,
-        "The bounds of ρⱼ and the order of a step's parts: those of the released code are taken.",
+        "The bounds of ρⱼ and the order of a step's parts: those of the released code.",
     )
 
     @property

@@ -1,4 +1,4 @@
-"""sgd-r: one presentation a row, rows drawn at random."""
+"""sgd-r: one presentation per step, rows drawn at random."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from svmbench.solvers.stochastic.perceptron import PERCEPTRON_FORM
 class SgdR(Solver):
     """SGD with step 1/(lambda t) on rows drawn at random, in perceptron form.
 
-    Some rows are presented more often than others, so that the shares of margin errors are
-    no feasible duals: it has neither a certificate nor a rule to stop by.
+    Some rows are presented more often than others, so that the shares of margin errors are not
+    feasible duals. It has neither a certificate nor a stopping rule.
     """
 
     name = "sgd-r"
@@ -32,8 +32,8 @@ class SgdR(Solver):
 """
     )
     unstated = (
-        "When to stop, other than after a given number of presentations: with no feasible duals "
-        "nothing it keeps tells the gap.",
+        "When to stop, other than after a given number of presentations: without feasible duals it "
+        "cannot compute the gap.",
     )
 
     def start(self, problem: Problem, seed: int) -> None:
@@ -46,7 +46,7 @@ class SgdR(Solver):
         self._kernel.position = m  # the first rows are yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations."""
+        """Process ``steps`` rows."""
         kernel = self._kernel
         target = kernel.presentations + steps
         while kernel.presentations < target:

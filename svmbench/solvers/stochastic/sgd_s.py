@@ -1,4 +1,4 @@
-"""sgd-s: one presentation a row, a fresh permutation every epoch."""
+"""sgd-s: one presentation per row, a new permutation every epoch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class SgdS(PermutedPasses):
     """SGD with step 1/(lambda t) over permuted epochs, in perceptron form."""
 
     name = "sgd-s"
-    summary = "SGD with step 1/(λt), a fresh permutation per epoch, certified by its own duals"
+    summary = "SGD with step 1/(λt), a new permutation per epoch, certified by its own duals"
     source = "Panagiotakopoulos and Tsampouka, ECML-PKDD 2013 (arXiv 1304.6383), section 2"
     colour = "#0072B2"
 

@@ -1,4 +1,4 @@
-"""What sgd-bias, minibatch-bias and gd-bias share: steps 1/mu on w and an unregularised bias."""
+"""Common base of sgd-bias, minibatch-bias and gd-bias: steps 1/mu on w and a free bias."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ SOURCE = "Garrido, Stochastic gradient descent for SVM (2021)"
 
 
 class SubgradientParameters(Parameters):
-    """Parameters of gd-bias, and of the others besides."""
+    """Parameters of gd-bias, which the other methods extend."""
 
     mu0: float | None = parameter(
         None,
         "Inverse of the first step on the sum of a batch's losses; none: the rows of a batch "
-        "times (1 + the largest squared norm of a row), and the increment's default, so that no "
-        "step moves a margin by more than one and none turns w round.",
+        "times (1 + the largest squared norm of a row), plus the increment's default, so that no "
+        "step changes a margin by more than one or reverses w.",
         source=f"{SOURCE}, experiment 1: 100, for 200 points of the plane; none, ours",
         gt=0.0,
     )
     increment: float | None = parameter(
         None,
-        "What each step adds to the inverse of the step; none: what a step multiplies w by in "
-        "its subgradient, the rows of a batch times lambda, or lambda m as printed: the decay "
+        "Amount that each step adds to the inverse of the step; none: the factor of w in the "
+        "subgradient, the rows of a batch times lambda, or lambda m as printed: the decay "
         "1/(lambda t) of strongly convex problems.",
         source=f"{SOURCE}, experiment 1: 1, 0.5 or 0.1; none, ours",
         ge=0.0,
@@ -38,19 +38,19 @@ class SubgradientParameters(Parameters):
 
 
 class FormParameters(SubgradientParameters):
-    """Parameters of sgd-bias, and of minibatch-bias besides."""
+    """Parameters of sgd-bias, which minibatch-bias extends."""
 
     form: Literal["consistent", "printed"] = parameter(
         "consistent",
-        "How much of the regulariser a step on M of m rows carries. consistent: the M/m of it "
-        "that M losses are of their sum. printed: all of it, which leads to the minimum of "
-        "lambda/2 ||w||^2 + M/m mean loss and not to that of P.",
+        "Share of the regulariser in a step on M of m rows. consistent: M/m, the share of the M "
+        "losses in their sum. printed: all of it, which minimises "
+        "lambda/2 ||w||^2 + M/m mean loss instead of P.",
         source=f"{SOURCE}, section 1, prints the second; the first, ours",
     )
 
 
 class SubgradientWithBias(Solver):
-    """Steps w - gamma (lambda' w - sum_S [y (w.x + b) <= 1] y x), and alike for b."""
+    """Steps w - gamma (lambda' w - sum_S [y (w.x + b) <= 1] y x), and similarly for b."""
 
     biases = ("free",)
     kernels = ("sgd_bias", "scaled", "rowwise", "rows", "rng")
@@ -68,7 +68,7 @@ class SubgradientWithBias(Solver):
     _shuffles: ClassVar[bool] = True
 
     def start(self, problem: Problem, seed: int) -> None:
-        """Start from w = 0 and b = 0, and settle the steps of the whole run."""
+        """Start from w = 0 and b = 0, and fix the steps of the whole run."""
         data = problem.data
         m = data.n_samples
         batch = self.step_rows(m)
@@ -88,13 +88,13 @@ class SubgradientWithBias(Solver):
         self._kernel.position = m  # the first order is yet to be drawn
 
     def advance(self, steps: int) -> None:
-        """Make ``steps`` presentations, rounded up to whole batches."""
+        """Process ``steps`` rows, rounded up to whole batches."""
         self._run(self._kernel.presentations + steps)
 
     @property
     def w(self) -> FloatArray:
         """The last iterate."""
-        with np.errstate(over="ignore", invalid="ignore"):  # steps too long are a result
+        with np.errstate(over="ignore", invalid="ignore"):  # too long steps may overflow
             last: FloatArray = self._kernel.iterate
         return last
 
@@ -106,22 +106,22 @@ class SubgradientWithBias(Solver):
 
     @property
     def mu0(self) -> float:
-        """Inverse of the first step, given or found."""
+        """Inverse of the first step: given or computed."""
         mu0: float = self._kernel.mu0
         return mu0
 
     @property
     def increment(self) -> float:
-        """What each step adds to it, given or found."""
+        """Amount that each step adds to it: given or computed."""
         increment: float = self._kernel.increment
         return increment
 
     @abstractmethod
     def step_rows(self, m: int) -> int:
-        """Rows of one step on ``m`` rows."""
+        """Number of rows in one step on ``m`` rows."""
 
     def _pulls(self) -> tuple[float, float]:
-        """What a step shrinks w by, over gamma: so much a row, and so much besides."""
+        """Shrinking of w in a step, over gamma: the part per row, and the part per step."""
         return self._problem.lam, 0.0
 
     def _run(self, target: int) -> None:
@@ -135,13 +135,13 @@ class SubgradientWithBias(Solver):
 
 
 class Stochastic(SubgradientWithBias):
-    """Steps on a part of the rows, a fresh permutation of them an epoch."""
+    """Steps on some of the rows, with a new permutation every epoch."""
 
     schema = FormParameters
     reconstructed = (
         *SubgradientWithBias.reconstructed,
-        "The printed step carries the whole regulariser and minimises another function "
-        "(form: printed); by default a step carries its rows' share of it.",
+        "The printed step has the whole regulariser and minimises another function "
+        "(form: printed); by default a step has its rows' share of it.",
     )
 
     def _pulls(self) -> tuple[float, float]:

@@ -14,8 +14,8 @@ class SvmAsgdParameters(DecayingParameters):
 
     average_after: float = parameter(
         1.0,
-        "Presentations before the first step whose iterate joins the mean; until then the last "
-        "iterate is the output.",
+        "Presentations before the first step whose iterate is part of the mean; until then the "
+        "output is the last iterate.",
         source="sgd-2.0, svmasgd's -avgstart",
         unit="epochs",
         ge=0.0,
@@ -23,14 +23,14 @@ class SvmAsgdParameters(DecayingParameters):
 
 
 class SvmAsgd(FixedOrder):
-    """SGD with steps eta0/(1 + lambda eta0 t)^(3/4), output the mean of the later iterates.
+    """SGD with steps eta0/(1 + lambda eta0 t)^(3/4); the output is the mean of later iterates.
 
     The program's recursion, average += mu_t (w - average) with mu_t = 1/(1 + t - t_start), is
-    the plain mean of the iterates that the steps t_start, t_start + 1, ... lead to.
+    the plain mean of the iterates after the steps t_start, t_start + 1, ....
     """
 
     name = "svmasgd"
-    summary = "SGD with steps η0/(1+λη0t)^(3/4), η0 searched for; mean of iterates after an epoch"
+    summary = "SGD with steps η0/(1+λη0t)^(3/4), η0 from a search; mean of iterates after an epoch"
     source = "Bottou, sgd-2.0 (2011), program svmasgd; Xu, arXiv 1107.2490 (2011)"
     colour = "#EE6677"
     schema = SvmAsgdParameters
@@ -41,8 +41,8 @@ class SvmAsgd(FixedOrder):
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; η = η0/(1 + λη0t)^(3/4); ρ = bias_rate:
                  w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
-    rows     one order, the same every epoch, or random blocks of rows, fresh every epoch
-    output   the last w and b until average_after epochs are done, then the mean of the
+    rows     one order for all epochs, or new random blocks of rows every epoch
+    output   the last w and b during the first average_after epochs, then the mean of the
              iterates since
     cost     nnz of the row, nnz more at a margin error, and again once there is a mean
 """

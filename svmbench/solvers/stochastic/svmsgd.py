@@ -1,4 +1,4 @@
-"""svmsgd: Bottou's stochastic gradient descent, with a searched first step."""
+"""svmsgd: Bottou's stochastic gradient descent, with a search for the first step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class SvmSgd(FixedOrder):
     """SGD with steps eta0/(1 + lambda eta0 t), rows in one fixed order by default; last iterate."""
 
     name = "svmsgd"
-    summary = "SGD with steps η0/(1+λη0t), η0 searched for on the first rows; one fixed order"
+    summary = "SGD with steps η0/(1+λη0t), η0 from a search on the first rows; one fixed order"
     source = "Bottou, sgd-2.0 (2011), program svmsgd"
     colour = "#88CCEE"
     mathematics = """
@@ -19,7 +19,7 @@ class SvmSgd(FixedOrder):
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; η = η0/(1 + λη0t); ρ = bias_rate:
                  w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
-    rows     one order, the same every epoch, or random blocks of rows, fresh every epoch
+    rows     one order for all epochs, or new random blocks of rows every epoch
     output   the last w and b
     cost     nnz of the row, nnz more at a margin error
 """

@@ -10,10 +10,10 @@ from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, Skip
 
 
 class Svmsgd2(Scheduled):
-    """SGD with steps 1/(lambda (t + t0)), the regularisation of ``skip`` steps done at once."""
+    """SGD with steps 1/(lambda (t + t0)) that regularises once every ``skip`` steps."""
 
     name = "svmsgd2"
-    summary = "SGD with steps 1/(λ(t+t0)), the weights shrunk every so many steps only"
+    summary = "SGD with steps 1/(λ(t+t0)) that shrinks the weights only every skip steps"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 3 and figure 2"
     colour = "#882255"
     schema = SkipParameters
