@@ -122,11 +122,10 @@ def test_one_limited_run_of_the_faster_solver_does_not_make_it_the_slower(simula
     assert {(key[4], key[5]) for key in faster} == {("sgd-s", "dcd")}
 
 
-@pytest.mark.parametrize("pairs", [1, 4])
-def test_a_question_whose_repeats_make_no_pair_is_given_up(simulation, tmp_path, pairs):
+def test_a_question_whose_repeats_make_no_pair_is_given_up(simulation, tmp_path):
     job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     cells = tuple(("tiny-separable", 0.01, label) for label in ("dcd", "sgd-s"))
-    stuck = Doubt(0, cells, 4, pairs, "the same pairs whatever is run")
+    stuck = Doubt(0, cells, 4, 1, "the same pairs whatever is run")
     result = run_series([job], Reporter(), doubts=lambda: [stuck])
     assert [(each.doubt, each.lacks) for each in result.open] == [(stuck, "information")]
     assert result.made == 4 + 4  # one batch, of half the pairs it was said to need

@@ -489,7 +489,7 @@ def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(
 
     monkeypatch.setattr(memory, "available_memory", lambda: None)
     monkeypatch.setattr(run_module, "certified_optimum", exhausted)
-    with pytest.raises(DataError, match=r"2,147,483,647 features takes .* \(no room\); if many"):
+    with pytest.raises(DataError, match=r"2,147,483,647 features needs .* \(no room\); if many"):
         run_sweep(wide(tmp_path), tmp_path / "results")
 
 
