@@ -405,7 +405,7 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
     assert f"the champion is ahead in {int(standing == 'champion ahead')}" in said
     if standing == "open":
         slower = int(one.pairs.estimate < 1.0)
-        assert f"it is open in 1, in {slower} of which a peer is the faster so far" in said
+        assert f"it is open in 1, in {slower} of which a peer is faster so far" in said
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
