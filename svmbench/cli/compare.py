@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -64,7 +65,8 @@ _LEAST_BLOCKS = 5
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
-    help="With --run: folder for the results.  [default: results/compare-NAME]",
+    help="With --run: folder for the results.  [default: results/compare-NAME, or "
+    "results/compare-NAME-A-B for two labels]",
 )
 @click.option("--budget", metavar="TIME", help="With --run: stop after this time, such as 10m.")
 @click.option(
@@ -189,8 +191,12 @@ class _Alternation:
             if label not in known:
                 raise ConfigError(f"{config}: no label {label!r}; {nearest(label, known)}")
         self._config, self._metric, self._threshold = config, metric, threshold
-        root = results or Path("results") / f"compare-{sweep.name}"
-        if first in known and second in known:
+        of_labels = first in known and second in known
+        # Each pair of labels has a folder of its own: repeats of a label that is added to another
+        # pair's folder would not be next to those that are there.
+        names = ("compare", sweep.name, *((first, second) if of_labels else labels or ()))
+        root = results or Path("results") / "-".join(quote(name, safe="") for name in names)
+        if of_labels:
             if labels is not None:
                 raise click.UsageError(f"{first} and {second} are already labels; drop --labels")
             self._labels: tuple[str, str] | None = (first, second)

@@ -43,7 +43,6 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     if values is None:
         return {}
     known = _known(group, asked, values)
-    excused = asked.measure.to_accuracy and _limited_runs_reached(group.runs, values)
     ends = states(group)
     if not (known or asked.measure.to_accuracy) and any(
         _counts(state, asked.measure) == "value" for state in ends.values()
@@ -55,7 +54,7 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
             found[repeat] = known[repeat]
             continue
         counts = _counts(state, asked.measure)
-        if counts == "worst" or (counts == "as the limited repeat" and not excused):
+        if counts == "worst" or (counts == "worst if none reached it" and not known):
             found[repeat] = asked.measure.worst
     return found
 
@@ -199,12 +198,6 @@ def _counts(state: str, measure: Measure) -> Counts:
         "of data": "value",
     }
     return by_kind[measure.taken]
-
-
-def _limited_runs_reached(runs: pd.DataFrame, values: pd.Series) -> bool:
-    """Whether all runs that met the time limit had reached the accuracy before it."""
-    limited = runs["state"] == "time_limit"
-    return bool(limited.any() and values[limited].notna().all())
 
 
 def _without_doubtful(
