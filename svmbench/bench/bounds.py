@@ -108,13 +108,14 @@ class BoundResult:
         """What would decide it, in words; empty if it is decided."""
         if self.verdict != "open":
             return ""
-        if self.pairs is not None and self.pairs.censored and self.missed:
-            low, _ = self.target.region
-            limit = low * max(time for time in self.pairs.ours if math.isfinite(time))
-            return f"a time limit of {limit:.3g} s would decide it"
-        if self.more is None:
-            return "more repeats like these would not decide it"
-        return f"about {self.more} more repeats would decide it"
+        if self.more is not None:
+            return f"about {self.more} more repeats would decide it"
+        if self.pairs is not None and self.pairs.censored:
+            low, high = self.target.region
+            limit = self.pairs.deciding_limit(low or high)
+            if limit is not None:
+                return f"a time limit of {limit:.3g} s would decide it"
+        return "more repeats like these would not decide it"
 
 
 @dataclass(frozen=True)
@@ -160,16 +161,14 @@ def _answered(one: BoundResult, answer: Answer) -> BoundResult:
     verdicts: dict[str, Verdict] = {
         "holds": "reached", "does not hold": "not reached", "open": "open"
     }  # fmt: skip
-    verdict, more, high = verdicts[answer.verdict], answer.more, answer.high
-    censored = one.pairs.censored
-    if censored:
-        # The time a program had spent when it ended is a lower bound: the ratio may be larger.
-        high = math.inf
-        verdict = "open" if verdict == "not reached" else verdict
-    one = replace(
-        one, verdict=verdict, measured=answer.estimate, low=answer.low, high=high, more=more
+    return replace(
+        one,
+        verdict=verdicts[answer.verdict],
+        measured=answer.estimate,
+        low=answer.low,
+        high=answer.high,
+        more=answer.more,
     )
-    return replace(one, more=None) if censored and one.missed else one
 
 
 def _is_one_of(lam: float, lambdas: Weights | None) -> bool:

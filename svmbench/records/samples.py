@@ -129,8 +129,8 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     left, right = samples(one, asked), samples(other, asked)
     if asked.at is not None:
         left, right = (
-            _without_doubtful(one, left, other, asked.at),
-            _without_doubtful(other, right, one, asked.at),
+            without_doubtful(one, left, _slowest(other, asked.at)),
+            without_doubtful(other, right, _slowest(one, asked.at)),
         )
     both = tuple(repeat for repeat in left if repeat in right)
     return Pairs(
@@ -138,6 +138,31 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
         tuple(max(0.0, left[repeat]) for repeat in both),
         tuple(max(0.0, right[repeat]) for repeat in both),
     )
+
+
+def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> dict[int, float]:
+    """Samples without those of skipped repeats whose limit is too near the other side's times.
+
+    Parameters
+    ----------
+    group : Group
+    found : dict
+        Its samples by repeat.
+    slowest : float
+        The longest that the other side took, in seconds; +inf if it never reached the accuracy.
+    """
+    # Some rungs of a ladder may have been skipped; what the others reached was measured.
+    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
+    if not skipped:
+        return found
+    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
+    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
+        return found
+    return {
+        repeat: value
+        for repeat, value in found.items()
+        if repeat not in skipped or math.isfinite(value)
+    }
 
 
 # ---------------------------------------------------------------- runs
@@ -207,20 +232,6 @@ def _limited_runs_reached(runs: pd.DataFrame, values: pd.Series) -> bool:
     return bool(limited.any() and values[limited].notna().all())
 
 
-def _without_doubtful(
-    group: Group, found: dict[int, float], other: Group, at: float
-) -> dict[int, float]:
-    """Samples without those of skipped repeats whose limit is too near the other's times."""
-    # Some rungs of a ladder may have been skipped; what the others reached was measured.
-    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
-    if not skipped:
-        return found
-    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
-    slowest = max(measured(other, Asked("seconds", at)).values(), default=math.inf)
-    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
-        return found
-    return {
-        repeat: value
-        for repeat, value in found.items()
-        if repeat not in skipped or math.isfinite(value)
-    }
+def _slowest(group: Group, at: float) -> float:
+    """The longest that a repeat of the group took to the accuracy; +inf if none reached it."""
+    return max(measured(group, Asked("seconds", at)).values(), default=math.inf)

@@ -57,8 +57,8 @@ def _compared(threshold: float) -> tuple[Column[Versus], ...]:
 
 _RATIO = (
     "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
-    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and the "
-    "time they had spent replaces their time."
+    "above 1 the champion is faster. ≥: a lower bound; in some repeats no program reached the "
+    "accuracy, and the time they had spent replaces their time."
 )
 
 
@@ -156,7 +156,9 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
             said.append(f"{name.replace('it', 'the accuracy')} in {counts[name]}")
     if counts["open"]:
         slower = sum(
-            one.pairs.estimate < 1.0 for one in compared if one.standing(threshold) == "open"
+            one.pairs.estimate < 1.0 and not one.pairs.censored
+            for one in compared
+            if one.standing(threshold) == "open"
         )
         said.append(f"it is open in {counts['open']}, in {slower} of which a peer is faster so far")
     return "; ".join(said)
