@@ -30,7 +30,7 @@ from svmbench.bench.versus import PairedRatio, Versus, by_problem, comparisons, 
 from svmbench.evidence import LEVEL, Answer, judge
 from svmbench.records.groups import heading, short
 
-Verdict = Literal["reached", "not reached", "open", "not measured"]
+BoundVerdict = Literal["reached", "not reached", "open", "not measured"]
 
 #: Fewest last-level caches that rows must fill for growth and memory to be judged; a
 #: little less than three, because rows are rounded.
@@ -69,7 +69,7 @@ class BoundResult:
     place: str
     set: str = ""
     pairs: PairedRatio | None = None
-    verdict: Verdict = "not measured"
+    verdict: BoundVerdict = "not measured"
     measured: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -119,7 +119,7 @@ class BoundResult:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedBounds:
     """All bounds at all places.
 
     Parameters
@@ -133,7 +133,7 @@ class Judged:
     threshold: float
 
 
-def judge_bounds(found: Found, targets: Sequence[Target]) -> Judged:
+def judge_bounds(found: Found, targets: Sequence[Target]) -> JudgedBounds:
     """Judge every bound at every place where it was measured.
 
     A bound that was measured nowhere, or not on all sets that it names, also appears in the
@@ -150,7 +150,7 @@ def judge_bounds(found: Found, targets: Sequence[Target]) -> Judged:
     given = judge(asked)
     answers = iter(given)
     results = [one if one.pairs is None else _answered(one, next(answers)) for one in drafts]
-    return Judged(results, given[0].threshold if given else 2 / LEVEL)
+    return JudgedBounds(results, given[0].threshold if given else 2 / LEVEL)
 
 
 def _answered(one: BoundResult, answer: Answer) -> BoundResult:
@@ -158,7 +158,7 @@ def _answered(one: BoundResult, answer: Answer) -> BoundResult:
     assert one.pairs is not None
     if not one.pairs.logs:
         return replace(one, note="nobody reached the accuracy")
-    verdicts: dict[str, Verdict] = {
+    verdicts: dict[str, BoundVerdict] = {
         "holds": "reached", "does not hold": "not reached", "open": "open"
     }  # fmt: skip
     return replace(

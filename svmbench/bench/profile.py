@@ -40,7 +40,7 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.registry import find_solver
 
 
-class _Model(BaseModel):
+class _BenchModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
@@ -68,7 +68,7 @@ Accuracies = Annotated[
 ]
 
 
-class SetSpec(_Model):
+class SetSpec(_BenchModel):
     """A data set of the benchmark."""
 
     data: Annotated[DatasetSpec, BeforeValidator(_as_dataset)] = Field(
@@ -91,7 +91,7 @@ class SetSpec(_Model):
         return self.data.label
 
 
-class SweepPart(_Model):
+class SweepPart(_BenchModel):
     """Runs on each set.
 
     oracle: to accuracies measured against the certified optimum. certificate: to the solver's own
@@ -112,7 +112,7 @@ class SweepPart(_Model):
     reference_limit: Duration = 60.0
 
 
-class EpochsPart(_Model):
+class EpochsPart(_BenchModel):
     """Epochs that leave no row out, in ns per nonzero."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
@@ -122,7 +122,7 @@ class EpochsPart(_Model):
     limit: Duration = 60.0
 
 
-class ReadingPart(_Model):
+class ReadingPart(_BenchModel):
     """Reading of texts."""
 
     readers: tuple[Literal["svmbench", "scikit-learn", "liblinear"], ...] = (
@@ -134,7 +134,7 @@ class ReadingPart(_Model):
     limit: Duration = 30.0
 
 
-class Program(_Model):
+class Program(_BenchModel):
     """A reader and a solver: the whole way from a text."""
 
     reader: Literal["svmbench", "scikit-learn", "liblinear"]
@@ -153,7 +153,7 @@ class Program(_Model):
         return self
 
 
-class TextPart(_Model):
+class TextPart(_BenchModel):
     """From a text to weights of an accuracy."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
@@ -163,7 +163,7 @@ class TextPart(_Model):
     limit: Duration = 60.0
 
 
-class Growth(_Model):
+class Growth(_BenchModel):
     """Generated rows of growing size: values normal, columns drawn evenly."""
 
     name: Slug
@@ -174,7 +174,7 @@ class Growth(_Model):
     )
 
 
-class GrowthPart(_Model):
+class GrowthPart(_BenchModel):
     """Growth of an epoch and of memory with m and d."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
@@ -184,14 +184,14 @@ class GrowthPart(_Model):
     limit: Duration = 60.0
 
 
-class PhysicsPart(_Model):
+class PhysicsPart(_BenchModel):
     """The limits of the machine."""
 
     repeats: Annotated[Whole, Field(ge=1)] = 5
     limit: Duration = 60.0
 
 
-class Profile(_Model):
+class Profile(_BenchModel):
     """A benchmark: its sets and what is measured on them."""
 
     version: Literal[1]
