@@ -129,8 +129,8 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     left, right = samples(one, asked), samples(other, asked)
     if asked.at is not None:
         left, right = (
-            without_doubtful(one, left, _slowest(other, asked.at)),
-            without_doubtful(other, right, _slowest(one, asked.at)),
+            _without_doubtful(one, left, other, asked.at),
+            _without_doubtful(other, right, one, asked.at),
         )
     both = tuple(repeat for repeat in left if repeat in right)
     return Pairs(
@@ -232,6 +232,9 @@ def _limited_runs_reached(runs: pd.DataFrame, values: pd.Series) -> bool:
     return bool(limited.any() and values[limited].notna().all())
 
 
-def _slowest(group: Group, at: float) -> float:
-    """The longest that a repeat of the group took to the accuracy; +inf if none reached it."""
-    return max(measured(group, Asked("seconds", at)).values(), default=math.inf)
+def _without_doubtful(
+    group: Group, found: dict[int, float], other: Group, at: float
+) -> dict[int, float]:
+    """Samples without those of skipped repeats whose limit is too near the other's times."""
+    slowest = max(measured(other, Asked("seconds", at)).values(), default=math.inf)
+    return without_doubtful(group, found, slowest)
