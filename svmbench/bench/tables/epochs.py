@@ -19,7 +19,7 @@ from svmbench.bench.tables.columns import (
 )
 from svmbench.records.groups import heading
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.tables import Table
+from svmbench.report.table import Table
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
 from svmbench.records.measures import Asked
 from svmbench.records.samples import pairs
-from svmbench.records.statistics import format_value
 from svmbench.report.markup import to_latex
+from svmbench.report.numbers import format_value
 from svmbench.report.style import DPI
 
 CELL = ["dataset", "lambda", "solver"]
