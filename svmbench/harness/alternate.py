@@ -182,12 +182,12 @@ def _resume(sides: Sequence[AlternateSide], config: Path) -> int:
     return blocks
 
 
-def _note_first(sides: Sequence[Side]) -> None:
+def _note_first(sides: Sequence[AlternateSide]) -> None:
     for side in sides:
         write_text(side.folder / _FIRST, json.dumps(sorted(_ids_of_first(side))) + "\n")
 
 
-def _ids_of_first(side: Side) -> set[str]:
+def _ids_of_first(side: AlternateSide) -> set[str]:
     """Ids of the runs of the first repeat; there are none if no run was started."""
     return {name for _, name in next(iter(_repeats(side.folder)), ())}
 

@@ -155,7 +155,7 @@ def test_an_interrupted_first_block_is_completed(sides, config, tmp_path):
     one, other = sides()
     alternate([one], config, lambda _: [], most=1)
     # Of the other side, only one of two runs of the first repeat was finished.
-    alternate([Side(other.python, other.folder, ("dcd",))], config, lambda _: [], most=1)
+    alternate([AlternateSide(other.python, other.folder, ("dcd",))], config, lambda _: [], most=1)
     assert alternate([one, other], config, lambda _: [], most=2) == 1
     lines = [(side.folder / "runs.csv").read_text().splitlines() for side in (one, other)]
     assert [len(each) for each in lines] == [3, 3]
