@@ -15,8 +15,7 @@ from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
-    from svmbench.harness.alternate import OpenCell
-    from svmbench.harness.alternate import Side as Maker
+    from svmbench.harness.alternate import AlternateSide, OpenCell
     from svmbench.report.comparison import Comparison
 
 REGRESSION = 4
@@ -205,16 +204,16 @@ class _Alternation:
             self._labels = labels
             self._makers = self._of_two_environments(root, (first, second), known)
 
-    def _of_one_environment(self, root: Path, labels: tuple[str, str]) -> list[Maker]:
-        from svmbench.harness.alternate import Side
+    def _of_one_environment(self, root: Path, labels: tuple[str, str]) -> list[AlternateSide]:
+        from svmbench.harness.alternate import AlternateSide
 
-        return [Side(sys.executable, root / "both", labels)]
+        return [AlternateSide(sys.executable, root / "both", labels)]
 
     def _of_two_environments(
         self, root: Path, places: tuple[str, str], known: Sequence[str]
-    ) -> list[Maker]:
+    ) -> list[AlternateSide]:
         from svmbench.errors import ConfigError, nearest
-        from svmbench.harness.alternate import Side, find_python
+        from svmbench.harness.alternate import AlternateSide, find_python
 
         for place in places:
             if not Path(place).exists():
@@ -224,7 +223,7 @@ class _Alternation:
                 )
         own = [(label,) for label in self._labels] if self._labels else [(), ()]
         return [
-            Side(find_python(Path(place)), root / name, only)
+            AlternateSide(find_python(Path(place)), root / name, only)
             for place, name, only in zip(places, "ab", own, strict=True)
         ]
 

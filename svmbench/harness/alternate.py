@@ -41,7 +41,7 @@ _PYTHONS = ("bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scrip
 
 
 @dataclass(frozen=True)
-class Side:
+class AlternateSide:
     """One side: the Python that executes the runs, and their folder.
 
     Parameters
@@ -106,7 +106,7 @@ def find_python(place: Path) -> str:
 
 
 def alternate(
-    sides: Sequence[Side],
+    sides: Sequence[AlternateSide],
     config: Path,
     undecided: Undecided,
     *,
@@ -117,7 +117,7 @@ def alternate(
 
     Parameters
     ----------
-    sides : sequence of Side
+    sides : sequence of AlternateSide
     config : Path
         The configuration; its ``repeats`` does not matter here.
     undecided : callable
@@ -156,7 +156,7 @@ def alternate(
     return blocks
 
 
-def _resume(sides: Sequence[Side], config: Path) -> int:
+def _resume(sides: Sequence[AlternateSide], config: Path) -> int:
     """How many blocks the folders hold; their tables are rewritten for all of these."""
     before = [_repeats(side.folder) for side in sides]
     if not all(before):
@@ -182,12 +182,12 @@ def _resume(sides: Sequence[Side], config: Path) -> int:
     return blocks
 
 
-def _note_first(sides: Sequence[Side]) -> None:
+def _note_first(sides: Sequence[AlternateSide]) -> None:
     for side in sides:
         write_text(side.folder / _FIRST, json.dumps(sorted(_ids_of_first(side))) + "\n")
 
 
-def _ids_of_first(side: Side) -> set[str]:
+def _ids_of_first(side: AlternateSide) -> set[str]:
     """Ids of the runs of the first repeat; there are none if no run was started."""
     return {name for _, name in next(iter(_repeats(side.folder)), ())}
 
@@ -209,7 +209,7 @@ def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]
 
 
 def _make_block(
-    sides: Sequence[Side], config: Path, block: int, patterns: Sequence[Sequence[str]]
+    sides: Sequence[AlternateSide], config: Path, block: int, patterns: Sequence[Sequence[str]]
 ) -> None:
     """One more repeat on each side, B first in every other block."""
     written = _with_repeats(config, sides[0].folder.parent, block + 1)
@@ -218,11 +218,11 @@ def _make_block(
         _make(side, written, only)
 
 
-def _everything(side: Side) -> list[str]:
+def _everything(side: AlternateSide) -> list[str]:
     return [f"*/*/{escape(label)}" for label in side.labels]
 
 
-def _those(cells: Sequence[OpenCell], side: Side) -> list[str]:
+def _those(cells: Sequence[OpenCell], side: AlternateSide) -> list[str]:
     patterns = [
         _pattern(cell.dataset, cell.lam, label)
         for cell in cells
@@ -236,7 +236,7 @@ def _pattern(dataset: str, lam: float, label: str) -> str:
     return f"{escape(dataset)}/{lam:g}/{escape(label)}"
 
 
-def _make(side: Side, config: Path, patterns: Sequence[str]) -> None:
+def _make(side: AlternateSide, config: Path, patterns: Sequence[str]) -> None:
     """One call of ``svmbench run``, which reuses the repeats that are there."""
     only = [word for pattern in patterns for word in ("--only", pattern)]
     _answer(side.python, "run", str(config), "--out", str(side.folder), "--quiet", *only)

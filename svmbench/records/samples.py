@@ -139,6 +139,31 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     )
 
 
+def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> dict[int, float]:
+    """Samples without those of skipped repeats whose limit is too near the other side's times.
+
+    Parameters
+    ----------
+    group : Group
+    found : dict
+        Its samples by repeat.
+    slowest : float
+        The longest that the other side took, in seconds; +inf if it never reached the accuracy.
+    """
+    # Some rungs of a ladder may have been skipped; what the others reached was measured.
+    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
+    if not skipped:
+        return found
+    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
+    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
+        return found
+    return {
+        repeat: value
+        for repeat, value in found.items()
+        if repeat not in skipped or math.isfinite(value)
+    }
+
+
 # ---------------------------------------------------------------- runs
 
 
@@ -204,16 +229,5 @@ def _without_doubtful(
     group: Group, found: dict[int, float], other: Group, at: float
 ) -> dict[int, float]:
     """Samples without those of skipped repeats whose limit is too near the other's times."""
-    # Some rungs of a ladder may have been skipped; what the others reached was measured.
-    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
-    if not skipped:
-        return found
-    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
     slowest = max(measured(other, Asked("seconds", at)).values(), default=math.inf)
-    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
-        return found
-    return {
-        repeat: value
-        for repeat, value in found.items()
-        if repeat not in skipped or math.isfinite(value)
-    }
+    return without_doubtful(group, found, slowest)

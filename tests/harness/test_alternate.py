@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from svmbench.errors import ConfigError
-from svmbench.harness.alternate import OpenCell, Side, alternate, find_python
+from svmbench.harness.alternate import AlternateSide, OpenCell, alternate, find_python
 
 CONFIG = """\
 version: 1
@@ -74,7 +74,7 @@ def sides(tmp_path):
                 )
             )
             python.chmod(0o755)
-            found.append(Side(str(python), tmp_path / "results" / name))
+            found.append(AlternateSide(str(python), tmp_path / "results" / name))
         return found
 
     return make
@@ -126,7 +126,7 @@ def test_the_configuration_is_handed_on_as_it_was_written(sides, config, tmp_pat
 
 
 def test_labels_are_no_patterns(sides, config, tmp_path):
-    labelled = [Side(side.python, side.folder, ("sgd [x]",)) for side in sides()]
+    labelled = [AlternateSide(side.python, side.folder, ("sgd [x]",)) for side in sides()]
     alternate(labelled, config, lambda _: [], most=1)
     assert noted(tmp_path)[0] == ["a", 1, ["*/*/sgd [[]x]"]]
 
@@ -155,7 +155,7 @@ def test_an_interrupted_first_block_is_completed(sides, config, tmp_path):
     one, other = sides()
     alternate([one], config, lambda _: [], most=1)
     # Of the other side, only one of two runs of the first repeat was finished.
-    alternate([Side(other.python, other.folder, ("dcd",))], config, lambda _: [], most=1)
+    alternate([AlternateSide(other.python, other.folder, ("dcd",))], config, lambda _: [], most=1)
     assert alternate([one, other], config, lambda _: [], most=2) == 1
     lines = [(side.folder / "runs.csv").read_text().splitlines() for side in (one, other)]
     assert [len(each) for each in lines] == [3, 3]

@@ -85,7 +85,7 @@ def test_the_limit_that_would_be_needed_is_told_from_the_curve():
     a, b = row("a", [INF] * 3, traces=falling), row("b", [INF] * 3, traces=flat)
     assert "a would need about 120 s" in found(claim(), a, b).summary
     still = row("a", [INF] * 3, traces=flat)
-    assert "their curves do not tell" in found(claim(), still, b).summary
+    assert "their curves do not show" in found(claim(), still, b).summary
 
 
 def test_repeats_are_paired_by_their_number():

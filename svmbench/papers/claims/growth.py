@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from svmbench.evidence import growing
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.samples import samples
 
@@ -15,7 +15,7 @@ from svmbench.records.samples import samples
 FEWEST = 3
 
 
-def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: the exponent lies within its bounds.
 
     Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
@@ -27,12 +27,12 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     rests_on = tuple(row.cell for row in rows)
     if len(rows) < FEWEST:
         reason = f"{len(rows)} values of {along}; an exponent needs {FEWEST}"
-        yield Part(what, rests_on, reason=reason)
+        yield ClaimPart(what, rests_on, reason=reason)
         return
     repeats = values_by_repeat(rows, claim)
     if not repeats:
         note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
-        yield Part(what, rests_on, observed="open", note=note)
+        yield ClaimPart(what, rests_on, observed="open", note=note)
         return
     low = -math.inf if claim.at_least is None else claim.at_least
     high = math.inf if claim.at_most is None else claim.at_most
@@ -44,7 +44,7 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     assert claim.along is not None
     places = [float(row.axis(claim.along)) for row in rows]
     question = growing(places, repeats, low, high)
-    yield Part(what, rests_on, question, note=f"to be {bounds}", exponent=True)
+    yield ClaimPart(what, rests_on, question, note=f"to be {bounds}", exponent=True)
 
 
 def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:

@@ -35,10 +35,10 @@ from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import (
     CellResult,
     ClaimCell,
+    ClaimPart,
     ClaimResult,
-    Part,
+    ClaimVerdict,
     PartResult,
-    Verdict,
     combine,
 )
 from svmbench.papers.claims.path import path
@@ -47,7 +47,7 @@ from svmbench.papers.measured import MeasuredRow
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
-KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[Part]]] = {
+KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "faster": faster,
     "order": order,
     "ratio": ratio,
@@ -68,7 +68,7 @@ class _Draft:
     """A claim with the parts of its cells, not yet judged."""
 
     claim: Claim
-    cells: tuple[tuple[ClaimCell, tuple[Part, ...]], ...]
+    cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
 
     @property
     def questions(self) -> Iterator[Question]:
@@ -115,10 +115,10 @@ def _draft(claim: Claim, rows: Sequence[MeasuredRow]) -> _Draft:
     )
 
 
-def _absent(cell: ClaimCell) -> Iterator[Part]:
+def _absent(cell: ClaimCell) -> Iterator[ClaimPart]:
     """A part that stays open as long as a solver has no runs in the cell."""
     if cell.absent:
-        yield Part(", ".join(cell.absent), observed="open", note="no runs yet")
+        yield ClaimPart(", ".join(cell.absent), observed="open", note="no runs yet")
 
 
 # ---------------------------------------------------------------- from answers to verdicts
@@ -148,7 +148,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     )
 
 
-_OF_RANKS: Mapping[str, Verdict] = {"above": "holds", "below": "does not hold", "open": "open"}
+_OF_RANKS: Mapping[str, ClaimVerdict] = {"above": "holds", "below": "does not hold", "open": "open"}
 
 
 def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
@@ -173,16 +173,16 @@ def _statistically(ranks: Across) -> str:
     return f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
 
 
-def _cell(cell: ClaimCell, parts: Sequence[Part], answers: Iterator[Answer]) -> CellResult:
+def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
     found = tuple(_part(part, answers) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)
 
 
-def _part(part: Part, answers: Iterator[Answer]) -> PartResult:
+def _part(part: ClaimPart, answers: Iterator[Answer]) -> PartResult:
     answer = None if part.question is None else next(answers)
     if answer is None or part.observed is not None or part.reason:
-        verdict: Verdict = part.observed or "not testable"
+        verdict: ClaimVerdict = part.observed or "not testable"
         return PartResult(part, verdict, f"{part.what}: {part.note or part.reason}")
     note = f", {part.note}" if part.note else ""
     if part.by_factor:
@@ -201,7 +201,7 @@ def estimate(answer: Answer, *, exponent: bool = False) -> str:
     return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
-def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
+def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     """The verdict of a claim from those of its cells.
 
     Parameters
@@ -234,7 +234,7 @@ def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
 # ---------------------------------------------------------------- words
 
 
-def _summary(verdict: Verdict, cells: Sequence[CellResult]) -> str:
+def _summary(verdict: ClaimVerdict, cells: Sequence[CellResult]) -> str:
     """In how many cells, and the numbers of the cells that the verdict rests on."""
     rests_on = verdict if verdict != "holds in k of n" else "does not hold"
     telling = [cell for cell in cells if cell.verdict == rests_on]

@@ -10,14 +10,14 @@ import numpy as np
 from svmbench.evidence import paired
 from svmbench.papers.claims.curves import curve, height
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
 
 
-def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each abscissa: there, over / solver is at least `by`.
 
     The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all must
@@ -30,7 +30,7 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     assert claim.along is not None
     missing = [label for label in claim.labels if label not in cell.rows]
     if missing:
-        yield Part(
+        yield ClaimPart(
             f"{claim.over} / {claim.solver}",
             observed="open",
             note=f"no runs of {', '.join(missing)}",
@@ -44,7 +44,7 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         found = _pairs(heights(below, claim, float(at)), heights(above, claim, float(at)))
         question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
         reason = "" if found else f"no curve has a point before {at:.3g} {claim.along}"
-        yield Part(what, rests_on, question, reason=reason)
+        yield ClaimPart(what, rests_on, question, reason=reason)
 
 
 def heights(row: MeasuredRow, claim: Claim, at: float) -> dict[int, float]:

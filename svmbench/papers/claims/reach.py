@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from svmbench.evidence import paired, reaching
 from svmbench.papers.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part, Verdict
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
@@ -17,7 +17,7 @@ from svmbench.records.states import STATES
 from svmbench.records.statistics import median
 
 
-def reaches(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """Parts for each solver: it reaches the accuracy in most runs, or a value within bounds."""
     for label in claim.solvers:
         if label in cell.rows:
@@ -28,7 +28,7 @@ def reaches(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
                 yield _reached(label, row, claim.asked)
 
 
-def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def fails(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: in most runs the weights are not finite, or the accuracy is not reached."""
     assert claim.solver is not None
     if claim.solver not in cell.rows:
@@ -39,7 +39,7 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         found = [state == "diverged" for state in ends]
         words = "not finite"
     elif reason := says_nothing((row,), claim.asked):
-        yield Part(claim.solver, (row.cell,), reason=reason)
+        yield ClaimPart(claim.solver, (row.cell,), reason=reason)
         return
     else:
         values = samples(row.group, claim.asked)
@@ -57,9 +57,9 @@ def _ran(state: str) -> bool:
     return STATES[state].at_end != "none" and not STATES[state].fault
 
 
-def _reached(label: str, row: MeasuredRow, asked: Asked) -> Part:
+def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
     if reason := says_nothing((row,), asked):
-        return Part(label, (row.cell,), reason=reason)
+        return ClaimPart(label, (row.cell,), reason=reason)
     assert asked.at is not None
     found = [math.isfinite(value) for value in samples(row.group, asked).values()]
     words = f"reach {asked.at:g}"
@@ -76,19 +76,19 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
     return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
 
 
-def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> Part:
+def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> ClaimPart:
     """Whether something is true in most runs."""
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"nothing is known of it ({ends})"
-        return Part(label, (row.cell,), reaching(found), observed="open", note=note)
+        return ClaimPart(label, (row.cell,), reaching(found), observed="open", note=note)
     note = f"{sum(found)} of {len(found)} {words}"
     if _repeats_are_skipped(row) and len(set(found)) == 1:
         # No further repeat would be run, and each counts as the one that met the limit.
-        observed: Verdict = "holds" if found[0] else "does not hold"
+        observed: ClaimVerdict = "holds" if found[0] else "does not hold"
         question = reaching(found)
-        return Part(label, (row.cell,), question, observed, note=note, by_factor=False)
-    return Part(label, (row.cell,), reaching(found), note=note, by_factor=False)
+        return ClaimPart(label, (row.cell,), question, observed, note=note, by_factor=False)
+    return ClaimPart(label, (row.cell,), reaching(found), note=note, by_factor=False)
 
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
@@ -97,14 +97,14 @@ def _repeats_are_skipped(row: MeasuredRow) -> bool:
     return "skipped" in ends and ends <= {"time_limit", "skipped"}
 
 
-def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:
+def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     """A part for each bound: the value's factor to it is at most, or at least, 1."""
     asked = claim.asked
     values = [max(0.0, value) for value in samples(row.group, asked).values()]
     if not values:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"{asked.words} is not known ({ends})"
-        yield Part(label, (row.cell,), observed="open", note=note)
+        yield ClaimPart(label, (row.cell,), observed="open", note=note)
         return
     shown = f"{asked.words} {_median(values)}"
     for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
@@ -113,7 +113,7 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:
         note = f"{shown}, to be {sign} {short(bound)}"
         region = {"low": 1.0} if sign == "≥" else {"high": 1.0}
         question = paired([bound] * len(values), values, **region)
-        yield Part(label, (row.cell,), question, note=note, by_factor=False)
+        yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
 
 
 def _median(values: Sequence[float]) -> str:
