@@ -3,7 +3,8 @@
 All questions of all claims go to `svmbench.evidence.judge` at once, so that its level holds for
 the page as a whole, however often it is judged and whenever repeats are added.
 
-A cell **holds** if all its parts do, and **does not hold** if one contradicts it. With
+A cell **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
+it. With
 ``cells: all`` a claim
 
 - *holds* when every cell that can be tested does;
@@ -14,7 +15,9 @@ A cell **holds** if all its parts do, and **does not hold** if one contradicts i
 
 With ``most`` it holds when more than half of the n cells do, and does not when at least half do
 not; with ``any`` it holds when one does, and does not when none of the n does. A claim is *not
-testable* when no cell can be tested. Cells that cannot be tested are listed separately.
+testable* when no cell can be tested, and open when there are no runs of it. Cells that cannot be
+tested are listed separately. Signed ranks decide a statistical claim; with too few data sets for
+them it is open, whatever its cells say.
 """
 
 from __future__ import annotations
@@ -129,7 +132,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")
     if not draft.cells:
-        return ClaimResult(claim, "not testable", "there are no runs of it")
+        return ClaimResult(claim, "open", "there are no runs of it", remedy=_missing())
     cells = tuple(_cell(cell, parts, answers) for cell, parts in draft.cells)
     verdict = decide(claim.cells, [cell.verdict for cell in cells])
     summary, ranks = "", None
@@ -137,6 +140,8 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         ranks = over_data_sets(claim, cells)
         if ranks.data_sets >= MIN_DATA_SETS:
             verdict = _OF_RANKS[ranks.verdict]
+        elif verdict != "not testable":
+            verdict = "open"
         summary = f"{_statistically(ranks)}; "
     return ClaimResult(
         claim,
@@ -267,10 +272,16 @@ def _origin(cells: Sequence[CellResult]) -> str:
     return f" ({stand_ins} of {len(cells)} on stand-ins)"
 
 
+def _missing() -> str:
+    return "It would take runs that are still missing."
+
+
 def _remedy(cells: Sequence[CellResult], ranks: Across | None) -> str:
     """What it would take to decide a claim that is open."""
     if ranks is not None and ranks.data_sets >= MIN_DATA_SETS:
         return "It would take more data sets: those there are do not agree enough."
+    if ranks is not None:
+        return f"It would take at least {MIN_DATA_SETS} data sets; there are {ranks.data_sets}."
     undecided = [cell for cell in cells if cell.verdict == "open"]
     parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
     known = [part.answer.more for part in parts if part.answer and part.answer.more is not None]

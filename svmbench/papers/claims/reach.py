@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from svmbench.evidence import paired, reaching
 from svmbench.papers.claims.limits import limits, rounded, says_nothing, seconds_needed
@@ -12,7 +12,7 @@ from svmbench.papers.claims.parts import ClaimCell, Part, Verdict
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import samples, states
+from svmbench.records.samples import measured, samples, states
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median
 
@@ -35,21 +35,23 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         return
     row = cell.rows[claim.solver]
     if claim.how == "not-finite":
-        ends = [state for state in states(row.group).values() if _ran(state) or state == "skipped"]
-        found = [state == "diverged" for state in ends]
-        words = "not finite"
+        found = {
+            repeat: state == "diverged"
+            for repeat, state in states(row.group).items()
+            if _ran(state) or state == "skipped"
+        }
+        yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
     elif reason := says_nothing((row,), claim.asked):
-        yield Part(claim.solver, (row.cell,), reason=reason)
-        return
+        yield Part(claim.solver, (row.cell,), reaching(()), reason=reason)
     else:
         values = samples(row.group, claim.asked)
-        found = [
-            math.isinf(values[repeat])
+        found = {
+            repeat: math.isinf(values[repeat])
             for repeat, state in states(row.group).items()
             if repeat in values and not STATES[state].fault
-        ]
+        }
         words = f"do not reach {claim.asked.at:g} ({limits([row])})"
-    yield _mostly(claim.solver, row, found, words)
+        yield _mostly(claim.solver, row, found, words, at_limit=True)
 
 
 def _ran(state: str) -> bool:
@@ -59,13 +61,13 @@ def _ran(state: str) -> bool:
 
 def _reached(label: str, row: MeasuredRow, asked: Asked) -> Part:
     if reason := says_nothing((row,), asked):
-        return Part(label, (row.cell,), reason=reason)
+        return Part(label, (row.cell,), reaching(()), reason=reason)
     assert asked.at is not None
-    found = [math.isfinite(value) for value in samples(row.group, asked).values()]
+    found = {repeat: math.isfinite(value) for repeat, value in samples(row.group, asked).items()}
     words = f"reach {asked.at:g}"
-    if not all(found):
-        words += f" ({limits([row])}{_needed(row, asked.at, found)})"
-    return _mostly(label, row, found, words)
+    if not all(found.values()):
+        words += f" ({limits([row])}{_needed(row, asked.at, list(found.values()))})"
+    return _mostly(label, row, found, words, at_limit=False)
 
 
 def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
@@ -76,19 +78,35 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
     return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
 
 
-def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> Part:
-    """Whether something is true in most runs."""
+def _mostly(
+    label: str, row: MeasuredRow, found: Mapping[int, bool], words: str, *, at_limit: bool
+) -> Part:
+    """Whether something is true in most runs.
+
+    Parameters
+    ----------
+    label : str
+    row : MeasuredRow
+    found : mapping of int to bool
+        By repeat, whether it is true.
+    words : str
+        What it is.
+    at_limit : bool
+        What it is for a run that meets the time limit without anything else.
+    """
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"nothing is known of it ({ends})"
-        return Part(label, (row.cell,), reaching(found), observed="open", note=note)
-    note = f"{sum(found)} of {len(found)} {words}"
-    if _repeats_are_skipped(row) and len(set(found)) == 1:
-        # No further repeat would be run, and each counts as the one that met the limit.
-        observed: Verdict = "holds" if found[0] else "does not hold"
-        question = reaching(found)
-        return Part(label, (row.cell,), question, observed, note=note, by_factor=False)
-    return Part(label, (row.cell,), reaching(found), note=note, by_factor=False)
+        return Part(label, (row.cell,), reaching(()), observed="open", note=note)
+    skipped = {repeat for repeat in found if states(row.group)[repeat] == "skipped"}
+    run = [value for repeat, value in found.items() if repeat not in skipped]
+    after = f", {len(skipped)} skipped" if skipped else ""
+    note = f"{sum(run)} of {len(run)} {words}{after}"
+    if _repeats_are_skipped(row) and set(run) == {at_limit}:
+        # No further repeat would be run. The verdict rests on those that met the limit, often one.
+        observed: Verdict = "holds" if at_limit else "does not hold"
+        return Part(label, (row.cell,), reaching(run), observed, note=note, by_factor=False)
+    return Part(label, (row.cell,), reaching(list(found.values())), note=note, by_factor=False)
 
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
@@ -100,20 +118,34 @@ def _repeats_are_skipped(row: MeasuredRow) -> bool:
 def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:
     """A part for each bound: the value's factor to it is at most, or at least, 1."""
     asked = claim.asked
-    values = [max(0.0, value) for value in samples(row.group, asked).values()]
-    if not values:
-        ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
-        note = f"{asked.words} is not known ({ends})"
-        yield Part(label, (row.cell,), observed="open", note=note)
-        return
-    shown = f"{asked.words} {_median(values)}"
+    reason = says_nothing((row,), asked)
     for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
         if bound is None:
             continue
-        note = f"{shown}, to be {sign} {short(bound)}"
+        values = [] if reason else _values(row, asked, bound, sign)
         region = {"low": 1.0} if sign == "≥" else {"high": 1.0}
         question = paired([bound] * len(values), values, **region)
-        yield Part(label, (row.cell,), question, note=note, by_factor=False)
+        if reason:
+            yield Part(label, (row.cell,), question, reason=reason)
+        elif not values:
+            ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
+            note = f"{asked.words} is not known ({ends})"
+            yield Part(label, (row.cell,), question, observed="open", note=note)
+        else:
+            note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
+            yield Part(label, (row.cell,), question, note=note, by_factor=False)
+
+
+def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:
+    """The measure in each repeat.
+
+    A repeat that failed has the measure's worst value. Where that meets the bound, as it does for
+    a claim that a result is bad, only measured values count: a crash proves no bad result.
+    """
+    worst = asked.measure.worst
+    met_by_worst = worst >= bound if sign == "≥" else worst <= bound
+    found = measured(row.group, asked) if met_by_worst else samples(row.group, asked)
+    return [max(0.0, value) for value in found.values()]
 
 
 def _median(values: Sequence[float]) -> str:
