@@ -309,3 +309,74 @@ def test_a_claim_says_what_it_is_held_to(wanted, said):
 def test_claims_of_one_page_without_runs_ask_nothing():
     (results,) = judge_claims([([claim(), claim("untestable")], [])])
     assert [result.verdict for result in results] == ["open", "not testable"]
+
+
+# --- cells that were not run -------------------------------------------------------
+
+
+def planned(datasets, labels="ab", sweep="base", **axis):
+    axis = axis or {"lambda": 1e-3}
+    return [
+        {"sweep": sweep, "dataset": dataset, "solver": label, **axis}
+        for dataset in datasets
+        for label in labels
+    ]
+
+
+def judged(wanted, rows, slots):
+    ((result,),) = judge_claims([([wanted], rows)], [slots])
+    return result
+
+
+def test_a_data_set_that_was_not_run_is_open():
+    rows = both(3.0, "adult")
+    assert judged(claim(), rows, planned(["adult"])).verdict == "holds"
+    result = judged(claim(), rows, planned(["adult", "w8a"]))
+    assert result.verdict == "open"
+    assert [cell.place for cell in result.cells] == ["adult, λ = 1e-3", "w8a, λ = 1e-3"]
+    assert "no runs of a, b" in result.cells[1].text
+    assert result.remedy == "It would take runs that are still missing in 1 of 2 cells."
+    assert result.open_parts[0].answer is None or not result.open_parts[0].pairs
+    # Outside the place of the claim nothing is missing.
+    here = claim(where={"dataset": "adult"})
+    assert judged(here, rows, planned(["adult", "w8a"])).verdict == "holds"
+
+
+def test_some_runs_of_a_cell_make_it_no_second_one():
+    result = judged(claim(), [row("a", noisy())], planned(["adult"]))
+    assert [cell.verdict for cell in result.cells] == ["open"]
+
+
+def test_a_sweep_without_one_of_the_solvers_is_not_missing_beside_one_with_both():
+    slots = [*planned(["adult"]), *planned(["w8a"], labels="a", sweep="alone")]
+    assert judged(claim(), both(3.0), slots).verdict == "holds"
+    reaches = claim("reaches", solvers=["a"])
+    assert judged(reaches, both(3.0), slots).verdict == "open"
+
+
+def test_cells_planned_by_c_are_found_by_it():
+    assert judged(claim(), both(3.0), planned(["adult"], C=1.0)).verdict == "holds"
+    apart = judged(claim(), both(3.0), planned(["adult"], C=0.1))
+    assert [cell.place for cell in apart.cells][1] == "adult, C = 0.1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        (claim(), both(3.0)),
+        (claim("order", solvers=["a", "b"]), both(3.0)),
+        (claim("path", between=[0.5, 5.0]), both(3.0)),
+        (claim("reaches", solvers=["a", "b"]), both(3.0)),
+        (claim("reaches", solvers=["a"], measure="primal", at_least=0.1, at_most=0.5), both(3.0)),
+        (claim("fails", how="not-finite"), both(3.0)),
+        (claim("grows", at_most=1.0), both(3.0)),
+    ],
+)
+def test_a_cell_asks_as_many_questions_before_its_runs_as_after(wanted, rows):
+    def questions(result):
+        return sum(part.part.question is not None for cell in result.cells for part in cell.parts)
+
+    slots = planned(["adult"])
+    before, after = judged(wanted, [], slots), judged(wanted, rows, slots)
+    assert before.verdict == "open"
+    assert questions(before) == questions(after) > 0

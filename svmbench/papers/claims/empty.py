@@ -63,7 +63,7 @@ def _unknown(
     datasets = {data.label for name in chosen for data in sweeps[name].datasets}
     for written in (each for name in chosen for each in full.get(name, {}).get("datasets", ())):
         keys = written if isinstance(written, dict) else {"name": written}
-        datasets.add(keys.get("label", keys.get("name")))
+        datasets.add(str(keys.get("label", keys.get("name"))))
     labels = {solver.label for name in chosen for solver in sweeps[name].solvers}
     for name in (*place.get("dataset", ()), *filter(None, (claim.over_dataset,))):
         if name not in datasets:

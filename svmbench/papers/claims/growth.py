@@ -24,13 +24,16 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     assert claim.solver is not None
     along = "λ" if claim.along == "lambda" else "m"
     what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
-    rows = cell.series[claim.solver]
+    rows = cell.series.get(claim.solver, ())
     rests_on = tuple(row.cell for row in rows)
     assert claim.along is not None
     places = [float(row.axis(claim.along)) for row in rows]
     low = -math.inf if claim.at_least is None else claim.at_least
     high = math.inf if claim.at_most is None else claim.at_most
     none = Question((), math.exp(low), math.exp(high))
+    if not rows:
+        yield Part(what, (), none, observed="open", note="no runs yet")
+        return
     if (different := len(set(places))) < FEWEST:
         values = f"{different} value{'' if different == 1 else 's'}"
         reason = f"{values} of {along}; an exponent needs {FEWEST}"

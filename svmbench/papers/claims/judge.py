@@ -30,7 +30,7 @@ from statistics import median
 
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
-from svmbench.papers.claims.cells import brought_together, cells_of
+from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
 from svmbench.papers.claims.compare import alike, faster, order, ratio
 from svmbench.papers.claims.counts import counts
 from svmbench.papers.claims.growth import grows
@@ -47,6 +47,7 @@ from svmbench.papers.claims.parts import (
 from svmbench.papers.claims.path import path
 from svmbench.papers.claims.reach import fails, reaches
 from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.slots import Slot
 from svmbench.records.statistics import format_value
 
 #: The parts of a cell, by kind.
@@ -83,6 +84,7 @@ class _Draft:
 
 def judge_claims(
     items: Sequence[tuple[Sequence[Claim], Sequence[MeasuredRow]]],
+    slots: Sequence[Sequence[Slot]] = (),
 ) -> list[list[ClaimResult]]:
     """The results of the claims of each item, judged together.
 
@@ -90,38 +92,36 @@ def judge_claims(
     ----------
     items : sequence of (claims, rows)
         For every item of the page: its claims, and the rows of its sweeps that have runs.
+    slots : sequence of sequence of dict, optional
+        For every item the cells of its sweeps. Those that were not run are then open, and count
+        among the questions.
 
     Returns
     -------
     list of list of ClaimResult
         A list for each item, a result for each of its claims.
     """
-    drafts = [[_draft(claim, rows) for claim in claims] for claims, rows in items]
+    planned = slots or [()] * len(items)
+    drafts = [
+        [_draft(claim, rows, cells) for claim in claims]
+        for (claims, rows), cells in zip(items, planned, strict=True)
+    ]
     questions = [q for drawn in drafts for draft in drawn for q in draft.questions]
     answers = iter(judge(questions))
     return [[_result(draft, answers) for draft in drawn] for drawn in drafts]
 
 
-def _draft(claim: Claim, rows: Sequence[MeasuredRow]) -> _Draft:
+def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> _Draft:
     if claim.kind == "untestable":
         return _Draft(claim, ())
-    several = len({row.sweep for row in rows}) > 1
+    several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
     asked, chosen = claim, list(rows)
     if claim.over_dataset is not None:
         asked, chosen = brought_together(claim, rows)
-    return _Draft(
-        claim,
-        tuple(
-            (cell, (*KINDS[claim.kind](asked, cell), *_absent(cell)))
-            for cell in cells_of(asked, chosen, several)
-        ),
-    )
-
-
-def _absent(cell: ClaimCell) -> Iterator[Part]:
-    """A part that stays open as long as a solver has no runs in the cell."""
-    if cell.absent:
-        yield Part(", ".join(cell.absent), observed="open", note="no runs yet")
+    cells = cells_of(asked, chosen, several)
+    if claim.over_dataset is None:
+        cells += cells_not_run(claim, rows, slots, several)
+    return _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](asked, cell))) for cell in cells))
 
 
 # ---------------------------------------------------------------- from answers to verdicts

@@ -16,6 +16,9 @@ from svmbench.records.samples import measured, samples, states
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median
 
+#: Claimed regions of a value's ratio to its bound.
+_ABOVE, _BELOW = {"low": 1.0}, {"high": 1.0}
+
 
 def reaches(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     """Parts for each solver: it reaches the accuracy in most runs, or a value within bounds."""
@@ -26,12 +29,26 @@ def reaches(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
                 yield from _bounded(label, row, claim)
             else:
                 yield _reached(label, row, claim.asked)
+        elif label in cell.absent:
+            yield from _not_run(label, claim)
+
+
+def _not_run(label: str, claim: Claim) -> Iterator[Part]:
+    """The parts of a solver without runs, each with its question; open until it has some."""
+    bounds = [
+        paired((), (), **region)
+        for bound, region in ((claim.at_least, _ABOVE), (claim.at_most, _BELOW))
+        if bound is not None
+    ]
+    for question in bounds or [reaching(())]:
+        yield Part(label, (), question, observed="open", note="no runs yet")
 
 
 def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     """One part: in most runs the weights are not finite, or the accuracy is not reached."""
     assert claim.solver is not None
     if claim.solver not in cell.rows:
+        yield from _not_run(claim.solver, claim)
         return
     row = cell.rows[claim.solver]
     if claim.how == "not-finite":
@@ -123,8 +140,7 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:
         if bound is None:
             continue
         values = [] if reason else _values(row, asked, bound, sign)
-        region = {"low": 1.0} if sign == "≥" else {"high": 1.0}
-        question = paired([bound] * len(values), values, **region)
+        question = paired([bound] * len(values), values, **(_ABOVE if sign == "≥" else _BELOW))
         if reason:
             yield Part(label, (row.cell,), question, reason=reason)
         elif not values:
