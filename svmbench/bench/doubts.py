@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from svmbench.bench.bounds import BoundResult, judge_bounds
 from svmbench.bench.found import read_found
-from svmbench.bench.run import Plan
+from svmbench.bench.plan import Plan
 from svmbench.bench.targets import Target
 from svmbench.harness.doubts import Doubt
 

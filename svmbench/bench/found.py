@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
+from svmbench.bench.plan import Plan
 from svmbench.bench.profile import SetSpec
-from svmbench.bench.run import Plan
 from svmbench.bench.tasks import read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
@@ -21,6 +21,9 @@ from svmbench.records.groups import Group
 from svmbench.records.read import Results, read_results
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
+
+T = TypeVar("T")
+K = TypeVar("K", bound=Hashable)
 
 #: Bytes of a stored entry, column and value, by storage.
 ENTRY_BYTES = {
@@ -33,6 +36,14 @@ ENTRY_BYTES = {
     "dense float32": 4,
     "dense float64": 8,
 }
+
+
+def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """The items by key, in their order."""
+    groups: dict[K, list[T]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 @dataclass(frozen=True)
@@ -108,10 +119,7 @@ class Found:
     @cached_property
     def growth(self) -> dict[str, list[dict[str, Any]]]:
         """The points of each kind of rows."""
-        found: dict[str, list[dict[str, Any]]] = {}
-        for result in self._tasks("growth"):
-            found.setdefault(result["label"], []).append(result)
-        return found
+        return grouped(self._tasks("growth"), lambda result: str(result["label"]))
 
     @cached_property
     def unmade(self) -> list[str]:

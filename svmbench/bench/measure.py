@@ -1,21 +1,19 @@
 """One measurement of a benchmark in a process of its own, under the suite's one clock.
 
 The parent starts ``python -m svmbench.bench.measure`` and writes the job as JSON to its
-standard input; what was found is written to the file that the job names.
+standard input; the child writes its result to the file that the job names.
 
-    physics   what the machine can do at best: streaming reads, and gathers by cache level
-    epochs    seconds of some epochs of each solver on one data set
+    physics   the machine's best speeds: streaming reads, and gathers by cache level
+    epochs    seconds of epochs of each solver on one data set
     opening   seconds to open rows from the cache
     reading   seconds and memory to read a text into rows
-    text      seconds from a text to weights of an accuracy
-    growth    seconds of an epoch, and memory, on rows of some size
+    text      seconds from a text to weights of a given accuracy
+    growth    seconds of an epoch, and memory, on rows of a given size
 """
 
 from __future__ import annotations
 
 import json
-import math
-import random
 import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -24,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from svmbench.bench.pace import epochs, growth, timed
 from svmbench.data import libsvm
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
@@ -40,46 +39,21 @@ from svmbench.harness.worker import (
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
 
-#: Seconds that a timed stretch lasts at least, so that the clock's own cost is nothing.
-STRETCH = 0.05
-
-#: Epochs of a stretch at most: what later ones do differs from the first ones.
-MOST_EPOCHS = 10
-
-#: Passes of a foreign program that is told a number of them, in its short run and in its long
-#: one: few where it leaves ever more rows out.
-SHORT_RUN, LONG_RUN = 1.0, {"epochs": 9.0, "max_iter": 3.0}
-
-#: A tolerance that any program meets with its first pass, and how often one for a second
-#: pass is tried for.
-LOOSEST, TRIES = 1e12, 60
-
-#: Gathers of a probe at least, so that the shortest takes about a stretch.
+#: Least gathers of a probe, so that the shortest takes about as long as a timed stretch.
 GATHERS = 1 << 25
 
-#: Share of a cache that a table takes up which is to lie in it.
+#: Share of a cache that a table fills if it is to lie in that cache.
 FILLED = 0.5
 
-#: How many times the last cache a table is that is to lie in memory.
+#: Size of a table that is to lie in memory, in last-level caches.
 BEYOND = 8
-
-
-def timed(work: Callable[[], Any], repeats: int) -> list[float]:
-    """Seconds of each repeat of some work, by the harness's clock."""
-    found = []
-    for _ in range(repeats):
-        clock = Clock()
-        with clock.running():
-            work()
-        found.append(clock.wall / 1e9)
-    return found
 
 
 # ---------------------------------------------------------------- physics
 
 
 def physics(job: dict[str, Any]) -> dict[str, Any]:
-    """Streaming GB/s, and ns a gathered double, summed and added to, for each level of memory."""
+    """Measure GB/s of streaming, and ns of a gather and of a gathered addition by memory level."""
     caches: dict[str, int] = job["caches"]
     repeats: int = job["repeats"]
     last = max(caches.values())
@@ -118,122 +92,11 @@ def _gathers(level: str, size: int, repeats: int) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- epochs
-
-
-def epochs(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds and passes of each repeat of each solver, in interleaved order."""
-    data = open_rows(job["path"])
-    problem = Problem(data, job["lambda"])
-    paces: dict[str, _OwnPace | _ForeignPace] = {}
-    for entry in job["solvers"]:
-        solver = loaded_solver(entry["solver_class"], entry["parameters"])
-        pace = _ForeignPace if solver.foreign else _OwnPace
-        paces[entry["label"]] = pace(solver, problem)
-    samples: dict[str, list[tuple[float, float]]] = {label: [] for label in paces}
-    rng = random.Random(job["seed"])
-    for repeat in range(job["repeats"]):
-        order = list(paces)
-        rng.shuffle(order)
-        for label in order:
-            samples[label].append(paces[label].sample(repeat))
-    return {
-        "storage": data.storage,
-        "m": data.n_samples,
-        "d": data.n_features,
-        "nnz": data.nnz,
-        "bytes": data.nbytes,
-        "epochs": [
-            {
-                "label": label,
-                "seconds": [seconds for seconds, _ in found],
-                "passes": [passes for _, passes in found],
-                "how": paces[label].how,
-            }
-            for label, found in samples.items()
-        ],
-    }
-
-
-class _OwnPace:
-    """Epochs of a solver of the suite: after a first one that is not timed, some that are."""
-
-    def __init__(self, solver: Solver, problem: Problem) -> None:
-        self._solver, self._problem = solver, problem
-        self._unit = problem.data.n_samples if solver.step == "presentation" else 1
-        self.how = ""
-
-    def sample(self, repeat: int) -> tuple[float, float]:
-        """Seconds, and passes that they took."""
-        # Anew, and not beside what the one before holds: the memory that it takes is told as well.
-        solver = self._solver = type(self._solver)(self._solver.parameters)
-        solver.start(self._problem, repeat)
-        (first,) = timed(lambda: solver.advance(self._unit), 1)
-        count = min(MOST_EPOCHS, max(1, math.ceil(STRETCH / max(first, 1e-9))))
-        before = solver.counters.presentations
-        (seconds,) = timed(lambda: solver.advance(count * self._unit), 1)
-        passes = (solver.counters.presentations - before) / self._problem.data.n_samples
-        self.how = f"epochs 2 to {1 + count}"
-        return seconds, passes
-
-
-class _ForeignPace:
-    """Epochs of a program from outside: a long run less a short one."""
-
-    def __init__(self, solver: Solver, problem: Problem) -> None:
-        self._solver, self._problem = solver, problem
-        solver.convert(problem)
-        fields = solver.schema.model_fields
-        self._name = next((n for n in ("epochs", "max_iter") if n in fields), "tolerance")
-        self._long = self._short = 0.0
-        if self._name == "tolerance":
-            self._short, self._long = LOOSEST, self._second_pass()
-        else:
-            self._short, self._long = SHORT_RUN, LONG_RUN[self._name]
-            if self._name == "max_iter":
-                solver.parameters = solver.parameters.model_copy(update={"rungs": "iterations"})
-        self.how = ""
-
-    def sample(self, repeat: int) -> tuple[float, float]:
-        """Seconds, and passes that they took, of the difference of the two runs."""
-        short, few = self._run(self._short, repeat)
-        long, many = self._run(self._long, repeat)
-        self.how = f"runs of {few:g} and {many:g} passes"
-        return long - short, many - few
-
-    def _run(self, value: float, repeat: int) -> tuple[float, float]:
-        solver = self._solver
-        solver.parameters = solver.parameters.model_copy(update={self._name: value})
-        solver.start(self._problem, repeat)
-        (seconds,) = timed(lambda: solver.advance(1), 1)
-        return seconds, solver.counters.presentations / self._problem.data.n_samples
-
-    def _second_pass(self) -> float:
-        """A tolerance with which the program makes more than one pass, and as few as may be.
-
-        Rows are left out from the second pass on, and few of them in that one.
-        """
-        low, high, tolerance, fewest = 0.0, LOOSEST, 8.0, math.inf
-        best = 1e-3
-        for _ in range(TRIES):
-            passes = self._run(tolerance, 0)[1]
-            if passes > 1.0:
-                if passes < fewest:
-                    best, fewest = tolerance, passes
-                low = tolerance
-            else:
-                high = tolerance
-            if passes == 2.0 or high < low * 1.05:
-                break
-            tolerance = high / 2 if low == 0.0 else min(math.sqrt(low * high), 2 * low)
-        return best
-
-
 # ---------------------------------------------------------------- reading
 
 
 def opening(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds to open rows from the cache, without reading them."""
+    """Measure the seconds to open rows from the cache, without reading them."""
     path = Path(job["path"])
     return {
         "seconds": timed(lambda: open_cached(path), job["repeats"]),
@@ -242,7 +105,7 @@ def opening(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def reading(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds to read a text into rows, and the memory it took beside what was there before."""
+    """Measure the seconds to read a text into rows, and the memory that this takes."""
     path = Path(job["path"])
     size = _warm(path)
     read = READERS[job["reader"]]()
@@ -264,7 +127,7 @@ Reader = Callable[[Path, dict[str, Any]], Any]
 
 
 def _own_reader() -> Reader:
-    """svmbench's, to a data set in its stored form, with as many threads as the job says."""
+    """The reader of svmbench, to a data set as it is stored, with the job's number of threads."""
 
     def read(path: Path, job: dict[str, Any]) -> Dataset:
         text = libsvm.parse_libsvm(path, n_features=job["n_features"], threads=job["threads"])
@@ -279,18 +142,18 @@ def _own_reader() -> Reader:
 
 
 def _sklearn_reader() -> Reader:
-    """scikit-learn's, to a matrix of doubles and labels."""
+    """scikit-learn's reader, to a matrix of doubles and labels."""
     read = import_module("sklearn.datasets").load_svmlight_file
     return lambda path, job: read(str(path), n_features=job["n_features"])
 
 
 def _liblinear_reader() -> Reader:
-    """That of LIBLINEAR's Python package, in Python, to a matrix of doubles and labels."""
+    """The reader of LIBLINEAR's Python package, itself in Python, to a matrix and labels."""
     read = import_module("liblinear.commonutil").svm_read_problem
     return lambda path, job: read(str(path), return_scipy=True)[::-1]
 
 
-#: By name, what imports a reader and returns it.
+#: By name, a function that imports a reader and returns it.
 READERS: dict[str, Callable[[], Reader]] = {
     "svmbench": _own_reader,
     "scikit-learn": _sklearn_reader,
@@ -299,7 +162,7 @@ READERS: dict[str, Callable[[], Reader]] = {
 
 
 def _warm(path: Path) -> int:
-    """Have the system hold the file in memory; its size in bytes."""
+    """Read the file once, so that the system holds it in memory; return its size in bytes."""
     size = 0
     with path.open("rb") as stream:
         while chunk := stream.read(1 << 20):
@@ -318,10 +181,10 @@ def _array_bytes(rows: Any) -> int:
 
 
 def text(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds to read, to convert and to train to an accuracy; None where it was not reached."""
+    """Measure the seconds to read, to convert and to train, None if the accuracy is not reached."""
     path, read = Path(job["path"]), READERS[job["reader"]]()
     _warm(path)
-    solver = _solver_of(job)
+    solver = loaded_solver(job["solver"]["solver_class"], job["solver"]["parameters"])
     clock = Clock()
     with clock.running():
         rows = read(path, job)
@@ -347,7 +210,7 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
             conversion,
         )  # fmt: skip
         points: list[dict[str, Any]] = []
-        state = measurement.run(job["seed"], points)
+        state = measurement.run(job["repeat"], points)
         reached = (point["wall"] for point in points if point["accuracy"] <= job["accuracy"])
         seconds = next(reached, None)
         if seconds is not None or state != "converged":
@@ -361,9 +224,9 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
 
 
 def _sparse(rows: tuple[Any, Any], positive: list[float] | None) -> tuple[Any, Any]:
-    """Rows as programs take them, and labels of ±1."""
+    """Rows in the form that programs take, and labels of ±1."""
     matrix, labels = rows
-    # Here, because most measurements need none of it, and it takes a third of their start.
+    # Imported here: most measurements do not need it, and it takes a third of their start-up.
     import scipy.sparse  # type: ignore[import-untyped]
 
     marked = np.isin(labels, positive) if positive else labels == np.max(labels)
@@ -371,41 +234,14 @@ def _sparse(rows: tuple[Any, Any], positive: list[float] | None) -> tuple[Any, A
 
 
 def _rungs(solver: Solver, accuracy: float) -> Iterator[Solver]:
-    """The solver once for each horizon of its ladder, on the same rows; as it is without one."""
+    """The solver once for each horizon of its ladder, on the same rows; itself without one."""
     if solver.horizon == "none" or not solver.ladder:
         yield solver
         return
     for value in solver.horizons((accuracy,), None):
-        told = solver.parameters.model_copy(update={solver.horizon_parameter: value})
-        rung = type(solver)(told)
+        rung = type(solver)(solver.parameters.model_copy(update={solver.horizon_parameter: value}))
         rung.take_over(solver)
         yield rung
-
-
-def _solver_of(job: dict[str, Any]) -> Solver:
-    return loaded_solver(job["solver"]["solver_class"], job["solver"]["parameters"])
-
-
-# ---------------------------------------------------------------- growth
-
-
-def growth(job: dict[str, Any]) -> dict[str, Any]:
-    """Seconds of each of some epochs, and the memory that rows and solver take together."""
-    solver = _solver_of(job)
-    held = of_this_process("VmRSS") or 0
-    data = open_rows(job["path"])
-    pace = _OwnPace(solver, Problem(data, job["lambda"]))
-    del solver
-    samples = [pace.sample(repeat) for repeat in range(job["repeats"])]
-    return {
-        "m": data.n_samples,
-        "d": data.n_features,
-        "nnz": data.nnz,
-        "storage": data.storage,
-        "seconds_per_epoch": [seconds / passes for seconds, passes in samples],
-        "array_bytes": data.nbytes,
-        "peak_bytes": peak_memory() - held,
-    }
 
 
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
@@ -419,7 +255,7 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Read a job from standard input and write what was found to the file it names."""
+    """Read a job from standard input and write its result to the file that the job names."""
     job = json.load(sys.stdin)
     end_with(job["parent"])
     write_text(Path(job["found"]), json.dumps(KINDS[job["kind"]](job)) + "\n")

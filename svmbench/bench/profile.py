@@ -11,9 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     ValidationError,
     model_validator,
@@ -21,7 +19,7 @@ from pydantic import (
 
 from svmbench.bench.champion import ablations, champion, named
 from svmbench.bundled import bundled
-from svmbench.config.reading import read_model
+from svmbench.config.reading import Strict, as_list, read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import (
     Accuracy,
@@ -40,14 +38,6 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.registry import find_solver
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-def _listed(value: Any) -> Any:
-    return value if isinstance(value, list | tuple) else [value]
-
-
 def _as_data(value: Any) -> Any:
     return {"data": value} if isinstance(value, str) else value
 
@@ -58,17 +48,17 @@ def _as_dataset(value: Any) -> Any:
 
 #: A solver as configurations write it; `champion` is the solver put forward as ours.
 SolverEntry = Annotated[str | dict[str, Any], Field(union_mode="left_to_right")]
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Weights = Annotated[tuple[Weight, ...], BeforeValidator(_listed), Field(min_length=1)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
+Weights = Annotated[tuple[Weight, ...], BeforeValidator(as_list), Field(min_length=1)]
 Accuracies = Annotated[
     tuple[Accuracy, ...],
-    BeforeValidator(_listed),
+    BeforeValidator(as_list),
     Field(min_length=1),
     AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
 ]
 
 
-class SetSpec(_Model):
+class SetSpec(Strict):
     """A data set of the benchmark."""
 
     data: Annotated[DatasetSpec, BeforeValidator(_as_dataset)] = Field(
@@ -91,7 +81,7 @@ class SetSpec(_Model):
         return self.data.label
 
 
-class SweepPart(_Model):
+class SweepPart(Strict):
     """Runs on each set.
 
     oracle: to accuracies measured against the certified optimum. certificate: to the solver's own
@@ -112,7 +102,7 @@ class SweepPart(_Model):
     reference_limit: Duration = 60.0
 
 
-class EpochsPart(_Model):
+class EpochsPart(Strict):
     """Epochs that leave no row out, in ns per nonzero."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
@@ -122,7 +112,7 @@ class EpochsPart(_Model):
     limit: Duration = 60.0
 
 
-class ReadingPart(_Model):
+class ReadingPart(Strict):
     """Reading of texts."""
 
     readers: tuple[Literal["svmbench", "scikit-learn", "liblinear"], ...] = (
@@ -134,7 +124,7 @@ class ReadingPart(_Model):
     limit: Duration = 30.0
 
 
-class Program(_Model):
+class Program(Strict):
     """A reader and a solver: the whole way from a text."""
 
     reader: Literal["svmbench", "scikit-learn", "liblinear"]
@@ -153,7 +143,7 @@ class Program(_Model):
         return self
 
 
-class TextPart(_Model):
+class TextPart(Strict):
     """From a text to weights of an accuracy."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
@@ -163,7 +153,7 @@ class TextPart(_Model):
     limit: Duration = 60.0
 
 
-class Growth(_Model):
+class Growth(Strict):
     """Generated rows of growing size: values normal, columns drawn evenly."""
 
     name: Slug
@@ -174,7 +164,7 @@ class Growth(_Model):
     )
 
 
-class GrowthPart(_Model):
+class GrowthPart(Strict):
     """Growth of an epoch and of memory with m and d."""
 
     lambda_: Weight = Field(alias="lambda", default=1e-5)
@@ -184,14 +174,14 @@ class GrowthPart(_Model):
     limit: Duration = 60.0
 
 
-class PhysicsPart(_Model):
+class PhysicsPart(Strict):
     """The limits of the machine."""
 
     repeats: Annotated[Whole, Field(ge=1)] = 5
     limit: Duration = 60.0
 
 
-class Profile(_Model):
+class Profile(Strict):
     """A benchmark: its sets and what is measured on them."""
 
     version: Literal[1]
@@ -207,7 +197,7 @@ class Profile(_Model):
     reading: ReadingPart | None = None
     text: TextPart | None = None
     growth: GrowthPart | None = None
-    sweeps: dict[Slug, SweepPart] = {}
+    sweeps: dict[Slug, SweepPart] = Field(default={})
 
     @model_validator(mode="after")
     def _known_sets(self) -> Profile:

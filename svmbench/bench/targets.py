@@ -6,12 +6,12 @@ import math
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from svmbench.bench.champion import ROLE
 from svmbench.bench.profile import Names, Weights
 from svmbench.bundled import bundled
-from svmbench.config.reading import read_model
+from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Accuracy, Positive, Text
 from svmbench.records.groups import short
@@ -21,10 +21,8 @@ Kind = Literal[
 ]  # fmt: skip
 
 
-class Tried(BaseModel):
+class Tried(Strict):
     """Why a bound is missed: what was measured, and what was tried. Shown only if it is missed."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Text
     sets: Names = Field(default=(), description="Sets that it is about; all unless given.")
@@ -35,10 +33,8 @@ def _as_tried(value: object) -> object:
     return [{"text": value}] if isinstance(value, str) else value
 
 
-class Target(BaseModel):
+class Target(Strict):
     """One bound; which keys it has depends on its kind, as configs/bench/targets.yaml says."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     text: Text
     kind: Kind
@@ -78,10 +74,8 @@ class Target(BaseModel):
         return f"{'within ' if self.kind == 'growth' else '≤ '}{short(self.at_most)}"
 
 
-class Targets(BaseModel):
+class Targets(Strict):
     """All bounds."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     version: Literal[1]
     targets: tuple[Target, ...]

@@ -96,12 +96,7 @@ def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outco
 
 def read_task(folder: Path, name: str) -> list[dict[str, Any]]:
     """The findings of a task, one mapping per job; empty if it was not executed."""
-    try:
-        found = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    same = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
-    return list(found["results"]) if same else []
+    return list(_read(folder / f"{name}.json").get("results", ()))
 
 
 def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
@@ -182,8 +177,8 @@ def _facts(jobs: Sequence[dict[str, Any]]) -> str:
         name: import_module(f"svmbench.kernels.{name}").__build__ for name in ("libsvm", "physics")
     }
     programs = [_version(package) for package in ("scikit-learn", "liblinear-official")]
-    measure = Path(__file__).with_name("measure.py").read_bytes()
-    facts = [jobs, builds, kernels, programs, fingerprint(), hashlib.sha256(measure).hexdigest()]
+    sources = [Path(__file__).with_name(name).read_text() for name in ("measure.py", "pace.py")]
+    facts = [jobs, builds, kernels, programs, fingerprint(), sources]
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
@@ -195,11 +190,17 @@ def _version(package: str) -> str | None:
 
 
 def _recorded(path: Path) -> str | None:
+    """The facts of a task's file; None if there is no file, or a measurement to repeat in it."""
+    found = _read(path)
+    states = {result["state"] for result in found.get("results", ())}
+    return None if not found or states & {*FAULTS, *RERUN} else str(found["facts"])
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """A task's file; empty if it is missing, damaged or of another version."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
-    if not isinstance(found, dict) or found.get("schema_version") != SCHEMA_VERSION:
-        return None
-    states = {result["state"] for result in found["results"]}
-    return None if states & {*FAULTS, *RERUN} else str(found["facts"])
+        return {}
+    known = isinstance(found, dict) and found.get("schema_version") == SCHEMA_VERSION
+    return found if known else {}

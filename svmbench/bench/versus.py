@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Swept
+from svmbench.bench.found import Found, Swept, grouped
 from svmbench.evidence import Question, RatioEvidence, log_ratios
 from svmbench.evidence.processes import evidence_of
 from svmbench.harness.plan import Cell
@@ -172,10 +172,7 @@ def _asked(group: Group, than: Sequence[str] | None) -> bool:
 
 def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
     """Comparisons of one set, λ and accuracy together: several sweeps may pose one problem."""
-    problems: dict[tuple[str, float, float], list[Versus]] = {}
-    for one in compared:
-        problems.setdefault((one.set, one.lam, one.threshold), []).append(one)
-    return list(problems.values())
+    return list(grouped(compared, lambda one: (one.set, one.lam, one.threshold)).values())
 
 
 def most_pairs(members: Sequence[Versus]) -> Versus:

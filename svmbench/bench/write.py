@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -16,31 +15,23 @@ import pandas as pd
 from svmbench.bench.bounds import BoundResult, Judged, judge_bounds
 from svmbench.bench.champion import champion, notice
 from svmbench.bench.found import Found, read_found
+from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
-from svmbench.bench.run import Plan
 from svmbench.bench.tables import LIBLINEAR, build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.ratios import fastest, standings
 from svmbench.bench.targets import Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
-from svmbench.report.html import Figure, environment_facts, inline_figure, linked_figure, render
-from svmbench.report.markup import to_csv, to_markdown
+from svmbench.report.html import environment_facts, figure_of, render
+from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.registry import solvers
 
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
 SIGNS = {"reached": "✓", "not reached": "✗", "open": "?", "not measured": "–"}
-
-#: Their classes in the style sheet.
-CLASSES = {
-    "reached": "holds",
-    "not reached": "does-not-hold",
-    "open": "undecided",
-    "not measured": "not-testable-here",
-}
 
 #: Starting with the least favourable.
 VERDICTS = ("not reached", "open", "reached", "not measured")
@@ -134,9 +125,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     problems = problems_of(results)
     contributions = shares(problems)
     tables = build_tables(found, judged, contributions)
-    for table in tables:
-        write_text(plan.root / "tables" / f"{table.kind}.md", to_markdown(table))
-        write_text(plan.root / "tables" / f"{table.kind}.csv", to_csv(table))
+    write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks()
     pictures = write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
@@ -145,6 +134,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     facts = environment()
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
+    suffix = ".png" if linked else ".svg"
     write_text(
         page,
         render(
@@ -162,22 +152,19 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
             standings=standings(fastest(found), judged.threshold),
             counts=Counter(one.verdict for one in judged.results),
             signs=SIGNS,
-            classes=CLASSES,
             tables=tables,
-            figures=list(_figures(pictures, page, linked)),
+            figures=[
+                figure_of(path, text, page if linked else None)
+                for path, text in pictures
+                if path.suffix == suffix
+            ],
             linked=linked,
-            suffix="png" if linked else "svg",
+            suffix=suffix,
             colours={name: look.colour for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),
     )
     return judged
-
-
-def _figures(pictures: Sequence[tuple[Path, str]], page: Path, linked: bool) -> Iterator[Figure]:
-    for path, text in pictures:
-        if path.suffix == (".png" if linked else ".svg"):
-            yield linked_figure(path, text, page) if linked else inline_figure(path, text)
 
 
 def _looks() -> dict[str, Look]:
@@ -202,15 +189,9 @@ def _notices(found: Found) -> list[str]:
         failed = together[together["state"].isin(["failed", "out_of_memory"])]
         said += [
             f"{label} on {dataset}: {state} ({reason})"
-            for dataset, label, state, reason in dict.fromkeys(
-                zip(
-                    failed["dataset"],
-                    failed["label"],
-                    failed["state"],
-                    failed["reason"],
-                    strict=True,
-                )
-            )
+            for dataset, label, state, reason in failed[["dataset", "label", "state", "reason"]]
+            .drop_duplicates()
+            .itertuples(index=False)
         ]
         load = float(together["load_average"].max())
         if load > 1.5:

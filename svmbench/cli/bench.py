@@ -15,7 +15,8 @@ from svmbench.cli.series import counted, duration, open_questions, time_spent
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from svmbench.bench.run import Plan, Progress
+    from svmbench.bench.plan import Plan
+    from svmbench.bench.run import Progress
     from svmbench.harness.series import Job
 
 
@@ -59,8 +60,9 @@ def command(
     bounds.
     """
     options.refuse_fetch_and_offline(fetch, offline)
+    from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
-    from svmbench.bench.run import carry_out, plan
+    from svmbench.bench.run import carry_out
     from svmbench.bench.targets import load_targets
     from svmbench.errors import DataError
 

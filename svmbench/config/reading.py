@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from svmbench.config.complaint import complaint
 from svmbench.config.keys import keys_at
 from svmbench.document import parse_document
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+class Strict(BaseModel):
+    """A mapping of a file, which takes no unknown keys and cannot be changed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def as_list(value: Any) -> Any:
+    """Take a single value for a list of one."""
+    return value if isinstance(value, list | tuple | None) else [value]
 
 
 def read_model(path: Path, model: type[Model]) -> Model:

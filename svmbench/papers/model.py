@@ -21,14 +21,14 @@ from pydantic import (
 
 from svmbench.bundled import bundled
 from svmbench.config.files import dump_sweep
-from svmbench.config.reading import read_model
+from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.places import Place, Strict, WrittenMeasure
+from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]

@@ -5,19 +5,14 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator
+from pydantic import BeforeValidator, Field, PlainValidator
 
+from svmbench.config.reading import Strict, as_list
 from svmbench.config.refusal import refuse
 from svmbench.records.measures import Asked
 
 #: Columns of runs.csv that, with the sweep, distinguish the rows of tables.
 AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
-
-
-class Strict(BaseModel):
-    """A mapping in a paper's file, without unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _as_asked(value: Any) -> Asked:
@@ -40,11 +35,7 @@ def _as_asked(value: Any) -> Asked:
 WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
 
 
-def _as_list(value: Any) -> Any:
-    return value if isinstance(value, list | tuple | None) else [value]
-
-
-Several = Annotated[tuple[str | float, ...], BeforeValidator(_as_list)]
+Several = Annotated[tuple[str | float, ...], BeforeValidator(as_list)]
 
 
 class Place(Strict):

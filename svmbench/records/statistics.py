@@ -197,38 +197,6 @@ def outliers(samples: Sequence[float], factor: float = OUTLIER_FACTOR) -> list[i
     return [at for at, sample in enumerate(samples) if bound < sample < math.inf]
 
 
-def format_value(value: float, low: float, high: float) -> str:
-    """Print a number with as many digits as its interval supports.
-
-    The last digit printed has the place of the interval's leading digit, with at least
-    2 and at most 4 significant digits; 4 if the interval has no width, 3 if it has no
-    end. The ends of an interval are printed in the same way by ``format_value(low, low, high)``.
-
-    Parameters
-    ----------
-    value : float
-    low, high : float
-        Its interval; nan for both if none is known.
-    """
-    if not math.isfinite(value):
-        return "nan" if math.isnan(value) else "∞" if value > 0 else "-∞"
-    if value == 0:
-        return "0"
-    leading = math.floor(math.log10(abs(value)))
-    width = high - low
-    if not math.isfinite(width):
-        digits = 3
-    elif width <= 0:
-        digits = 4
-    else:
-        digits = min(max(leading - math.floor(math.log10(width)) + 1, 2), 4)
-    if not -4 <= leading < 7:
-        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        return f"{mantissa}e{int(exponent)}"
-    decimals = digits - 1 - leading
-    return f"{round(value, decimals):.{max(decimals, 0)}f}"
-
-
 def _ordered(samples: Sequence[float]) -> NDArray[np.float64]:
     ordered = np.sort(np.asarray(samples, dtype=np.float64))
     if ordered.size == 0:

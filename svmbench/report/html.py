@@ -23,7 +23,9 @@ from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
 from svmbench.report.svg import inlined
-from svmbench.report.tables import Row, Section, Table, header, summarise
+from svmbench.report.table import Row, Section, Table
+from svmbench.report.tables.accuracy import summarise
+from svmbench.report.tables.words import header
 from svmbench.report.verdict import verdicts
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -207,17 +209,30 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
     for name in captions:
         if name in paths:
-            yield inline_figure(paths[name], captions[name])
+            yield figure_of(paths[name], captions[name])
 
 
-def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
-    """A written picture, for the page; ``prefix`` makes its ids unique.
+def figure_of(path: Path, caption: str, page: Path | None = None, prefix: str = "") -> Figure:
+    """Show a picture that was written before: an SVG in the page itself, or a link to a PNG.
+
+    Parameters
+    ----------
+    path : Path
+    caption : str
+    page : Path, optional
+        A page beside or above the picture, which links it.
+    prefix : str
+        Makes the ids of an SVG unique in the page.
 
     Raises
     ------
     DataError
         If the file has been changed since it was written.
     """
+    return _inline(path, caption, prefix) if page is None else _linked(path, caption, page)
+
+
+def _inline(path: Path, caption: str, prefix: str) -> Figure:
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", f"{prefix}{path.stem}")
     try:
         picture = inlined(path.read_text(encoding="utf-8"), prefix, caption)
@@ -226,14 +241,7 @@ def inline_figure(path: Path, caption: str, prefix: str = "") -> Figure:
     return Figure(path.stem, caption, Markup(picture))
 
 
-def linked_figure(path: Path, caption: str, page: Path) -> Figure:
-    """A written PNG, as a link from a page beside or above it.
-
-    Raises
-    ------
-    DataError
-        If the file has been changed since it was written.
-    """
+def _linked(path: Path, caption: str, page: Path) -> Figure:
     from PIL import Image
 
     from svmbench.report.style import DPI

@@ -1,12 +1,14 @@
-"""Prints a table as Markdown, LaTeX (booktabs) and CSV."""
+"""Prints tables as Markdown, LaTeX (booktabs) and CSV, and writes them to files."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
-from svmbench.report.tables import Cell, Row, Section, Table
+from svmbench.durable import write_text
+from svmbench.report.table import Cell, Row, Section, Table
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -51,6 +53,27 @@ _ACCENTS = {
 #: Width in characters beyond which a row of a Markdown table would be wrapped in a terminal, and a
 #: row of a LaTeX table would leave the page.
 _WIDEST, _WIDEST_PRINTED = 120, 84
+
+
+def write_tables(
+    tables: Sequence[Table], folder: Path, suffixes: Sequence[str] = ("md", "csv", "tex")
+) -> list[Path]:
+    """Write each table to ``folder/KIND.SUFFIX``, and return the paths.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+    folder : Path
+    suffixes : sequence of {'md', 'csv', 'tex'}
+    """
+    renderers = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
+    written = []
+    for table in tables:
+        for suffix in suffixes:
+            path = folder / f"{table.kind}.{suffix}"
+            write_text(path, renderers[suffix](table))
+            written.append(path)
+    return written
 
 
 def to_markdown(table: Table) -> str:

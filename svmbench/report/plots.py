@@ -15,7 +15,6 @@ import numpy as np
 from svmbench.records.groups import Group, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
-from svmbench.records.statistics import format_value
 from svmbench.records.summaries import summary
 from svmbench.report.curves import (
     BAND,
@@ -25,6 +24,7 @@ from svmbench.report.curves import (
     median_curve,
     trajectories,
 )
+from svmbench.report.numbers import format_value
 from svmbench.report.sheet import PANELS_ACROSS, CurveName, Sheet, save_figure, uniform_style
 
 if TYPE_CHECKING:

@@ -16,8 +16,9 @@ from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import Summary
+from svmbench.report.numbers import interval_text
 from svmbench.report.questions import Order, order
-from svmbench.report.tables import interval_text, summarise
+from svmbench.report.tables.accuracy import summarise
 
 #: The only place if no accuracy was asked for.
 _STOP = "at the stop"

@@ -7,7 +7,7 @@ from pathlib import Path
 from svmbench.durable import require_own, write_text
 from svmbench.records.read import read_results
 from svmbench.report.html import to_html
-from svmbench.report.markup import to_csv, to_latex, to_markdown
+from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profiles
 from svmbench.report.tables import build_tables
@@ -35,12 +35,7 @@ def write_report(folder: Path) -> list[Path]:
     for own in ("tables", "plots"):
         require_own(folder / own)
     tables = build_tables(results)
-    written = []
-    for table in tables:
-        for suffix, render in (("md", to_markdown), ("csv", to_csv), ("tex", to_latex)):
-            path = folder / "tables" / f"{table.kind}.{suffix}"
-            write_text(path, render(table))
-            written.append(path)
+    written = write_tables(tables, folder / "tables")
     written += write_plots(results)
     written += write_profiles(results)
     page = folder / "report.html"

@@ -18,9 +18,9 @@ from svmbench.bench import found as findings
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found
-from svmbench.bench.measure import _ForeignPace
+from svmbench.bench.pace import ForeignPace
+from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
-from svmbench.bench.run import plan
 from svmbench.bench.tables import ratios
 from svmbench.bench.targets import Target, load_targets
 from svmbench.bench.tasks import Task, read_task, run_job, run_task, solver_job
@@ -405,7 +405,7 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
     assert f"the champion is ahead in {int(standing == 'champion ahead')}" in said
     if standing == "open":
         slower = int(one.pairs.estimate < 1.0)
-        assert f"it is open in 1, in {slower} of which a peer is the faster so far" in said
+        assert f"it is open in 1, in {slower} of which a peer is faster so far" in said
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
@@ -577,7 +577,7 @@ class Fake:
 @given(st.floats(1e-3, 4.0), st.floats(1.2, 3.0))
 def test_a_second_pass_is_found_however_narrow_its_tolerances(first, ratio):
     problem = SimpleNamespace(data=SimpleNamespace(n_samples=10))
-    pace = _ForeignPace(Fake(first, first / ratio), problem)
+    pace = ForeignPace(Fake(first, first / ratio), problem)
     assert pace.sample(0)[1] == 1.0
     assert pace.how == "runs of 1 and 2 passes"
 

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from svmbench.bench import champion, run
+from svmbench.bench import champion, plan, run
 from svmbench.bench.profile import load_profile, profiles
 from svmbench.cli import main
 from svmbench.harness.series import Result
@@ -54,7 +54,7 @@ def bench(tmp_path, monkeypatch):
     # Which solver is the champion of the day, and its tricks, are not looked at here.
     monkeypatch.setattr(champion, "CHAMPION", "nobody")
     # The caches of the machine would make probes of seconds of them.
-    monkeypatch.setattr(run, "caches", lambda: {"L1": 1 << 14, "L2": 1 << 17})
+    monkeypatch.setattr(plan, "caches", lambda: {"L1": 1 << 14, "L2": 1 << 17})
 
     def call(*arguments):
         return CliRunner().invoke(main, ["bench", *arguments])

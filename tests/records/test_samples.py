@@ -14,7 +14,7 @@ from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import measured, pairs, samples
 from svmbench.records.states import ENDS, FAULTS, RERUN, STATES
 from svmbench.records.summaries import summary
-from svmbench.report.tables import threshold_cell
+from svmbench.report.tables.accuracy import threshold_cell
 
 INF, NAN = math.inf, math.nan
 SECONDS = Asked("seconds", 0.01)

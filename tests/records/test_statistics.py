@@ -16,7 +16,6 @@ from svmbench.records.statistics import (
     LEVEL,
     detectable,
     expected_running_time,
-    format_value,
     median,
     median_interval,
     outliers,
@@ -178,43 +177,6 @@ def test_outliers_are_finite_samples_far_above_the_median():
     assert outliers([2.0, 1.0, 1.0, 1.4, math.inf]) == []
     assert outliers([2.0, 1.0, 1.0, 1.1, 0.1]) == [0]
     assert outliers([]) == []
-
-
-@pytest.mark.parametrize(
-    ("value", "low", "high", "printed"),
-    [
-        (1.23456, 1.2, 1.3, "1.2"),
-        (1.23456, 1.22, 1.25, "1.23"),
-        (1.23456, 1.2345, 1.2346, "1.235"),
-        (1.23456, 0.1, 90.0, "1.2"),
-        (1.23456, 1.23456, 1.23456, "1.235"),
-        (1.23456, math.nan, math.nan, "1.23"),
-        (1.23456, 1.0, math.inf, "1.23"),
-        (1234.56, 1100.0, 1300.0, "1200"),
-        (1234.56, 1234.0, 1235.0, "1235"),
-        (0.00123456, 0.0012, 0.0013, "0.0012"),
-        (1.23456e-7, 1.2e-7, 1.3e-7, "1.2e-7"),
-        (1.23456e9, 1.2e9, 1.3e9, "1.2e9"),
-        (9.96, 9.0, 10.0, "10.0"),
-        (0.0, 0.0, 1.0, "0"),
-        (-1.23456, -1.3, -1.2, "-1.2"),
-        (math.inf, 1.0, math.inf, "∞"),
-        (math.nan, math.nan, math.nan, "nan"),
-    ],
-)
-def test_as_many_digits_as_the_interval_supports(value, low, high, printed):
-    assert format_value(value, low, high) == printed
-
-
-@given(TIMES, TIMES, TIMES)
-def test_printed_value_is_right_to_its_last_digit(a, b, c):
-    low, value, high = sorted((a, b, c))
-    printed = format_value(value, low, high)
-    assert float(printed) == pytest.approx(value, rel=0.051)  # two digits at the least
-    digits = printed.split("e")[0].replace(".", "").strip("0")
-    assert len(digits) <= 4
-    # Rounding to the interval's own leading place moves the value by less than its width.
-    assert abs(float(printed) - value) <= max(high - low, 0.051 * value)
 
 
 def test_what_pairs_can_show():

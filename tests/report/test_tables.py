@@ -9,19 +9,17 @@ import re
 import shutil
 import statistics
 import subprocess
-from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from svmbench.records.groups import regularisation, short
 from svmbench.records.read import Results, read_results
 from svmbench.report.markup import to_csv, to_latex, to_markdown
-from svmbench.report.tables import Table, _enclosure, build_tables, digits_apart
+from svmbench.report.table import Table
+from svmbench.report.tables import build_tables
 
 
 @pytest.fixture(scope="module")
@@ -371,57 +369,6 @@ def test_passes_are_seconds_over_those_of_a_streaming_pass(make_results, tmp_pat
 def test_no_table_of_passes_where_they_were_not_measured(make_results, tmp_path):
     folder = make_results(tmp_path / "old", repeats=1, tables=["time", "passes"])
     assert [table.kind for table in build_tables(read_results(folder))] == ["time"]
-
-
-#: Numbers of every magnitude that a double has, the smallest subnormal ones and zero among them.
-MAGNITUDES = st.floats(min_value=0.0, allow_infinity=False)
-
-
-def ends(printed: str) -> tuple[Decimal, Decimal]:
-    low, high = printed.removeprefix("[").removesuffix("]").split(", ")
-    return Decimal(low), Decimal(high)
-
-
-def assert_encloses(low: float, high: float) -> None:
-    printed = _enclosure(low, high)
-    lower, upper = ends(printed)
-    assert lower <= Decimal(low) <= Decimal(high) <= upper
-    # Rounding outwards widens it by little, beside its own width or the numbers themselves.
-    width, scale = Decimal(high) - Decimal(low), Decimal(max(abs(low), abs(high)))
-    assert upper - lower - width <= max(Decimal("0.2") * width, Decimal("2e-14") * scale)
-    assert len(printed) <= 60
-
-
-@given(MAGNITUDES, MAGNITUDES)
-def test_a_printed_interval_encloses_the_exact_one(one, other):
-    assert_encloses(min(one, other), max(one, other))
-
-
-@given(st.floats(min_value=0.0, max_value=1e300), st.floats(min_value=0.0, max_value=1e-6))
-def test_a_narrow_printed_interval_encloses_the_exact_one(low, share):
-    assert_encloses(low, low * (1.0 + share))
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "printed"),
-    [
-        (1e-30, 1.0, "[0, 1.000]"),
-        (1e-30, 1.05e-30, "[1.000e-30, 1.051e-30]"),
-        (0.0, 2e-30, "[0, 2.001e-30]"),
-        (0.35652432999, 0.35652433001, "[0.356524329989, 0.356524330011]"),
-        (0.5, 0.5, "[0.500000000000000, 0.500000000000000]"),
-        (0.0, 0.0, "[0, 0]"),
-    ],
-)
-def test_intervals_are_printed_with_the_digits_that_tell_their_ends_apart(low, high, printed):
-    assert _enclosure(low, high) == printed
-
-
-@given(MAGNITUDES, MAGNITUDES)
-def test_a_number_of_any_magnitude_is_printed_apart_from_another(value, other):
-    printed = digits_apart(value, other)
-    assert float(printed) == pytest.approx(value, rel=2e-3, abs=0.0)
-    assert len(printed) <= 25
 
 
 @pytest.mark.parametrize("dual", [1e-25, 1e-27, 1e-30, 1e-300])

@@ -13,7 +13,7 @@ from svmbench.bench.tables.ratios import ablation_table, ahead_table, ratios_tab
 from svmbench.bench.tables.reading import reading_table, text_table
 from svmbench.bench.tables.speed import seconds_table, self_stopped_table, virtual_best_table
 from svmbench.report.overall import Share
-from svmbench.report.tables import Table
+from svmbench.report.table import Table
 
 #: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
 LIBLINEAR = ("liblinear", "linear-svc")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 from svmbench.bench.bounds import BoundResult
-from svmbench.bench.tables.columns import Column, Grid, Part, interval_text
+from svmbench.bench.tables.columns import Column, Grid, Part
 from svmbench.bench.targets import Target
-from svmbench.records.statistics import format_value
-from svmbench.report.tables import Table
+from svmbench.report.numbers import format_value
+from svmbench.report.table import Table
 
 _UNITS = {"epoch": " ns"}
 
@@ -40,7 +40,10 @@ def _measured(one: BoundResult) -> str:
 
 
 def _interval(one: BoundResult) -> str:
-    return interval_text(one.low, one.high)
+    low, high = one.low, one.high
+    if math.isnan(low) or low == high or (low, high) == (0.0, math.inf):
+        return "–"
+    return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
 
 
 def _verdict(one: BoundResult) -> str:

@@ -9,8 +9,10 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from svmbench.records.statistics import format_value, median, median_interval
-from svmbench.report.tables import Cell, Row, Section, Table
+from svmbench.bench.found import grouped
+from svmbench.records.statistics import median, median_interval
+from svmbench.report.numbers import interval_text
+from svmbench.report.table import Cell, Row, Section, Table
 
 R = TypeVar("R")
 
@@ -151,10 +153,7 @@ class Grid(Generic[R]):
         """The rows of each line of the page."""
         if self.across is None:
             return [[row] for row in rows]
-        lines: dict[Hashable, list[R]] = {}
-        for row in rows:
-            lines.setdefault(self.across.line(row), []).append(row)
-        return list(lines.values())
+        return list(grouped(rows, self.across.line).values())
 
     def _cells(self, line: Sequence[R], keys: Sequence[Any]) -> Iterator[str | Cell]:
         if self.across is not None:
@@ -167,26 +166,10 @@ class Grid(Generic[R]):
 
 
 def digits(count: int) -> Callable[[float], str]:
-    """A format with this many digits; a dash for what is unknown or was not reached."""
+    """Return a format with so many digits, and a dash for a number that is not finite."""
     return lambda value: f"{value:.{count}g}" if math.isfinite(value) else "–"
 
 
-def seconds_text(value: float) -> str:
-    """A number without an interval that would determine its digits."""
-    return format_value(value, math.nan, math.nan)
-
-
-def interval_text(low: float, high: float) -> str:
-    """An interval; a dash where there is none."""
-    if math.isnan(low) or low == high or (low, high) == (0.0, math.inf):
-        return "–"
-    return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
-
-
 def samples_text(samples: Sequence[float]) -> str:
-    """The median of some samples with its interval."""
-    if not samples:
-        return "–"
-    low, high, _ = median_interval(samples)
-    text = format_value(median(samples), low, high)
-    return text if low == high else f"{text} {interval_text(low, high)}"
+    """Print the median of some samples with its interval; a dash without samples."""
+    return interval_text(median(samples), *median_interval(samples)[:2]) if samples else "–"

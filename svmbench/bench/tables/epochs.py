@@ -12,7 +12,7 @@ from svmbench.bench.found import Found, MachineBound, machine_bound, nanoseconds
 from svmbench.bench.tables.columns import Across, Column, Grid, Part, digits, samples_text
 from svmbench.records.groups import heading
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.tables import Table
+from svmbench.report.table import Table
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from svmbench.bench.found import Found, memory_share, steps
 from svmbench.bench.tables.columns import Column, Grid, Part, digits, samples_text
 from svmbench.records.groups import short
 from svmbench.records.statistics import median
-from svmbench.report.tables import Table
+from svmbench.report.table import Table
 
 _GROWTH: Grid[dict[str, Any]] = Grid(
     "growth",

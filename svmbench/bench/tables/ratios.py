@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import Across, Column, Grid, Part, interval_text, seconds_text
+from svmbench.bench.found import Found, Swept, grouped
+from svmbench.bench.tables.columns import Across, Column, Grid, Part
 from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.bench.versus import (
     PairedRatio,
@@ -22,8 +22,8 @@ from svmbench.bench.versus import (
 )
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import heading, short
-from svmbench.records.statistics import format_value
-from svmbench.report.tables import Cell, Table
+from svmbench.report.numbers import format_value, interval_text, number_text
+from svmbench.report.table import Cell, Table
 
 #: Evidence for the interval of a ratio if the page asks nothing else.
 _ALONE = 2 / LEVEL
@@ -79,7 +79,7 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
             source_text(found, label),
             rows,
         )
-        for label, rows in _sets(compared).items()
+        for label, rows in grouped(compared, lambda one: one.set).items()
     )
 
 
@@ -93,13 +93,6 @@ def _by_accuracy(
         cell,
         lambda one: (one.set, one.lam, line(one)),
     )
-
-
-def _sets(compared: Sequence[Versus]) -> dict[str, list[Versus]]:
-    sets: dict[str, list[Versus]] = {}
-    for one in compared:
-        sets.setdefault(one.set, []).append(one)
-    return sets
 
 
 def _by_set(compared: Sequence[Versus]) -> list[Versus]:
@@ -182,14 +175,12 @@ def ratio_cell(one: Versus, threshold: float) -> Cell:
 
 
 def ratio_text(pairs: PairedRatio, threshold: float) -> str:
-    """A ratio with its interval, if there is one."""
+    """Print a ratio, with its interval if that is bounded."""
     low, high = pairs.interval(threshold)
     if not pairs.logs:
         return "–"
-    text = format_value(pairs.estimate, low, high)
-    if low == high or low == 0.0 or math.isinf(high):
-        return text
-    return f"{text} {interval_text(low, high)}"
+    bounded = low > 0.0 and high < math.inf
+    return (interval_text if bounded else format_value)(pairs.estimate, low, high)
 
 
 def ablation_table(found: Found) -> Table:
@@ -230,6 +221,6 @@ def _ablated(swept: Swept) -> Iterator[Versus]:
 
 
 def _ablated_text(one: Versus) -> str:
-    text = seconds_text(one.theirs)
+    text = number_text(one.theirs)
     same = one.among == (champion(),)
     return text if same else f"{text} ({ratio_text(one.pairs, _ALONE)}×)"

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from svmbench.bench.found import Found, mb_per_second, total_seconds
+from svmbench.bench.found import Found, grouped, mb_per_second, total_seconds
 from svmbench.bench.tables.columns import Column, Grid, Part, digits, samples_text
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median
-from svmbench.report.tables import Table
+from svmbench.report.table import Table
 
 #: The repeats of one reader or program on one set.
 _Repeats = Sequence[dict[str, Any]]
@@ -29,10 +29,8 @@ def _middle(key: str) -> Callable[[_Repeats], float]:
 def _parts(
     found: Found, results: _Repeats, facts: Callable[[Found, str], str]
 ) -> Iterator[Part[_Repeats]]:
-    for label in dict.fromkeys(result["set"] for result in results):
-        of_set = [result for result in results if result["set"] == label]
-        labels = dict.fromkeys(result["label"] for result in of_set)
-        rows = [[each for each in of_set if each["label"] == name] for name in labels]
+    for label, of_set in grouped(results, lambda result: str(result["set"])).items():
+        rows = list(grouped(of_set, lambda result: str(result["label"])).values())
         yield Part(heading(label, of_set[0]["stand_in"]), facts(found, label), rows)
 
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import Across, Column, Grid, Part, seconds_text
+from svmbench.bench.tables.columns import Across, Column, Grid, Part
 from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median
+from svmbench.report.numbers import number_text
 from svmbench.report.overall import Share
-from svmbench.report.tables import Table
+from svmbench.report.table import Table
 from svmbench.solvers.registry import find_solver
 
 
@@ -52,7 +53,7 @@ def _of_targets(name: str) -> Across[_Timed]:
     return Across(
         lambda one: one.target,
         lambda target: f"{name} {short(target)}",
-        lambda one: seconds_text(one.seconds),
+        lambda one: number_text(one.seconds),
         lambda one: (one.group.lam, one.label),
     )
 

@@ -48,7 +48,7 @@ from svmbench.papers.claims.path import path
 from svmbench.papers.claims.reach import fails, reaches
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.slots import Slot
-from svmbench.records.statistics import format_value
+from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
 KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[Part]]] = {

@@ -13,7 +13,9 @@ from svmbench.records.samples import measured, of_repeats, pairs, samples, state
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import limit_words, summary
-from svmbench.report.tables import digits_apart, fault_words, interval_text, threshold_cell
+from svmbench.report.numbers import digits_apart, interval_text
+from svmbench.report.tables.accuracy import threshold_cell
+from svmbench.report.tables.words import fault_words
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from svmbench.papers.report.tables import MARKS
 from svmbench.records.read import Results
 from svmbench.report.html import Figure, environment_facts, render
 from svmbench.report.overall import Share
-from svmbench.report.tables import Table, header
+from svmbench.report.table import Table
+from svmbench.report.tables.words import header
 
 if TYPE_CHECKING:
     from svmbench.report.style import Look

@@ -31,16 +31,9 @@ from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.report.notices import notices, stand_in_warning
-from svmbench.report.tables import (
-    Cell,
-    Row,
-    Section,
-    Table,
-    finite,
-    header,
-    interval_notes,
-    state_counts,
-)
+from svmbench.report.numbers import finite
+from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.tables.words import header, interval_notes, state_counts
 
 #: Texts of cells that were not run, that nothing was to be run for, and for which no published
 #: number could be found.

@@ -18,13 +18,10 @@ from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.verdicts import write_verdicts
 from svmbench.records.read import Results
-from svmbench.report.html import Figure, inline_figure, linked_figure
-from svmbench.report.markup import to_csv, to_latex, to_markdown
+from svmbench.report.html import Figure, figure_of
+from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
-from svmbench.report.tables import Table
-
-_RENDERERS = {"md": to_markdown, "csv": to_csv, "tex": to_latex}
 
 
 def write_papers(
@@ -70,7 +67,7 @@ def write_papers(
     suffix = ".png" if linked else ".svg"
 
     def shown(path: Path, text: str, prefix: str = "") -> Figure:
-        return linked_figure(path, text, page) if linked else inline_figure(path, text, prefix)
+        return figure_of(path, text, page if linked else None, prefix)
 
     views: dict[str, list[ItemView]] = {key: [] for key in papers}
     judged = judge_claims(
@@ -82,7 +79,7 @@ def write_papers(
         chosen = items is None or (source.paper.key, source.name) in items
         view = _view(source, results)
         if chosen:
-            files = _write_tables(view.tables, folder)
+            files = write_tables(view.tables, folder)
             files += write_figures(source, looks, folder)
             _drop_stale(folder, files)
             written += files
@@ -125,16 +122,6 @@ def _view(source: ItemResults, claims: list[ClaimResult]) -> ItemView:
         view.tables.append(table)
         view.shown.extend(shown)
     return view
-
-
-def _write_tables(tables: Sequence[Table], folder: Path) -> list[Path]:
-    written = []
-    for table in tables:
-        for suffix, render in _RENDERERS.items():
-            path = folder / f"{table.kind}.{suffix}"
-            write_text(path, render(table))
-            written.append(path)
-    return written
 
 
 def _drop_stale(folder: Path, written: Sequence[Path]) -> None:

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from svmbench.records.groups import heading, regularisation, short
-from svmbench.records.statistics import format_value, median, reached
+from svmbench.records.statistics import median, reached
 from svmbench.report.comparison.model import ComparedCell, Comparison, Metric
+from svmbench.report.numbers import format_value
 
 #: Names of the metrics in a title.
 _NAMES: dict[Metric, str] = {

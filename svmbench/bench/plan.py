@@ -1,0 +1,303 @@
+"""Plans a benchmark: the sweeps of its parts, and the measurements beside them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from svmbench.bench.champion import named
+from svmbench.bench.profile import Growth, Names, Profile, SetSpec
+from svmbench.bench.rows import caches, drop_rows, made_rows, plain_text, rows_path, sizes
+from svmbench.bench.tasks import Task, solver_job
+from svmbench.data.libsvm import read_libsvm
+from svmbench.data.load import Loaded, load
+from svmbench.harness.series import Job
+from svmbench.harness.sources import Source, source_of
+from svmbench.problem import Problem
+from svmbench.reference.optimum import certified_optimum
+from svmbench.solvers.registry import find_solver
+
+#: Relative gap of a text's optimum, as a share of the accuracy.
+REFERENCE_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that a profile asks for.
+
+    Parameters
+    ----------
+    profile : Profile
+    root : Path
+        Folder of the results.
+    budget : float, optional
+        Seconds for everything.
+    sources : dict
+        The source of each set's rows, by label.
+    tasks : list of Task
+        The measurements beside the sweeps.
+    jobs : list of Job
+        The sweeps, one for each part and set.
+    """
+
+    profile: Profile
+    root: Path
+    budget: float | None
+    sources: dict[str, Source]
+    tasks: list[Task]
+    jobs: list[Job]
+
+    @property
+    def parts(self) -> Path:
+        """Folder of the measurements beside the sweeps."""
+        return self.root / "parts"
+
+    @property
+    def bound(self) -> float:
+        """Seconds that everything takes if every limit is reached."""
+        tasks = sum(task.bound for task in self.tasks)
+        return tasks + sum(job.bound for job in self.jobs)
+
+
+def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False) -> Plan:
+    """Plan a benchmark.
+
+    Parameters
+    ----------
+    profile : Profile
+    root : Path
+    budget : float, optional
+        Seconds for everything; no limit unless given.
+    fetch : bool
+        Download missing data.
+    """
+    # Stand-ins are scaled to the profile's own budget, so that a shorter call reuses the rows.
+    sources = {
+        each.label: source_of(
+            each.data, profile.budget, fetch, scale=each.scale, pace=profile.entries_a_second
+        )
+        for each in profile.sets
+    }
+    data = _Data(profile, sources)
+    return Plan(
+        profile,
+        root,
+        budget,
+        sources,
+        [
+            *_physics(profile),
+            *_epochs(profile, data),
+            *_reading(profile, data),
+            *_growth(profile),
+            *_texts(profile, data),
+        ],
+        list(_jobs(profile, root, sources)),
+    )
+
+
+def _jobs(profile: Profile, root: Path, sources: dict[str, Source]) -> list[Job]:
+    return [
+        Job(
+            "bench",
+            each.label,
+            name,
+            profile.sweep(name, each),
+            root / "sweeps" / name / each.label.replace(" ", "-"),
+            (sources[each.label],),
+        )
+        for name, part in profile.sweeps.items()
+        for each in profile.chosen(part.sets)
+    ]
+
+
+class _Data:
+    """The sets of a profile, each opened when it is first needed."""
+
+    def __init__(self, profile: Profile, sources: dict[str, Source]) -> None:
+        self._profile, self._sources = profile, sources
+        self._loaded: dict[str, Loaded] = {}
+
+    def available(self, labels: Names) -> list[SetSpec]:
+        """The sets of these labels that have rows; of all sets if there are no labels."""
+        return [
+            each
+            for each in self._profile.chosen(labels)
+            if not self._sources[each.label].unavailable
+        ]
+
+    def texts(self) -> list[SetSpec]:
+        """The sets that are read as text and have rows."""
+        return [each for each in self.available(()) if each.text]
+
+    def rows(self, spec: SetSpec) -> Loaded:
+        """Its rows."""
+        if spec.label not in self._loaded:
+            scale = self._sources[spec.label].scale
+            self._loaded[spec.label] = load(spec.data.source, offline=True, stand_in=scale)
+        return self._loaded[spec.label]
+
+    def facts(self, spec: SetSpec) -> dict[str, Any]:
+        """The part of a job that identifies its set."""
+        scale = self._sources[spec.label].scale
+        return {"set": spec.label, "stand_in": scale is not None, "scale": scale}
+
+    def text(self, spec: SetSpec) -> dict[str, Any]:
+        """The part of a job that says how its set's text is read."""
+        real = self._sources[spec.label].scale is None
+        path, entry = plain_text(spec.data, self.rows(spec), real)
+        return self.facts(spec) | {
+            "path": str(path),
+            "n_features": entry.n_features,
+            "positive": list(entry.positive) if entry.positive else None,
+        }
+
+
+def _physics(profile: Profile) -> Iterator[Task]:
+    if (part := profile.physics) is None:
+        return
+    job = {
+        "kind": "physics",
+        "label": "physics",
+        "caches": caches(),
+        "repeats": part.repeats,
+        "limit": part.limit,
+    }
+    yield Task("physics", part.limit, lambda: [job])
+
+
+def _epochs(profile: Profile, data: _Data) -> Iterator[Task]:
+    if (part := profile.epochs) is None:
+        return
+
+    def jobs(spec: SetSpec) -> list[dict[str, Any]]:
+        solvers = [solver_job(named(entry)) for entry in part.solvers]
+        job = data.facts(spec) | {
+            "kind": "epochs",
+            "label": spec.label,
+            "path": str(data.rows(spec).train_path),
+            "lambda": part.lambda_,
+            "solvers": [each for each in solvers if find_solver(each["name"]).missing() is None],
+            "repeats": part.repeats,
+            "seed": 0,
+            "limit": part.limit,
+        }
+        return [job]
+
+    for each in data.available(part.sets):
+        yield Task(f"epochs-{_file(each)}", part.limit, partial(jobs, each))
+
+
+def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
+    if (part := profile.reading) is None:
+        return
+    readers = [(reader, 1) for reader in part.readers]
+    if "svmbench" in part.readers:
+        readers.append(("svmbench", 2))
+    readings = [
+        {
+            "kind": "reading",
+            "label": reader if threads == 1 else f"{reader}, {threads} threads",
+            "reader": reader,
+            "threads": threads,
+        }
+        for reader, threads in readers
+    ]
+
+    def jobs(spec: SetSpec) -> list[dict[str, Any]]:
+        rows = str(data.rows(spec).train_path)
+        opening = {"kind": "opening", "label": "cache", "path": rows, "repeats": 20}
+        common = data.text(spec) | {"limit": part.limit}
+        return [common | job for job in (opening, *_shuffled(readings, part.repeats))]
+
+    bound = part.limit * part.repeats * len(readers)
+    for each in data.texts():
+        yield Task(f"reading-{_file(each)}", bound, partial(jobs, each))
+
+
+def _growth(profile: Profile) -> Iterator[Task]:
+    if (part := profile.growth) is None:
+        return
+    solver = solver_job(named(part.solver))
+
+    def jobs(growth: Growth) -> list[dict[str, Any]]:
+        return [
+            {
+                "kind": "growth",
+                "label": growth.name,
+                "point": at,
+                "path": str(rows_path(growth, m, d)),
+                "solver": solver,
+                "lambda": part.lambda_,
+                "repeats": part.repeats,
+                "limit": part.limit,
+            }
+            for at, (m, d) in enumerate(sizes(growth))
+        ]
+
+    def prepare(growth: Growth) -> None:
+        for m, d in sizes(growth):
+            made_rows(growth, m, d)
+
+    def clean(growth: Growth) -> None:
+        for m, d in sizes(growth):
+            drop_rows(growth, m, d)
+
+    for growth in part.rows:
+        yield Task(
+            f"growth-{growth.name}",
+            part.limit * len(sizes(growth)),
+            partial(jobs, growth),
+            partial(prepare, growth),
+            partial(clean, growth),
+        )
+
+
+def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
+    if (part := profile.text) is None:
+        return
+
+    def jobs(spec: SetSpec) -> list[dict[str, Any]]:
+        programs = [
+            {
+                "label": program.label,
+                "reader": program.reader,
+                "solver": solver_job(named(program.solver)),
+                "threads": program.threads,
+            }
+            for program in part.programs
+        ]
+        text = data.text(spec)
+        parsed = read_libsvm(
+            Path(text["path"]), n_features=text["n_features"], positive=text["positive"]
+        )
+        problem = Problem(parsed, part.lambda_)
+        optimum = certified_optimum(problem, REFERENCE_SHARE * part.accuracy, part.limit)
+        common = text | {
+            "kind": "text",
+            "lambda": part.lambda_,
+            "accuracy": part.accuracy,
+            "reference_dual": optimum.dual,
+            "reference_primal": optimum.primal,
+            "limit": part.limit,
+        }
+        return [common | job for job in _shuffled(programs, part.repeats)]
+
+    bound = part.limit * part.repeats * len(part.programs)
+    for each in data.texts():
+        yield Task(f"text-{_file(each)}", bound, partial(jobs, each))
+
+
+def _shuffled(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[dict[str, Any]]:
+    """The jobs once for each repeat, in an order drawn anew each time."""
+    for repeat in range(repeats):
+        block = [job | {"repeat": repeat} for job in jobs]
+        random.Random(repeat).shuffle(block)
+        yield from block
+
+
+def _file(spec: SetSpec) -> str:
+    return spec.label.replace(" ", "-").replace("/", "-")

@@ -1,0 +1,105 @@
+"""The model of a table: plain text in cells, with the same numbers unrounded beside it.
+
+`svmbench.report.markup` prints it as Markdown, LaTeX and CSV.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One field of a table.
+
+    Parameters
+    ----------
+    text : str
+    best : bool
+        Printed bold.
+    value : float, optional
+        The number by which the page sorts this cell; +inf for an accuracy that was not reached.
+    hint : str
+        A remark that the page shows under the pointer.
+    """
+
+    text: str
+    best: bool = False
+    value: float | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table.
+
+    Parameters
+    ----------
+    cells : tuple of Cell
+    opens : bool
+        Whether this is the first row of a group (a λ).
+    label : str
+        The solver's label; empty for a row that is not a solver's.
+    """
+
+    cells: tuple[Cell, ...]
+    opens: bool = False
+    label: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """The part of a table about one data set.
+
+    Parameters
+    ----------
+    heading : str
+    facts : str
+        Size of the data and quality of the reference, in one line.
+    columns : tuple of str
+        Their headings. The first ``texts`` columns hold text, all others numbers.
+    rows : tuple of Row
+    texts : int
+    spans : tuple of (str, int)
+        Headings above the columns of numbers, each with the number of columns that it covers;
+        empty if the columns are not grouped.
+    """
+
+    heading: str
+    facts: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    texts: int = 2
+    spans: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table, ready to be printed.
+
+    Parameters
+    ----------
+    kind : str
+        time, epochs, passes or objective; or the name of a paper's table.
+    title : str
+    header : tuple of str
+        Lines above the table: on which machine, when and how often the runs were made.
+    warnings : tuple of str
+        Lines above the table: what makes its numbers less trustworthy.
+    sections : tuple of Section
+        One for each data set.
+    notes : tuple of str
+        Lines below the table: how to read it.
+    records : DataFrame
+        The numbers, one row for each cell; for the objective one for each row of the table.
+    """
+
+    kind: str
+    title: str
+    header: tuple[str, ...]
+    warnings: tuple[str, ...]
+    sections: tuple[Section, ...]
+    notes: tuple[str, ...]
+    records: pd.DataFrame

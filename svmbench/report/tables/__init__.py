@@ -1,0 +1,30 @@
+"""The tables of a report: the cost of each accuracy, and the objective at the stop."""
+
+from __future__ import annotations
+
+from svmbench.records.read import Results
+from svmbench.report.table import Table
+from svmbench.report.tables.accuracy import COUNTED, accuracy_table
+from svmbench.report.tables.objective import objective_table
+
+
+def build_tables(results: Results) -> list[Table]:
+    """Build the tables the sweep asks for.
+
+    Parameters
+    ----------
+    results : Results
+
+    Returns
+    -------
+    list of Table
+        Only the objective's when the sweep has no accuracies to reach; without passes where the
+        seconds of a pass were not measured.
+    """
+    return [
+        accuracy_table(results, kind) if kind in COUNTED else objective_table(results, kind)
+        for kind in results.tables
+        if kind == "objective" or results.thresholds
+        # Runs of earlier versions have not measured it.
+        if kind != "passes" or results.runs["pass_unit"].notna().all()
+    ]

@@ -1,0 +1,269 @@
+"""The tables of seconds, epochs and passes until each accuracy is reached."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+
+from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results
+from svmbench.records.samples import samples
+from svmbench.records.statistics import median, reached
+from svmbench.records.summaries import Summary, summary
+from svmbench.report.numbers import finite, interval_text, number_text
+from svmbench.report.questions import order
+from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.tables.words import (
+    begins_lambda,
+    facts_of,
+    header,
+    interval_notes,
+    record_head,
+    row_head,
+    state_counts,
+    warnings_of,
+)
+
+#: The kinds of these tables, each with the measure that it shows.
+COUNTED = {"time": "seconds", "epochs": "epochs", "passes": "passes"}
+
+#: A conversion that took fewer seconds converted nothing: they are the clock's own cost.
+_CONVERSION_FROM = 1e-4
+
+#: For each data set (and whether it is a stand-in) its groups, each with its summaries.
+Summarised = dict[tuple[str, bool], list[tuple[Group, list[Summary]]]]
+
+
+def summarise(results: Results, kind: str) -> Summarised:
+    """Summarise the runs to each accuracy.
+
+    Parameters
+    ----------
+    results : Results
+    kind : {'time', 'epochs', 'passes'}
+
+    Returns
+    -------
+    dict
+        By data set and whether it is a stand-in: each group with its summaries, one for each
+        accuracy.
+    """
+    found: Summarised = {}
+    for key, groups in results.groups.items():
+        rows = [
+            [summary(group, Asked(COUNTED[kind], threshold)) for threshold in results.thresholds]
+            for group in groups
+        ]
+        found[key] = list(zip(groups, _mark_best(results, groups, rows, kind), strict=True))
+    return found
+
+
+def accuracy_table(results: Results, kind: str) -> Table:
+    """Build the table of one measure.
+
+    Parameters
+    ----------
+    results : Results
+    kind : {'time', 'epochs', 'passes'}
+    """
+    summarised = summarise(results, kind)
+    unit = COUNTED[kind]
+    everything = [
+        (group, summary)
+        for members in summarised.values()
+        for group, row in members
+        for summary in row
+    ]
+    return Table(
+        kind=kind,
+        title=f"{results.name}: {unit} to relative accuracy ε",
+        header=header(results),
+        warnings=warnings_of(results, everything, kind),
+        sections=tuple(
+            _threshold_section(results, *key, members, kind) for key, members in summarised.items()
+        ),
+        notes=tuple(_threshold_notes(kind, everything)),
+        records=pd.DataFrame([_threshold_record(*pair, unit) for pair in everything]),
+    )
+
+
+def _mark_best(
+    results: Results, groups: Sequence[Group], rows: list[list[Summary]], kind: str
+) -> list[list[Summary]]:
+    """Mark the least median of each λ and accuracy, and every median not shown to be larger."""
+    marked = [list(row) for row in rows]
+    shown = order(results)
+    counted = "seconds" if kind == "passes" else COUNTED[kind]  # passes are seconds in a unit
+    for lam in {group.lam for group in groups}:
+        members = [at for at, group in enumerate(groups) if group.lam == lam]
+        for column, threshold in enumerate(results.thresholds):
+            asked = Asked(counted, threshold)
+            finite = [at for at in members if math.isfinite(rows[at][column].median)]
+            if not finite:
+                continue
+            least = min(finite, key=lambda at, column=column: rows[at][column].median)  # type: ignore[misc]
+            slower = {at for at in members if shown.shown(groups[least], groups[at], asked)}
+            for at in finite if slower else ():
+                marked[at][column] = replace(rows[at][column], best=at not in slower)
+    return marked
+
+
+def _threshold_section(
+    results: Results,
+    dataset: str,
+    stand_in: bool,
+    members: Sequence[tuple[Group, Sequence[Summary]]],
+    kind: str,
+) -> Section:
+    groups = [group for group, _ in members]
+    unfinished = any(summary.limit for _, row in members for summary in row)
+    converts = kind == "time" and any(_conversion(group) for group in groups)
+    columns = ["λ", "solver", *(f"ε = {short(t)}" for t in results.thresholds)]
+    columns += ["conversion s"] * converts + ["ε at stop"] * unfinished
+    rows = []
+    for (group, row), opens in zip(members, begins_lambda(groups), strict=True):
+        cells = [*row_head(group, opens), *(threshold_cell(s) for s in row)]
+        if converts:
+            cells.append(_conversion_cell(_conversion(group)))
+        if unfinished:
+            cells.append(_at_stop(group) if any(s.limit for s in row) else Cell(""))
+        rows.append(Row(tuple(cells), opens, group.label))
+    return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
+
+
+def threshold_cell(summary: Summary) -> Cell:
+    """Print a summary: the median with its interval, or the reason why there is none."""
+    if not summary.samples:
+        return Cell(summary.limit, value=math.inf)
+    partly = reached(summary.samples) if summary.limit else ""
+    if math.isfinite(summary.median):
+        parts = [interval_text(summary.median, summary.low, summary.high)]
+    else:
+        parts = [summary.limit]
+    if partly and len(summary.samples) > 1:
+        parts.append(partly)
+    if partly and math.isfinite(summary.ert):
+        parts.append(f"ERT {number_text(summary.ert)}")
+    text = ", ".join(parts) + (" †" if summary.relapses else "")
+    return Cell(text, summary.best, summary.median, _relapse_hint(summary))
+
+
+def _relapse_hint(summary: Summary) -> str:
+    if not summary.relapses:
+        return ""
+    above = number_text(summary.last_above_seconds)
+    return (
+        f"{summary.relapses} of {len(summary.samples)} runs were above ε again later, "
+        f"last after {above} s (median)"
+    )
+
+
+def _conversion(group: Group) -> float:
+    """Seconds that a peer needed to convert the rows to its own format; 0 if it did not."""
+    seconds = group.middle("conversion_seconds")
+    return seconds if seconds >= _CONVERSION_FROM else 0.0
+
+
+def _conversion_cell(seconds: float) -> Cell:
+    return Cell(number_text(seconds) if seconds else "–", value=seconds)
+
+
+def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
+    record = record_head(group) | {
+        "accuracy": summary.threshold,
+        f"median_{unit}": finite(summary.median),
+        f"low_{unit}": finite(summary.low),
+        f"high_{unit}": finite(summary.high),
+        "interval_coverage": summary.coverage,
+        "reached": sum(map(math.isfinite, summary.samples)),
+        "runs": len(summary.samples),
+        f"ert_{unit}": finite(summary.ert),
+        f"at_least_{unit}": summary.at_least,
+        "limit": summary.limit.replace("≥ ", ""),
+        "best": summary.best,
+        "relapsed_runs": summary.relapses,
+        "last_above_seconds": summary.last_above_seconds,
+        "final_accuracy": group.middle("accuracy"),
+        "conversion_seconds": group.middle("conversion_seconds"),
+        "horizons": group.runs["horizon"].nunique() or None,
+    }
+    return record | state_counts(group)
+
+
+def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
+    yield (
+        "ε is (P(w) − D_ref)/D_ref with a certified lower bound D_ref on the optimum. The harness "
+        "sees it, the solver does not: the stop is an oracle's, the same for every solver."
+    )
+    if kind == "time":
+        yield (
+            "Seconds of training, set-up included; evaluation, reading and writing excluded. "
+            "First checkpoint at or below ε; checkpoints lie at most 10 % of the presentations "
+            "apart, or one step for methods with longer steps."
+        )
+    elif kind == "passes":
+        yield (
+            "A pass is the time in which the rows' arrays are read once and in order, on the same "
+            "machine: the seconds of training, set-up included, over the median over all runs on "
+            "the data of what one such pass took before each. Methods keep their distances from it "
+            "on other machines better than their seconds."
+        )
+    else:
+        yield (
+            "An epoch is m presentations of a row. First checkpoint at or below ε; checkpoints lie "
+            "at most 10 % apart, or one step for methods with longer steps."
+        )
+    yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
+    yield (
+        "Bold: the least median of its λ and ε, and every other that was not shown to take "
+        "longer; none where no label was."
+    )
+    if any(summary.limit for _, summary in everything):
+        yield (
+            "A run that does not arrive counts as +∞ in the median. ≥ T: the median was not "
+            "reached when the limit T of the sweep (seconds or epochs) ended the runs; it is no "
+            "measurement of T. k of n: runs that arrived. ERT: expected time of restarting until "
+            "one arrives, over the runs that were made. ε at stop: median accuracy at the last "
+            "checkpoint."
+        )
+    if any(summary.relapses for _, summary in everything):
+        yield (
+            "†: some runs were above ε again after they had first reached it; "
+            "last_above_seconds in the CSV file is when they last were (median)."
+        )
+    if kind == "time" and any(_conversion(group) for group, _ in everything):
+        yield (
+            "conversion s: bringing the rows into the format of a program from outside, before "
+            "the clock starts (median); –: the solver reads the rows as they are."
+        )
+    yield from _horizon_notes(
+        dict.fromkeys(group.label for group, _ in everything if group.separate_runs)
+    )
+    if any(state == "skipped" for group, _ in everything for state in group.runs["state"]):
+        yield (
+            "Repeats are not made once a repeat of the same cell ran into the time limit; they "
+            "count among the n as not reached."
+        )
+
+
+def _horizon_notes(labels: Iterable[str]) -> Iterator[str]:
+    """Explain the rows of solvers that are run once for each horizon, if there are any."""
+    if named := ", ".join(labels):
+        yield (
+            f"{named}: the steps depend on where the run is to end, so that each repeat is several "
+            "runs, each measured at its end only. A repeat's value is the least over its runs, as "
+            "if the best horizon were known; the search for it is not in the number. A repeat that "
+            "does not arrive has spent what its longest run took."
+        )
+
+
+def _at_stop(group: Group) -> Cell:
+    values = list(samples(group, Asked("accuracy")).values())
+    if not values:
+        return Cell("–")
+    return Cell(number_text(median(values)), value=median(values))

@@ -1,0 +1,153 @@
+"""What all tables of a report share: header, warnings, facts, notes, first cells of a row."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from svmbench.records.columns import SCHEMA_VERSION
+from svmbench.records.groups import ROW, Group
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results
+from svmbench.records.samples import measured, samples
+from svmbench.records.statistics import median
+from svmbench.records.summaries import Summary, limit_words
+from svmbench.report.notices import notices
+from svmbench.report.numbers import rounded_up
+from svmbench.report.table import Cell
+
+
+def header(results: Results) -> tuple[str, ...]:
+    """Say on which machine, when and how often the runs were made, in two lines at most."""
+    return tuple(filter(None, (_provenance(results), _repeats(results))))
+
+
+def _provenance(results: Results) -> str:
+    environment = results.environment
+    cpu = environment.get("cpu")
+    if isinstance(cpu, dict):
+        cpu = cpu.get("model") or cpu.get("name")
+    date = str(environment.get("recorded") or environment.get("date") or "")[:10]
+    version = environment.get("svmbench")
+    parts = [
+        str(cpu) if cpu else "",
+        _threads(results),
+        date,
+        f"svmbench {version}" if version else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _threads(results: Results) -> str:
+    counts = sorted({int(count) for count in results.runs["threads"].dropna()})
+    if not counts:
+        return ""
+    return f"{' or '.join(map(str, counts))} thread{'' if counts == [1] else 's'}"
+
+
+def _repeats(results: Results) -> str:
+    """Say how many repeats there are; cells with open questions may have more than others."""
+    counts = results.runs.groupby(list(ROW))["repeat"].nunique()
+    least, most = int(counts.min()), int(counts.max())
+    if least < most:
+        return f"{least} to {most} repeats of each run"
+    return f"{most} repeat{'' if most == 1 else 's'} of each run"
+
+
+def warnings_of(
+    results: Results, everything: Iterable[tuple[Group, Summary]], kind: str
+) -> tuple[str, ...]:
+    """Warn of whatever makes the numbers of this kind of table less trustworthy."""
+    found = notices(results, [summary.samples for _, summary in everything])
+    return tuple(
+        notice.text for notice in found if kind in ("time", "passes") or not notice.of_time
+    )
+
+
+def facts_of(groups: Sequence[Group]) -> str:
+    """Describe a data set and the quality of its references in one line."""
+    first = groups[0].runs.iloc[0]
+    gaps = [gap for group in groups if not math.isnan(gap := group.middle("reference_gap"))]
+    parts = [
+        f"m = {first['m']:,.0f}",
+        f"d = {first['d']:,.0f}",
+        f"nonzeros = {first['nnz']:,.0f}",
+        f"{first['loss']} loss",
+    ]
+    if gaps:
+        parts.append(f"relative gap of the references ≤ {rounded_up(max(gaps))}")
+    if any(group.middle("reference_dual") <= 0 for group in groups):
+        parts.append("D_ref = 0 for some λ: accuracy there is absolute")
+    return ", ".join(parts)
+
+
+def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
+    """Explain the medians and intervals of a table.
+
+    Parameters
+    ----------
+    coverages : mapping of int to float
+        Coverage of an interval, by the number of runs.
+    """
+    if set(coverages) == {1}:
+        yield "Single runs: there is no interval, and no evidence of a difference."
+        return
+    described = ", ".join(
+        f"{100 * coverage:.1f} % for {runs} runs"
+        for runs, coverage in sorted(coverages.items())
+        if runs > 1
+    )
+    yield (
+        "Median over the repeats, with [the interval] of two order statistics that needs no "
+        f"assumption on the distribution; its coverage is {described}. A number without brackets "
+        "is a single run's, or all runs agree to its last digit."
+    )
+
+
+def fault_words(group: Group, asked: Asked) -> str:
+    """Name the failure that a median stands for; empty if it does not stand for one.
+
+    Parameters
+    ----------
+    group : Group
+    asked : Asked
+        A measure that is not taken to an accuracy.
+    """
+    found, known = samples(group, asked), measured(group, asked)
+    failed = [repeat for repeat in found if repeat not in known]
+    decided = failed and (2 * len(failed) > len(found) or math.isinf(median([*found.values()])))
+    return limit_words(group, failed) if decided else ""
+
+
+def begins_lambda(groups: Sequence[Group]) -> list[bool]:
+    """For each group, whether it is the first of its λ."""
+    return [at == 0 or group.lam != groups[at - 1].lam for at, group in enumerate(groups)]
+
+
+def row_head(group: Group, opens: bool) -> tuple[Cell, Cell]:
+    """Build the cells of λ, empty unless the row is the first of its λ, and of the solver."""
+    return Cell(group.written_lambda if opens else ""), Cell(group.label)
+
+
+def record_head(group: Group) -> dict[str, Any]:
+    """Columns that identify a row in the machine-readable tables."""
+    first = group.runs.iloc[0]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "dataset": group.dataset,
+        "stand_in": group.stand_in,
+        "solver": group.solver,
+        "label": group.label,
+        "loss": first["loss"],
+        "lambda": group.lam,
+        "C": first["C"],
+        "threads": int(threads) if not math.isnan(threads := first["threads"]) else None,
+    }
+
+
+def state_counts(group: Group) -> dict[str, str]:
+    """Count the runs by state, as in ``converged:5 time_limit:2``."""
+    counts = Counter(group.runs["state"])
+    return {"states": " ".join(f"{state}:{counts[state]}" for state in sorted(counts))}
