@@ -78,7 +78,7 @@ def _bounds(claim: Claim) -> str:
 
 
 def _number(value: float) -> str:
-    return short(value, 4)
+    return short(value, 5)
 
 
 _MARGINS: Mapping[str, Callable[[Claim], str]] = {
