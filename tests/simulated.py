@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 
@@ -27,6 +28,10 @@ class Simulation:
         What a run takes with its evaluation, by label; 1 unless given.
     times : dict
         Median and scatter (of the logarithm) of the seconds to every accuracy, by label.
+    limited : dict
+        Repeats that meet the time limit without reaching an accuracy, by label.
+    killed : set of (str, int)
+        Labels and repeats of the runs that are stopped from outside.
 
     Attributes
     ----------
@@ -38,6 +43,8 @@ class Simulation:
 
     seconds: dict[str, float] = field(default_factory=dict)
     times: dict[str, tuple[float, float]] = field(default_factory=dict)
+    limited: dict[str, Collection[int]] = field(default_factory=dict)
+    killed: set[tuple[str, int]] = field(default_factory=set)
     made: list[tuple[str, str, int]] = field(default_factory=list)
     now: float = 1000.0
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -52,20 +59,29 @@ class Simulation:
 
     def make_run(self, wanted, store, limit, stop, end, keep_weights, worker):
         dataset, _, label = wanted.cell
+        over = wanted.repeat in self.limited.get(label, ())
+        taken = limit if over else self.seconds.get(label, 1.0)
         with self.lock:
-            self.now += self.seconds.get(label, 1.0)
+            self.now += taken
             if self.now > end:
                 self.now = end
                 return None
             self.made.append((dataset, label, wanted.repeat))
         median, scatter = self.times.get(label, (0.1, 0.01))
         draw = np.random.default_rng([wanted.repeat, *label.encode()]).normal()
-        path = store.path(wanted)
-        with TraceWriter(path, header_of(wanted, limit, keep_weights)) as writer:
+        with TraceWriter(store.growing(wanted), header_of(wanted, limit, keep_weights)) as writer:
             writer.append(point(0.0, None))
-            writer.append(point(float(median * np.exp(scatter * draw)), 0.0))
-            writer.end("converged", elapsed_seconds=self.seconds.get(label, 1.0))
-        return read_trace(path)
+            if (label, wanted.repeat) in self.killed:
+                writer.end("interrupted", elapsed_seconds=taken)
+            elif over:
+                writer.append(point(limit, 0.5))
+                writer.end("time_limit", elapsed_seconds=taken)
+            else:
+                writer.append(point(float(median * np.exp(scatter * draw)), 0.0))
+                writer.end("converged", elapsed_seconds=taken)
+        trace = read_trace(store.growing(wanted))
+        store.settle(wanted, trace)
+        return trace
 
 
 def point(wall, accuracy):

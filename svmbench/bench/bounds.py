@@ -30,7 +30,7 @@ from svmbench.bench.versus import PairedRatio, Versus, by_problem, comparisons, 
 from svmbench.evidence import LEVEL, Answer, judge
 from svmbench.records.groups import heading, short
 
-Verdict = Literal["reached", "not reached", "open", "not measured"]
+BoundVerdict = Literal["reached", "not reached", "open", "not measured"]
 
 #: Fewest last-level caches that rows must fill for growth and memory to be judged; a
 #: little less than three, because rows are rounded.
@@ -69,7 +69,7 @@ class BoundResult:
     place: str
     set: str = ""
     pairs: PairedRatio | None = None
-    verdict: Verdict = "not measured"
+    verdict: BoundVerdict = "not measured"
     measured: float = math.nan
     low: float = math.nan
     high: float = math.nan
@@ -108,17 +108,18 @@ class BoundResult:
         """What would decide it, in words; empty if it is decided."""
         if self.verdict != "open":
             return ""
-        if self.pairs is not None and self.pairs.censored and self.missed:
-            low, _ = self.target.region
-            limit = low * max(time for time in self.pairs.ours if math.isfinite(time))
-            return f"a time limit of {limit:.3g} s would decide it"
-        if self.more is None:
-            return "more repeats like these would not decide it"
-        return f"about {self.more} more repeats would decide it"
+        if self.more is not None:
+            return f"about {self.more} more repeats would decide it"
+        if self.pairs is not None and self.pairs.censored:
+            low, high = self.target.region
+            limit = self.pairs.deciding_limit(low or high)
+            if limit is not None:
+                return f"a time limit of {limit:.3g} s would decide it"
+        return "more repeats like these would not decide it"
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedBounds:
     """All bounds at all places.
 
     Parameters
@@ -132,7 +133,7 @@ class Judged:
     threshold: float
 
 
-def judge_bounds(found: Found, targets: Sequence[Target]) -> Judged:
+def judge_bounds(found: Found, targets: Sequence[Target]) -> JudgedBounds:
     """Judge every bound at every place where it was measured.
 
     A bound that was measured nowhere, or not on all sets that it names, also appears in the
@@ -149,7 +150,7 @@ def judge_bounds(found: Found, targets: Sequence[Target]) -> Judged:
     given = judge(asked)
     answers = iter(given)
     results = [one if one.pairs is None else _answered(one, next(answers)) for one in drafts]
-    return Judged(results, given[0].threshold if given else 2 / LEVEL)
+    return JudgedBounds(results, given[0].threshold if given else 2 / LEVEL)
 
 
 def _answered(one: BoundResult, answer: Answer) -> BoundResult:
@@ -157,19 +158,17 @@ def _answered(one: BoundResult, answer: Answer) -> BoundResult:
     assert one.pairs is not None
     if not one.pairs.logs:
         return replace(one, note="nobody reached the accuracy")
-    verdicts: dict[str, Verdict] = {
+    verdicts: dict[str, BoundVerdict] = {
         "holds": "reached", "does not hold": "not reached", "open": "open"
     }  # fmt: skip
-    verdict, more, high = verdicts[answer.verdict], answer.more, answer.high
-    censored = one.pairs.censored
-    if censored:
-        # The time a program had spent when it ended is a lower bound: the ratio may be larger.
-        high = math.inf
-        verdict = "open" if verdict == "not reached" else verdict
-    one = replace(
-        one, verdict=verdict, measured=answer.estimate, low=answer.low, high=high, more=more
+    return replace(
+        one,
+        verdict=verdicts[answer.verdict],
+        measured=answer.estimate,
+        low=answer.low,
+        high=answer.high,
+        more=answer.more,
     )
-    return replace(one, more=None) if censored and one.missed else one
 
 
 def _is_one_of(lam: float, lambdas: Weights | None) -> bool:

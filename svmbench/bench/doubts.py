@@ -35,8 +35,9 @@ def _doubts(plan: Plan, results: Sequence[BoundResult]) -> Iterator[Doubt]:
             continue
         more = one.more if one.verdict == "open" else _until_narrow(one)
         if one.verdict == "open" or more:
+            pairs = 0 if one.pairs is None else len(one.pairs.logs)
             text = f"{one.target.text} ({one.target.aim}): {one.place}"
-            yield Doubt(places[about.part, about.set], about.cells, more, text)
+            yield Doubt(places[about.part, about.set], about.cells, more, pairs, text)
 
 
 def _until_narrow(one: BoundResult) -> int:

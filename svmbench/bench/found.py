@@ -298,7 +298,7 @@ def by_repeat(
 
 
 @dataclass(frozen=True)
-class Step:
+class GrowthStep:
     """The step from one size of rows to the next.
 
     Parameters
@@ -328,7 +328,7 @@ class Step:
         return median(self.after) / median(self.before)
 
 
-def steps(points: Sequence[dict[str, Any]]) -> list[Step]:
+def steps(points: Sequence[dict[str, Any]]) -> list[GrowthStep]:
     """The steps from each size to the next along m, and along d from the first size."""
     found = []
     ordered = sorted(points, key=lambda point: point["point"])
@@ -337,7 +337,7 @@ def steps(points: Sequence[dict[str, Any]]) -> list[Step]:
     for axis, line in (("m", along_m), ("d", along_d)):
         for small, large in pairwise(line):
             found.append(
-                Step(
+                GrowthStep(
                     small["label"],
                     axis,
                     large["nnz"] / small["nnz"],

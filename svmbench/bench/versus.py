@@ -15,7 +15,7 @@ from svmbench.evidence.processes import evidence_of
 from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
-from svmbench.records.samples import of_repeats, samples, states
+from svmbench.records.samples import of_repeats, samples, states, without_doubtful
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
@@ -44,8 +44,11 @@ class PairedRatio:
 
     @property
     def censored(self) -> bool:
-        """Whether a ratio is known only as a lower bound, because theirs was not reached."""
-        return any(self._bounds())
+        """Whether the estimate is only a lower bound, as theirs did not reach the accuracy.
+
+        A few such repeats far from the median leave the estimate as it is.
+        """
+        return bool(self.logs) and self.lower.median != self.upper.median
 
     @cached_property
     def logs(self) -> tuple[float, ...]:
@@ -58,26 +61,52 @@ class PairedRatio:
             ],
         )
 
-    @property
-    def estimate(self) -> float:
-        """Median ratio; nan without informative pairs."""
-        return math.exp(self.evidence.median) if self.logs else math.nan
+    @cached_property
+    def upper_logs(self) -> tuple[float, ...]:
+        """Upper bounds of the log-ratios: +inf if the time that theirs needed is unknown."""
+        return log_ratios(self.ours, self.theirs)
 
     @property
-    def evidence(self) -> RatioEvidence:
-        """The evidence on their ratio."""
+    def estimate(self) -> float:
+        """Median ratio, or a lower bound of it (see `censored`); nan without informative pairs."""
+        return math.exp(self.lower.median) if self.logs else math.nan
+
+    @property
+    def lower(self) -> RatioEvidence:
+        """The evidence that their ratio is above a boundary."""
         return evidence_of(self.logs)
+
+    @property
+    def upper(self) -> RatioEvidence:
+        """The evidence that their ratio is below a boundary."""
+        return evidence_of(self.upper_logs)
 
     def interval(self, threshold: float) -> tuple[float, float]:
         """Interval of the ratio by the evidence that decides questions at this threshold."""
         if not self.logs:
             return 0.0, math.inf
-        low, high = self.evidence.interval(threshold)
-        return math.exp(low), math.inf if self.censored else math.exp(high)
+        low, high = self.lower.interval(threshold)[0], self.upper.interval(threshold)[1]
+        return math.exp(low), math.exp(high)
 
     def question(self, low: float = 0.0, high: float = math.inf) -> Question:
         """Whether the ratio lies in a region."""
-        return Question(self.logs, low, high)
+        return Question(self.logs, low, high, upper_logs=self.upper_logs)
+
+    def deciding_limit(self, boundary: float) -> float | None:
+        """Seconds after which every ratio is known, or known to be above a boundary.
+
+        Returns
+        -------
+        float or None
+            None if theirs had as much time in some repeat and did not reach the accuracy.
+        """
+        unknown = [
+            (boundary * our, spent)
+            for bound, our, spent in zip(self._bounds(), self.ours, self._spent, strict=True)
+            if bound
+        ]
+        limit = max((needed for needed, spent in unknown if needed > spent), default=0.0)
+        return limit if limit > max((spent for _, spent in unknown), default=0.0) else None
 
     @property
     def _spent(self) -> tuple[float, ...]:
@@ -199,19 +228,22 @@ def side_by_side(
 ) -> Versus | None:
     """One row of a sweep's tables against others, to an accuracy; None without common repeats."""
     asked = Asked("seconds", threshold)
-    mine = samples(ours, asked)
     others = {group.label: samples(group, asked) for group in theirs}
     others = {label: times for label, times in others.items() if times}
     # As long as one of the programs has not been run, the fastest is unknown.
-    repeats = [r for r in mine if all(r in times for times in others.values())]
-    if not repeats or not others:
+    common = set.intersection(*map(set, others.values())) if others else set()
+    fastest = {r: min(times[r] for times in others.values()) for r in common}
+    slowest = max(filter(math.isfinite, fastest.values()), default=math.inf)
+    mine = without_doubtful(ours, samples(ours, asked), slowest)
+    repeats = [r for r in mine if r in common]
+    if not repeats:
         return None
     middles = {label: median(list(times.values())) for label, times in others.items()}
     program = min(middles, key=lambda label: middles[label])
     spent = [_spent(group) for group in theirs if group.label in others]
     pairs = PairedRatio(
         tuple(mine[r] for r in repeats),
-        tuple(min(times[r] for times in others.values()) for r in repeats),
+        tuple(fastest[r] for r in repeats),
         tuple(min(each[r] for each in spent) for r in repeats),
     )
     return Versus(

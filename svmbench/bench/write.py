@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.bench.bounds import BoundResult, Judged, judge_bounds
+from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
 from svmbench.bench.champion import champion, notice
 from svmbench.bench.found import Found, read_found
 from svmbench.bench.plan import Plan
@@ -102,7 +102,7 @@ def aims(results: Sequence[BoundResult]) -> list[Aim]:
     return sorted(found, key=lambda aim: VERDICTS.index(aim.verdict))
 
 
-def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> Judged:
+def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) -> JudgedBounds:
     """Write ``tables/``, ``plots/``, ``environment.json`` and ``index.html`` from the findings.
 
     Parameters
@@ -116,7 +116,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
 
     Returns
     -------
-    Judged
+    JudgedBounds
         The bounds, each at every place where it was measured.
     """
     found = read_found(plan)

@@ -161,7 +161,7 @@ def _stops_as_errors() -> Iterator[None]:
         raise OutputClosedError("output closed") from error
 
 
-class _Lines(logging.Handler):
+class _LineHandler(logging.Handler):
     """Writes each message as one line to the present standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -171,8 +171,8 @@ class _Lines(logging.Handler):
 def _log_to_stderr(level: int) -> None:
     logger = logging.getLogger("svmbench")
     logger.setLevel(level)
-    if not any(isinstance(handler, _Lines) for handler in logger.handlers):
-        logger.addHandler(_Lines())
+    if not any(isinstance(handler, _LineHandler) for handler in logger.handlers):
+        logger.addHandler(_LineHandler())
 
 
 def _exit_code(run: Callable[[], Any], debug: bool) -> int:

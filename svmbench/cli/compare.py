@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import click
 
@@ -14,8 +15,7 @@ from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
-    from svmbench.harness.alternate import OpenCell
-    from svmbench.harness.alternate import Side as Maker
+    from svmbench.harness.alternate import AlternateSide, OpenCell
     from svmbench.report.comparison import Comparison
 
 REGRESSION = 4
@@ -64,7 +64,8 @@ _LEAST_BLOCKS = 5
 @click.option(
     "--results",
     type=click.Path(file_okay=False, path_type=Path),
-    help="With --run: folder for the results.  [default: results/compare-NAME]",
+    help="With --run: folder for the results.  [default: results/compare-NAME, or "
+    "results/compare-NAME-A-B for two labels]",
 )
 @click.option("--budget", metavar="TIME", help="With --run: stop after this time, such as 10m.")
 @click.option(
@@ -189,8 +190,12 @@ class _Alternation:
             if label not in known:
                 raise ConfigError(f"{config}: no label {label!r}; {nearest(label, known)}")
         self._config, self._metric, self._threshold = config, metric, threshold
-        root = results or Path("results") / f"compare-{sweep.name}"
-        if first in known and second in known:
+        of_labels = first in known and second in known
+        # Each pair of labels has a folder of its own: repeats of a label that is added to another
+        # pair's folder would not be next to those that are there.
+        names = ("compare", sweep.name, *((first, second) if of_labels else labels or ()))
+        root = results or Path("results") / "-".join(quote(name, safe="") for name in names)
+        if of_labels:
             if labels is not None:
                 raise click.UsageError(f"{first} and {second} are already labels; drop --labels")
             self._labels: tuple[str, str] | None = (first, second)
@@ -199,16 +204,16 @@ class _Alternation:
             self._labels = labels
             self._makers = self._of_two_environments(root, (first, second), known)
 
-    def _of_one_environment(self, root: Path, labels: tuple[str, str]) -> list[Maker]:
-        from svmbench.harness.alternate import Side
+    def _of_one_environment(self, root: Path, labels: tuple[str, str]) -> list[AlternateSide]:
+        from svmbench.harness.alternate import AlternateSide
 
-        return [Side(sys.executable, root / "both", labels)]
+        return [AlternateSide(sys.executable, root / "both", labels)]
 
     def _of_two_environments(
         self, root: Path, places: tuple[str, str], known: Sequence[str]
-    ) -> list[Maker]:
+    ) -> list[AlternateSide]:
         from svmbench.errors import ConfigError, nearest
-        from svmbench.harness.alternate import Side, find_python
+        from svmbench.harness.alternate import AlternateSide, find_python
 
         for place in places:
             if not Path(place).exists():
@@ -218,7 +223,7 @@ class _Alternation:
                 )
         own = [(label,) for label in self._labels] if self._labels else [(), ()]
         return [
-            Side(find_python(Path(place)), root / name, only)
+            AlternateSide(find_python(Path(place)), root / name, only)
             for place, name, only in zip(places, "ab", own, strict=True)
         ]
 

@@ -5,20 +5,20 @@ from svmbench.config.sweep import (
     DatasetSpec,
     LossName,
     LossSpec,
-    Reference,
     SolverSpec,
     Stop,
     Sweep,
+    SweepReference,
 )
 
 __all__ = [
     "DatasetSpec",
     "LossName",
     "LossSpec",
-    "Reference",
     "SolverSpec",
     "Stop",
     "Sweep",
+    "SweepReference",
     "dump_sweep",
     "find_config",
     "load_sweep",

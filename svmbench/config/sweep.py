@@ -406,7 +406,7 @@ class Stop(_Model):
         return self
 
 
-class Reference(_Model):
+class SweepReference(_Model):
     """The certified optimum against which accuracies are measured."""
 
     gap: Positive = Field(
@@ -504,8 +504,10 @@ class Sweep(_Model):
         description="Runs of each cell, each with its own seed: a number, or a rule.",
     )
     threads: One = Field(default=1, description="Threads of a solver.")
-    reference: Reference = Field(
-        default=Reference(), validate_default=True, description="Certified optimum of each problem."
+    reference: SweepReference = Field(
+        default=SweepReference(),
+        validate_default=True,
+        description="Certified optimum of each problem.",
     )
     regret: Flag = Field(
         default=False,
@@ -537,7 +539,7 @@ class Sweep(_Model):
 
     @field_validator("reference")
     @classmethod
-    def _tight(cls, reference: Reference, info: ValidationInfo) -> Reference:
+    def _tight(cls, reference: SweepReference, info: ValidationInfo) -> SweepReference:
         accuracy = info.data["stop"].accuracy if "stop" in info.data else ()
         # Twelve digits, because 1e-3/100 should be 1e-5 however it is rounded.
         allowed = min((float(f"{value / 100.0:.12g}") for value in accuracy), default=math.inf)

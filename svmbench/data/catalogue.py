@@ -28,7 +28,7 @@ Role = Literal["train", "test"]
 Format = Literal["libsvm", "multilabel", "idx", "csv"]
 
 
-class _Model(BaseModel):
+class _CatalogueModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -42,7 +42,7 @@ def known_names(file: str) -> list[str]:
     return [file, *(file + suffix for suffix in COMPRESSED)]
 
 
-class DataFile(_Model):
+class DataFile(_CatalogueModel):
     """One file of a data set, and the file of its labels if they are separate.
 
     Parameters
@@ -90,7 +90,7 @@ class DataFile(_Model):
         return (self,) if self.label_file is None else (self, self.label_file)
 
 
-class Csv(_Model):
+class Csv(_CatalogueModel):
     """The layout of delimited text.
 
     Parameters
@@ -112,7 +112,7 @@ class Csv(_Model):
     drop: tuple[Column, ...] = ()
 
 
-class ColumnLaw(_Model):
+class ColumnLaw(_CatalogueModel):
     """How often each column occurs in a stand-in's rows.
 
     Parameters
@@ -127,7 +127,7 @@ class ColumnLaw(_Model):
     exponent: float = Field(default=1.0, gt=0)
 
 
-class ValueLaw(_Model):
+class ValueLaw(_CatalogueModel):
     """The distribution of a stand-in's entries.
 
     Parameters
@@ -138,7 +138,7 @@ class ValueLaw(_Model):
     kind: Literal["ones", "tfidf", "normal", "counts"] = "normal"
 
 
-class Shape(_Model):
+class Shape(_CatalogueModel):
     """The shape of a data set, from which a synthetic stand-in is generated.
 
     Parameters
@@ -198,7 +198,7 @@ class Shape(_Model):
         return self.nnz_row / self.d
 
 
-class Entry(_Model):
+class Entry(_CatalogueModel):
     """A data set: its files, the meaning of its labels and its source.
 
     Parameters
@@ -270,7 +270,7 @@ class Entry(_Model):
         return found
 
 
-class OwnFiles(_Model):
+class OwnFiles(_CatalogueModel):
     """A user's own files as a data set.
 
     Parameters
@@ -291,7 +291,7 @@ class OwnFiles(_Model):
     name: str | None = None
 
 
-class Chosen(_Model):
+class Chosen(_CatalogueModel):
     """A data set of the catalogue with another choice of positive labels.
 
     Parameters

@@ -19,7 +19,12 @@ SERIES = 101
 
 @lru_cache(maxsize=4096)
 def pairs_until_decided(
-    logs: tuple[float, ...], low: float, high: float, log_threshold: float, widening: float = 0.0
+    logs: tuple[float, ...],
+    uppers: tuple[float, ...],
+    low: float,
+    high: float,
+    log_threshold: float,
+    widening: float = 0.0,
 ) -> int | None:
     """Further pairs until the evidence reaches a threshold, if they repeat those so far.
 
@@ -31,7 +36,9 @@ def pairs_until_decided(
     Parameters
     ----------
     logs : tuple of float
-        Log-ratios of the informative pairs.
+        Log-ratios of the informative pairs, or lower bounds of them.
+    uppers : tuple of float
+        Upper bounds of the log-ratios; the same as ``logs`` if they are known.
     low, high : float
         Region, as logarithms.
     log_threshold : float
@@ -42,24 +49,28 @@ def pairs_until_decided(
     Returns
     -------
     int or None
-        At least 1; None without pairs, for an estimate on a boundary, and beyond `MOST`.
+        At least 1; None without pairs, for an estimate on a boundary or with a boundary between
+        its bounds, and beyond `MOST`.
     """
-    observed = evidence_of(logs)
+    observed = {1.0: evidence_of(logs), -1.0: evidence_of(uppers)}
     sides = [
         (boundary, side)
-        for boundary, side in _needed(observed.median, low, high)
+        for boundary, side in _needed(observed[1.0].median, observed[-1.0].median, low, high)
         if math.isfinite(boundary)
     ]
     if not sides or any(
-        not side * (observed.median - boundary) > widening + TIE for boundary, side in sides
+        not side * (observed[side].median - boundary) > widening + TIE for boundary, side in sides
     ):
         return None
     for length in (len(logs) + 50, len(logs) + MOST):  # the first is enough for most questions
-        extended = RatioEvidence(np.resize(observed.logs, length))
-        if any(extended.evidence(at + side * widening, side) < log_threshold for at, side in sides):
+        extended = [
+            (RatioEvidence(np.resize(observed[side].logs, length)), at + side * widening, side)
+            for at, side in sides
+        ]
+        if any(each.evidence(at, side) < log_threshold for each, at, side in extended):
             continue
         enough = np.logical_and.reduce(
-            [extended.path(at + side * widening, side) >= log_threshold for at, side in sides]
+            [each.path(at, side) >= log_threshold for each, at, side in extended]
         )
         decided = np.flatnonzero(enough[len(logs) :])
         if decided.size:
@@ -100,12 +111,15 @@ def pairs_to_show(factor: float, scatter: float, threshold: float, most: int = M
     return None if math.isinf(middle) else int(middle)
 
 
-def _needed(median: float, low: float, high: float) -> list[tuple[float, float]]:
-    """The boundaries to be rejected for the side of the estimate, each with its direction."""
-    if math.isnan(median):
+def _needed(lower: float, upper: float, low: float, high: float) -> list[tuple[float, float]]:
+    """The boundaries to be rejected for the side of the estimate, each with its direction.
+
+    The estimate is known by a lower and an upper bound, which may be equal.
+    """
+    if math.isnan(lower):
         return []
-    if low > -math.inf and median <= low:
+    if low > -math.inf and upper <= low:
         return [(low, -1.0)]
-    if high < math.inf and median >= high:
+    if high < math.inf and lower >= high:
         return [(high, 1.0)]
     return [(low, 1.0), (high, -1.0)]

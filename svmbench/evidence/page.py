@@ -54,7 +54,8 @@ class Answer:
     verdict : {'holds', 'does not hold', 'open'}
         Whether the ratio was shown to lie inside the region, outside, or neither.
     estimate : float
-        Median ratio of the informative pairs; may be 0 or +inf; nan without pairs.
+        Median ratio of the informative pairs; may be 0 or +inf; nan without pairs. A lower bound
+        of it if the question has `Question.upper_logs`.
     low, high : float
         Interval of the ratio by the same evidence and threshold: it lies within the region if the
         claim holds, outside if the claim does not hold, and contains a boundary of the region if
@@ -177,7 +178,8 @@ class _View:
     """
 
     question: Question
-    evidence: RatioEvidence
+    lower: RatioEvidence
+    upper: RatioEvidence
     low: float
     high: float
     widening: float
@@ -187,21 +189,21 @@ class _View:
     def of(question: Question, first: float) -> _View:
         low = math.log(question.low) if question.low > 0 else -math.inf
         high = math.log(question.high)
-        evidence = evidence_of(question.logs)
+        lower, upper = evidence_of(question.logs), evidence_of(question.uppers)
         if question.shift_sd == 0.0:
-            return _View(question, evidence, low, high, 0.0, 0.0)
+            return _View(question, lower, upper, low, high, 0.0, 0.0)
         widening = question.shift_sd * float(norm.isf(SHIFT_SHARE / first))
-        return _View(question, evidence, low, high, widening, -math.log1p(-SHIFT_SHARE))
+        return _View(question, lower, upper, low, high, widening, -math.log1p(-SHIFT_SHARE))
 
     def above(self, boundary: float) -> float:
         if boundary == -math.inf:
             return math.inf
-        return self.evidence.above(boundary + self.widening) - self.loss
+        return self.lower.above(boundary + self.widening) - self.loss
 
     def below(self, boundary: float) -> float:
         if boundary == math.inf:
             return math.inf
-        return self.evidence.below(boundary - self.widening) - self.loss
+        return self.upper.below(boundary - self.widening) - self.loss
 
     @property
     def inside(self) -> float:
@@ -224,10 +226,10 @@ class _View:
         low, high = self._interval(threshold)
         return Answer(
             verdict=verdict,
-            estimate=_exp(self.evidence.median),
+            estimate=_exp(self.lower.median),
             low=_exp(low),
             high=_exp(high),
-            pairs=self.evidence.logs.size,
+            pairs=self.lower.logs.size,
             e_inside=_exp(inside),
             e_outside=_exp(outside),
             threshold=threshold,
@@ -235,8 +237,9 @@ class _View:
         )
 
     def _interval(self, threshold: float) -> tuple[float, float]:
-        low, high = self.evidence.interval(threshold * math.exp(self.loss))
-        low, high = low - self.widening, high + self.widening
+        raised = threshold * math.exp(self.loss)
+        low = self.lower.interval(raised)[0] - self.widening
+        high = self.upper.interval(raised)[1] + self.widening
         # Roots are found to a tolerance: they are put on the side on which the evidence is.
         least = math.log(threshold)
         for boundary in (self.low, self.high):
@@ -248,6 +251,7 @@ class _View:
     def _more(self, threshold: float) -> int | None:
         return pairs_until_decided(
             self.question.logs,
+            self.question.uppers,
             self.low,
             self.high,
             math.log(threshold) + self.loss,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import le
 
 import numpy as np
 
@@ -22,18 +23,24 @@ class Question:
     shift_sd : float
         Standard deviation of a shift that all log-ratios have in common and that more pairs
         do not average out, as between two days; 0 for pairs of one block.
+    upper_logs : tuple of float, optional
+        Upper bounds of the log-ratios, if ``logs`` are lower bounds. Evidence that the ratio is
+        above a boundary comes from ``logs``, evidence that it is below from ``upper_logs``, so that
+        neither can be larger than the evidence of the unknown log-ratios in between.
 
     Raises
     ------
     ValueError
-        For a region that is empty or has no bound, log-ratios that are nan, and a shift_sd that
-        is negative or not finite.
+        For a region that is empty or has no bound, log-ratios that are nan, a shift_sd that
+        is negative or not finite, and upper bounds that are not one for each log-ratio and at
+        least as large.
     """
 
     logs: tuple[float, ...]
     low: float = 0.0
     high: float = math.inf
     shift_sd: float = 0.0
+    upper_logs: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.low < self.high:
@@ -44,6 +51,13 @@ class Question:
             raise ValueError("a standard deviation is a finite number of at least 0")
         if any(math.isnan(log) for log in self.logs):
             raise ValueError("a log-ratio is nan")
+        if len(self.uppers) != len(self.logs) or not all(map(le, self.logs, self.uppers)):
+            raise ValueError("every log-ratio has an upper bound, which is at least as large")
+
+    @property
+    def uppers(self) -> tuple[float, ...]:
+        """Upper bounds of the log-ratios; the log-ratios themselves if they are known."""
+        return self.logs if self.upper_logs is None else self.upper_logs
 
 
 def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:

@@ -8,6 +8,7 @@ contain another version of svmbench.
 
 from __future__ import annotations
 
+import json
 import math
 import signal
 import subprocess
@@ -29,12 +30,18 @@ from svmbench.errors import ConfigError
 #: Exit codes of ``svmbench run`` after which its results can be read: success, some runs failed.
 _READABLE = (0, 1)
 
+#: How the last line of its complaints begins after an error of svmbench itself, with exit code 1.
+_INTERNAL = "svmbench: internal error"
+
+#: File in a side's folder with the ids of its first repeat, which tell builds apart.
+_FIRST = "first-repeat.json"
+
 #: Where a virtual environment, or a checkout with one, keeps its Python.
 _PYTHONS = ("bin/python", ".venv/bin/python", "Scripts/python.exe", ".venv/Scripts/python.exe")
 
 
 @dataclass(frozen=True)
-class Side:
+class AlternateSide:
     """One side: the Python that executes the runs, and their folder.
 
     Parameters
@@ -99,7 +106,7 @@ def find_python(place: Path) -> str:
 
 
 def alternate(
-    sides: Sequence[Side],
+    sides: Sequence[AlternateSide],
     config: Path,
     undecided: Undecided,
     *,
@@ -110,7 +117,7 @@ def alternate(
 
     Parameters
     ----------
-    sides : sequence of Side
+    sides : sequence of AlternateSide
     config : Path
         The configuration; its ``repeats`` does not matter here.
     undecided : callable
@@ -142,23 +149,30 @@ def alternate(
             patterns = [_those(cells, side) for side in sides]
         started = time.monotonic()
         _make_block(sides, config, blocks, patterns)
+        if not blocks:
+            _note_first(sides)
         last = time.monotonic() - started
         blocks += 1
     return blocks
 
 
-def _resume(sides: Sequence[Side], config: Path) -> int:
+def _resume(sides: Sequence[AlternateSide], config: Path) -> int:
     """How many blocks the folders hold; their tables are rewritten for all of these."""
     before = [_repeats(side.folder) for side in sides]
     if not all(before):
         return 0
-    first = [runs[0] for runs in before]
+    if not all((side.folder / _FIRST).exists() for side in sides):
+        _note_first(sides)
+    first = [set(json.loads((side.folder / _FIRST).read_text())) for side in sides]
     _make_block(sides, config, 0, [_everything(side) for side in sides])
-    if [_repeats(side.folder)[0] for side in sides] != first:
+    now = [_ids_of_first(side) for side in sides]
+    # The first block may have been interrupted: it may gain runs, but must not lose any.
+    if not all(old <= new for old, new in zip(first, now, strict=True)):
         raise ConfigError(
             f"{sides[0].folder.parent}: holds results of another build or configuration; name "
-            "another folder with --results"
+            "another folder with --results (the tables here now list a first repeat alone)"
         )
+    _note_first(sides)
     blocks = min(map(len, before))
     # Cells that were decided early have fewer repeats, and get no more.
     latest = [
@@ -168,11 +182,23 @@ def _resume(sides: Sequence[Side], config: Path) -> int:
     return blocks
 
 
+def _note_first(sides: Sequence[AlternateSide]) -> None:
+    for side in sides:
+        write_text(side.folder / _FIRST, json.dumps(sorted(_ids_of_first(side))) + "\n")
+
+
+def _ids_of_first(side: AlternateSide) -> set[str]:
+    """Ids of the runs of the first repeat; there are none if no run was started."""
+    return {name for _, name in next(iter(_repeats(side.folder)), ())}
+
+
 def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]]:
     """The runs of each repeat that runs.csv lists: their cells and their ids."""
     try:
         runs = pd.read_csv(folder / "runs.csv", dtype={"dataset": str, "label": str, "id": str})
     except FileNotFoundError:
+        return []
+    if runs.empty:
         return []
     cells = zip(runs["dataset"], runs["lambda"], runs["label"], strict=True)
     listed = list(zip(runs["repeat"], cells, runs["id"], strict=True))
@@ -183,7 +209,7 @@ def _repeats(folder: Path) -> list[frozenset[tuple[tuple[str, float, str], str]]
 
 
 def _make_block(
-    sides: Sequence[Side], config: Path, block: int, patterns: Sequence[Sequence[str]]
+    sides: Sequence[AlternateSide], config: Path, block: int, patterns: Sequence[Sequence[str]]
 ) -> None:
     """One more repeat on each side, B first in every other block."""
     written = _with_repeats(config, sides[0].folder.parent, block + 1)
@@ -192,11 +218,11 @@ def _make_block(
         _make(side, written, only)
 
 
-def _everything(side: Side) -> list[str]:
+def _everything(side: AlternateSide) -> list[str]:
     return [f"*/*/{escape(label)}" for label in side.labels]
 
 
-def _those(cells: Sequence[OpenCell], side: Side) -> list[str]:
+def _those(cells: Sequence[OpenCell], side: AlternateSide) -> list[str]:
     patterns = [
         _pattern(cell.dataset, cell.lam, label)
         for cell in cells
@@ -210,7 +236,7 @@ def _pattern(dataset: str, lam: float, label: str) -> str:
     return f"{escape(dataset)}/{lam:g}/{escape(label)}"
 
 
-def _make(side: Side, config: Path, patterns: Sequence[str]) -> None:
+def _make(side: AlternateSide, config: Path, patterns: Sequence[str]) -> None:
     """One call of ``svmbench run``, which reuses the repeats that are there."""
     only = [word for pattern in patterns for word in ("--only", pattern)]
     _answer(side.python, "run", str(config), "--out", str(side.folder), "--quiet", *only)
@@ -220,22 +246,28 @@ def _answer(python: str, *words: str) -> None:
     """Run a command of the svmbench that is installed for a Python."""
     # -P: nothing in the current folder may shadow the installed package. A session of its own:
     # Ctrl-C is passed on below, once.
-    process = subprocess.Popen(
-        [python, "-P", "-m", "svmbench", *words],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        start_new_session=True,
-    )
+    try:
+        process = subprocess.Popen(
+            [python, "-P", "-m", "svmbench", *words],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+    except OSError as error:
+        raise ConfigError(
+            f"{python}: cannot be started ({error.strerror}); name an environment's python"
+        ) from None
     try:
         _, complaints = process.communicate()
     except BaseException:
         process.send_signal(signal.SIGINT)
         process.wait()
         raise
-    if process.returncode not in _READABLE or (words[0] != "run" and process.returncode):
-        said = complaints.strip().splitlines() or [f"exit code {process.returncode}"]
+    said = complaints.strip().splitlines() or [f"exit code {process.returncode}"]
+    readable = process.returncode in _READABLE and not said[-1].startswith(_INTERNAL)
+    if not readable or (words[0] != "run" and process.returncode):
         raise ConfigError(f"{python} -m svmbench {words[0]}: {said[-1]}")
 
 

@@ -6,7 +6,7 @@ import math
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from statistics import fmean
 from typing import Literal
@@ -43,14 +43,17 @@ class Crew:
     ----------
     outcome : Outcome
     skipped : set of str
-        Ids of runs that were skipped because their cell had met its time limit before.
+        Ids of runs that were skipped because their cell is out of time.
     finished : list of (Run, Trace)
         The runs that were finished before.
     pending : dict
         Unfinished runs of the plan by id, in the plan's order.
+    stopped : frozenset of str
+        Ids of the runs that had been stopped from outside before.
 
-    A run is spared, and leaves no trace file, if a lower rung of its solver's ladder has ended the
-    repeat: it reached the tightest accuracy, or ended before its own horizon.
+    A cell is out of time if a run of it met the time limit and none converged; its other repeats
+    are skipped. A run is spared, and leaves no trace file, if a lower rung of its solver's ladder
+    has ended the repeat: it reached the tightest accuracy, or ended before its own horizon.
     """
 
     def __init__(
@@ -62,7 +65,8 @@ class Crew:
         self._reporter = reporter
         self._jobs = options.jobs
         self._keep_weights = options.keep_weights
-        self._out_of_time: set[tuple[object, ...]] = set()
+        self._limited: set[tuple[object, ...]] = set()
+        self._converged: set[tuple[object, ...]] = set()
         self._tops: dict[tuple[object, ...], int] = {}
         self._best: dict[tuple[str, float], float] = {}
         self._seconds: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -81,6 +85,11 @@ class Crew:
             lost = Counter(store.loss(run) for run in runs if run.id not in done)
             self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
         self.pending = {run.id: run for run in runs if run.id not in done}
+        self.stopped = frozenset(
+            name
+            for name, run in self.pending.items()
+            if (found := store.read(run)) is not None and found.state == "interrupted"
+        )
         for run, trace in self.finished:
             self._learn(run, trace)
         self.outcome.reused = len(done)
@@ -97,15 +106,34 @@ class Crew:
         """Seconds that a repeat of a cell takes, with evaluation and the start of its workers.
 
         The mean over the finished repeats, each with all its horizons; None if there are none.
-        A cell that has met its time limit costs nothing more.
+        A cell that is out of time costs nothing more.
         """
-        if (*cell, None) in self._out_of_time:
+        if self.is_out_of_time(cell):
             return 0.0
         of_repeat = self._seconds.get(cell)
         if not of_repeat:
             return None
         start = fmean(self._starts) if self._starts else START
         return fmean(sum(runs) + start * len(runs) for runs in of_repeat.values())
+
+    def is_out_of_time(self, cell: Cell, horizon: float | None = None) -> bool:
+        """Whether further runs of a cell, with one of its horizons if it has any, are skipped."""
+        place = (*cell, horizon)
+        return place in self._limited and place not in self._converged
+
+    def skip(self, wanted: Callable[[Run], bool], *, report: bool = True) -> None:
+        """Skip those of the wanted runs whose cell is out of time, without running anything.
+
+        Parameters
+        ----------
+        wanted : callable
+            Whether a pending run is one of them.
+        report : bool
+            Whether to tell the reporter.
+        """
+        for run in list(self.pending.values()):
+            if wanted(run) and self._not_to_be_made(run) == "skipped":
+                self._leave(run, "skipped", report=report)
 
     def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> None:
         """Execute runs of the plan; an interruption stops the workers and is raised again.
@@ -168,15 +196,16 @@ class Crew:
     def _not_to_be_made(self, run: Run) -> Literal["spared", "skipped"] | None:
         if run.rung is not None and run.rung > self._tops.get((*run.cell, run.repeat), run.rung):
             return "spared"
-        return "skipped" if (*run.cell, run.horizon) in self._out_of_time else None
+        return "skipped" if self.is_out_of_time(run.cell, run.horizon) else None
 
-    def _leave(self, run: Run, state: Literal["spared", "skipped"]) -> None:
+    def _leave(self, run: Run, state: Literal["spared", "skipped"], *, report: bool = True) -> None:
         self.outcome.states[state] += 1
         del self.pending[run.id]
         if state == "skipped":
             self.skipped.add(run.id)
             self._end_ladder(run)  # higher rungs would take even longer
-        self._reporter.run_ends(run, state)
+        if report:
+            self._reporter.run_ends(run, state)
 
     def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
         """Remember how a run ended, and the seconds it took if it was run now."""
@@ -186,7 +215,9 @@ class Crew:
         if taken is not None:
             self._starts.append(max(0.0, taken - elapsed))
         if trace.state == "time_limit" and not _stalled(trace):
-            self._out_of_time.add((*run.cell, run.horizon))
+            self._limited.add((*run.cell, run.horizon))
+        if trace.state == "converged":
+            self._converged.add((*run.cell, run.horizon))
         tightest = min(run.stop.accuracy, default=0.0)
         arrived = (p for p in trace.points if p["accuracy"] is not None)
         times = [point["wall"] for point in arrived if point["accuracy"] <= tightest]

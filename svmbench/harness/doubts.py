@@ -14,6 +14,10 @@ from svmbench.harness.run import Sitting
 #: Share of the pairs that a question is expected to need which it gets before it is asked again.
 BATCH = 0.5
 
+#: Fewest informative pairs before a question that more are not expected to decide is given up: the
+#: scatter of fewer says too little.
+FEWEST = 5
+
 
 @dataclass(frozen=True)
 class Doubt:
@@ -27,7 +31,9 @@ class Doubt:
         The cells it is about, each a data set's label, a lambda and a solver's label. One more
         pair takes one more repeat of each, in one block.
     more : int or None
-        Further pairs expected until it is decided; None if more pairs cannot decide it.
+        Further pairs expected until it is decided; None if more are not expected to decide it.
+    pairs : int
+        Informative pairs so far.
     text : str
         The question in words.
     """
@@ -35,12 +41,23 @@ class Doubt:
     job: int
     cells: tuple[Cell, ...]
     more: int | None
+    pairs: int
     text: str = ""
 
     @property
     def key(self) -> tuple[int, frozenset[Cell]]:
         """What stays the same when the question is asked again."""
         return self.job, frozenset(self.cells)
+
+    @property
+    def worth(self) -> int | None:
+        """Further pairs worth running; None if none are.
+
+        A question with few pairs is not given up before it has `FEWEST`, but one without any is.
+        """
+        if self.more is None and 0 < self.pairs < FEWEST:
+            return FEWEST - self.pairs
+        return self.more
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,7 @@ class Open:
         run.
     lacks : {'time', 'repeats', 'information'}
         What is missing: time; repeats, if its cells have as many as they may have; or
-        information, if more pairs cannot decide it.
+        information, if more pairs cannot decide it or cannot be had.
     """
 
     doubt: Doubt
@@ -89,14 +106,17 @@ def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
     sittings : mapping of int to Sitting
         The open sweeps by index.
     """
-    if doubt.more is None:
+    if doubt.worth is None:
         return Open(doubt, None, "information")
     sitting = sittings.get(doubt.job)
     if sitting is None:
         return Open(doubt, None, "time")
+    if any(map(sitting.is_out_of_time, doubt.cells)):
+        # Repeats of its other cells alone show nothing new.
+        return Open(doubt, None, "information")
     if not sitting.free_repeats(doubt.cells):
         return Open(doubt, None, "repeats")
-    return Open(doubt, doubt.more * sum(map(sitting.seconds, doubt.cells)), "time")
+    return Open(doubt, doubt.worth * sum(map(sitting.seconds, doubt.cells)), "time")
 
 
 def batches(
@@ -149,7 +169,7 @@ def _price(question: Open) -> float:
 
 
 def _pairs(doubt: Doubt) -> int:
-    return max(1, doubt.more or 0)
+    return max(1, doubt.worth or 0)
 
 
 def _count(doubt: Doubt) -> int:

@@ -165,6 +165,15 @@ class Sitting:
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
             self._crew = Crew(chosen, self._store, reporter, options)
+            before, ids = self._store.listed_as("skipped"), {run.id for run in chosen}
+            self._skipped_before = frozenset() if options.fresh else before & ids
+            # Runs that `only` leaves out stay as they are.
+            self._skipped_elsewhere = {
+                run.id
+                for run in self._runs
+                if run.id in before - ids and self._store.finished(run) is None
+            }
+            self._skip(report=False)
             self._store.write_environment(dump_sweep(sweep), environment())
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
@@ -193,12 +202,16 @@ class Sitting:
 
     def lacking(self, options: Options) -> int:
         """Runs that these options ask for and that there is reason to run."""
-        return sum(options.wants(run, self.sweep.at_least) for run in self._crew.possible())
+        return sum(self._wants(run, options) for run in self._crew.possible())
 
     def seconds(self, cell: Cell) -> float:
         """Seconds that one more repeat of a cell is expected to take."""
         known = self._crew.seconds(cell)
         return self.sweep.stop.time_limit if known is None else known
+
+    def is_out_of_time(self, cell: Cell) -> bool:
+        """Whether further repeats of a cell would be skipped."""
+        return self._crew.is_out_of_time(cell)
 
     def free_repeats(self, cells: Collection[Cell]) -> list[int]:
         """Numbers of the repeats for which none of these cells has a run, ascending."""
@@ -240,7 +253,16 @@ class Sitting:
 
     def _wanted(self, options: Options) -> list[Run]:
         pending = self._crew.pending.values()
-        return [run for run in pending if options.wants(run, self.sweep.at_least)]
+        return [run for run in pending if self._wants(run, options)]
+
+    def _wants(self, run: Run, options: Options) -> bool:
+        """Whether to run it now: what the options ask for, and then what was stopped earlier."""
+        least = self.sweep.at_least
+        if options.wants(run, least):
+            return True
+        # A repeat that was run for a question would otherwise stay interrupted for good.
+        every = options.repeats_of is None and (options.repeats is None or options.repeats >= least)
+        return every and run.id in self._crew.stopped
 
     def _go_on_with_references(self, wanted: Sequence[Run], options: Options) -> bool:
         """Continue the search for optima that a deadline cut short and that runs wait for."""
@@ -260,8 +282,14 @@ class Sitting:
     def publish(self) -> None:
         """Write the tables of numbers if there are new results since the last time."""
         if self._unpublished:
-            self._store.export(self._runs, frozenset(self._crew.skipped))
+            self._skip()
+            self._store.export(self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere))
             self._unpublished = False
+
+    def _skip(self, report: bool = True) -> None:
+        """Skip the repeats that every cell has, and earlier skipped ones, where time is out."""
+        least, before = self.sweep.at_least, self._skipped_before
+        self._crew.skip(lambda run: run.repeat < least or run.id in before, report=report)
 
 
 def run_sweep(
@@ -320,7 +348,8 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
         void = torn(crew.finished, wanted, store, changed=not same)
     if void:
         forget([run for run in runs if block_of(run) in void], store)
-        store.export(runs, frozenset(crew.skipped))
+        kept = {run.id for run in runs if block_of(run) not in void}
+        store.export(runs, store.listed_as("skipped") & kept)
 
 
 def _matches(run: Run, patterns: tuple[str, ...]) -> bool:

@@ -42,6 +42,9 @@ ROUNDS = 2
 #: if there are enough of them.
 PATIENCE = 5.0
 
+#: A question in a series: its key and its words, as several may be about the same cells.
+_Question = tuple[tuple[int, frozenset[Cell]], str]
+
 Phase = Literal["first", "at_least", "doubts"]
 
 
@@ -209,6 +212,8 @@ class _Series:
         self._end = end
         self._sittings: dict[int, Sitting] = {}
         self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
+        self._pairs_before: dict[_Question, int] = {}
+        self._unserved: set[_Question] = set()
         self._stack = ExitStack()
 
     def __enter__(self) -> _Series:
@@ -299,10 +304,19 @@ class _Series:
         for sitting in self._sittings.values():
             sitting.publish()
         begun = time.monotonic()
-        self.result.open = [priced(doubt, self._sittings) for doubt in ask()]
+        self.result.open = [self._priced(doubt) for doubt in ask()]
         took = time.monotonic() - begun
         self.result.asking += took
         return took
+
+    def _priced(self, doubt: Doubt) -> Open:
+        """The question with its price, which it loses if its latest repeats made no pair."""
+        question = doubt.key, doubt.text
+        if doubt.pairs <= self._pairs_before.pop(question, -1):
+            self._unserved.add(question)
+        if question in self._unserved:
+            return Open(doubt, None, "information")
+        return priced(doubt, self._sittings)
 
     def _make(self, batch: Batch) -> None:
         sitting, options = self._sittings[batch.job], Options(repeats_of=batch.repeats_of)
@@ -312,6 +326,9 @@ class _Series:
         if sitting.outcome.made == before:
             # Its cells are skipped, or wait for their optimum: asking again changes nothing.
             self._in_vain |= {doubt.key for doubt in batch.served}
+        elif not self._over():
+            for doubt in batch.served:
+                self._pairs_before[doubt.key, doubt.text] = doubt.pairs
 
     # --- turns -----------------------------------------------------------------------
 

@@ -148,7 +148,7 @@ class Store:
         trace = self.read(run)
         if trace is None and path.exists():
             return "damaged"
-        if run.id not in self._listed:
+        if self._listed.get(run.id, "skipped") in ("skipped", *RERUN):
             return None
         if trace is None:
             return "missing"
@@ -160,14 +160,17 @@ class Store:
         return trace if trace is not None and is_complete(trace) else None
 
     @cached_property
-    def _listed(self) -> frozenset[str]:
-        """Ids of the runs that runs.csv lists as ended."""
+    def _listed(self) -> dict[str, str]:
+        """The states that runs.csv had when it was first read, by the ids of the runs."""
         try:
             table = pd.read_csv(self.folder / "runs.csv", usecols=["id", "state"], dtype=str)
         except (OSError, ValueError):
-            return frozenset()  # there is none yet, or it is not a table: nothing is known
-        ended = ~table["state"].isin(("skipped", *RERUN))
-        return frozenset(table["id"][ended])
+            return {}  # there is none yet, or it is not a table: nothing is known
+        return dict(zip(table["id"], table["state"], strict=True))
+
+    def listed_as(self, state: str) -> frozenset[str]:
+        """Ids of the runs that runs.csv listed with a state when it was first read."""
+        return frozenset(name for name, listed in self._listed.items() if listed == state)
 
     def config(self) -> str | None:
         """The text of config.yaml; None if there is none."""

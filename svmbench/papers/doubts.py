@@ -74,7 +74,8 @@ class Doubts:
             job = self._job(paper, item, part)
             if job is not None and part.answer is not None:
                 cells = tuple(cell[1:] for cell in part.part.rests_on)
-                yield Doubt(job, cells, part.answer.more, f"{result.claim.text} {part.part.what}")
+                text = f"{result.claim.text} {part.part.what}"
+                yield Doubt(job, cells, part.answer.more, part.pairs, text)
 
     def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
         """The sweep whose repeats the part needs; None if it is not being run."""
@@ -103,4 +104,4 @@ class Doubts:
 
 
 def _needs(doubt: Doubt) -> float:
-    return -1.0 if doubt.more is None else float(doubt.more)
+    return -1.0 if doubt.worth is None else float(doubt.worth)

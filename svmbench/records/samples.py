@@ -43,7 +43,6 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     if values is None:
         return {}
     known = _known(group, asked, values)
-    excused = asked.measure.to_accuracy and _limited_runs_reached(group.runs, values)
     ends = states(group)
     if not (known or asked.measure.to_accuracy) and any(
         _counts(state, asked.measure) == "value" for state in ends.values()
@@ -55,7 +54,7 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
             found[repeat] = known[repeat]
             continue
         counts = _counts(state, asked.measure)
-        if counts == "worst" or (counts == "as the limited repeat" and not excused):
+        if counts == "worst" or (counts == "worst if none reached it" and not known):
             found[repeat] = asked.measure.worst
     return found
 
@@ -140,6 +139,31 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
     )
 
 
+def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> dict[int, float]:
+    """Samples without those of skipped repeats whose limit is too near the other side's times.
+
+    Parameters
+    ----------
+    group : Group
+    found : dict
+        Its samples by repeat.
+    slowest : float
+        The longest that the other side took, in seconds; +inf if it never reached the accuracy.
+    """
+    # Some rungs of a ladder may have been skipped; what the others reached was measured.
+    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
+    if not skipped:
+        return found
+    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
+    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
+        return found
+    return {
+        repeat: value
+        for repeat, value in found.items()
+        if repeat not in skipped or math.isfinite(value)
+    }
+
+
 # ---------------------------------------------------------------- runs
 
 
@@ -201,26 +225,9 @@ def _counts(state: str, measure: Measure) -> Counts:
     return by_kind[measure.taken]
 
 
-def _limited_runs_reached(runs: pd.DataFrame, values: pd.Series) -> bool:
-    """Whether all runs that met the time limit had reached the accuracy before it."""
-    limited = runs["state"] == "time_limit"
-    return bool(limited.any() and values[limited].notna().all())
-
-
 def _without_doubtful(
     group: Group, found: dict[int, float], other: Group, at: float
 ) -> dict[int, float]:
     """Samples without those of skipped repeats whose limit is too near the other's times."""
-    # Some rungs of a ladder may have been skipped; what the others reached was measured.
-    skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
-    if not skipped:
-        return found
-    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
     slowest = max(measured(other, Asked("seconds", at)).values(), default=math.inf)
-    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
-        return found
-    return {
-        repeat: value
-        for repeat, value in found.items()
-        if repeat not in skipped or math.isfinite(value)
-    }
+    return without_doubtful(group, found, slowest)

@@ -11,8 +11,8 @@ from typing import Literal
 
 #: What a repeat counts as: the measured number; the measure's worst value (+inf, a
 #: share of 1 for errors, of 0 for correct answers); nothing; or, for a repeat that was skipped,
-#: the worst value if the repeat that met the time limit got it, and nothing otherwise.
-Counts = Literal["value", "worst", "none", "as the limited repeat"]
+#: the worst value if no measured repeat reached the accuracy, and nothing otherwise.
+Counts = Literal["value", "worst", "none", "worst if none reached it"]
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ STATES = {
         State(
             "skipped",
             "not run, because a repeat before met the time limit",
-            "as the limited repeat",
+            "worst if none reached it",
             "none",
             "none",
         ),

@@ -13,7 +13,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.statistics import performance_ratios, solved_shares
 from svmbench.records.summaries import summary
-from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, Profile, draw
+from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, ProfilePanel, draw
 from svmbench.report.sheet import save_figure, uniform_style
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def write_overall(
     return written
 
 
-def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[Profile]]:
+def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[ProfilePanel]]:
     """Performance and data profiles by kind; a solver's shares refer to the problems it ran on."""
     ratios = {}
     for unit in ("seconds", "epochs"):
@@ -184,7 +184,7 @@ def _relative(costs: Mapping[str, float]) -> dict[str, float]:
 
 def _profile(
     kind: str, unit: str, axis: str, least: float, costs: Sequence[Mapping[str, float]]
-) -> Profile:
+) -> ProfilePanel:
     samples: dict[str, list[float]] = {}
     for each in costs:
         for solver, cost in each.items():
@@ -192,4 +192,4 @@ def _profile(
     curves = {
         f"{solver} ({len(values)})": solved_shares(values) for solver, values in samples.items()
     }
-    return Profile(kind, unit, axis, least, curves)
+    return ProfilePanel(kind, unit, axis, least, curves)

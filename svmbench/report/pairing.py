@@ -1,8 +1,8 @@
 """Which repeats of two groups are pairs: runs executed at about the same time.
 
-Two runs of one repeat are a pair if no run of another repeat of either group started between them.
-In an interleaved sweep that holds for every repeat; for two folders filled one after the other it
-holds for none.
+Two runs of one repeat are a pair if no run of another repeat of either group started between them,
+and they started within `SITTING`. In an interleaved sweep that holds for every repeat; for two
+folders filled one after the other, with several repeats each, it holds for none.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from weakref import WeakKeyDictionary
 
 from svmbench.errors import DataError
@@ -23,6 +23,10 @@ from svmbench.records.samples import pairs
 #: between two of them: assumed if nothing better is known.
 DAY_SCATTER = 0.04
 ASSUMED_SHIFT = math.sqrt(2.0) * DAY_SCATTER
+
+#: Runs that started further apart met different states of the machine, whatever lies between them.
+#: One repeat of a slow sweep may take hours.
+SITTING = timedelta(hours=12)
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,8 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
     for repeat in sorted(repeats):
         first = [side[repeat] for side in earliest if repeat in side]
         if len(first) == len(starts):
+            if max(first) - min(first) > SITTING:
+                continue
             between = merged[bisect_right(moments, min(first)) : bisect_left(moments, max(first))]
             if any(other_repeat != repeat for _, other_repeat in between):
                 continue

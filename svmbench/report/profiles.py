@@ -42,7 +42,7 @@ _BEYOND = 1.15
 
 
 @dataclass(frozen=True)
-class Profile:
+class ProfilePanel:
     """One panel: for each label the share of problems against their cost.
 
     Parameters
@@ -82,7 +82,7 @@ def write_profiles(results: Results) -> list[Path]:
     return [path, *_write_plots(results, profiles, problems)]
 
 
-def build_profiles(results: Results) -> list[Profile]:
+def build_profiles(results: Results) -> list[ProfilePanel]:
     """The profiles of a sweep; none if there is too little to show.
 
     Only problems for which every label has runs count.
@@ -123,7 +123,7 @@ def _problems(results: Results) -> list[_Problem]:
     return problems if len(problems) >= LEAST_PROBLEMS else []
 
 
-def _profiles(results: Results, problems: Sequence[_Problem]) -> list[Profile]:
+def _profiles(results: Results, problems: Sequence[_Problem]) -> list[ProfilePanel]:
     if not problems:
         return []
     labels = list(problems[0].groups)
@@ -144,12 +144,12 @@ def _profiles(results: Results, problems: Sequence[_Problem]) -> list[Profile]:
 
 def _profile(
     kind: str, unit: str, axis: str, least: float, samples: dict[str, list[float]]
-) -> Profile:
+) -> ProfilePanel:
     curves = {label: solved_shares(values) for label, values in samples.items()}
-    return Profile(kind, unit, axis, least, curves)
+    return ProfilePanel(kind, unit, axis, least, curves)
 
 
-def _records(profiles: Sequence[Profile]) -> pd.DataFrame:
+def _records(profiles: Sequence[ProfilePanel]) -> pd.DataFrame:
     rows = [
         {
             "schema_version": SCHEMA_VERSION,
@@ -193,7 +193,7 @@ _SAMPLES = {
 
 
 def _write_plots(
-    results: Results, profiles: Sequence[Profile], problems: Sequence[_Problem]
+    results: Results, profiles: Sequence[ProfilePanel], problems: Sequence[_Problem]
 ) -> Iterator[Path]:
     if not results.plots:
         return
@@ -207,13 +207,15 @@ def _write_plots(
             yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", {})
 
 
-def draw(title: str, panels: Sequence[Profile], caption: str, look: Mapping[str, Look]) -> Figure:
+def draw(
+    title: str, panels: Sequence[ProfilePanel], caption: str, look: Mapping[str, Look]
+) -> Figure:
     """Draw the panels of one kind of profile side by side.
 
     Parameters
     ----------
     title : str
-    panels : sequence of Profile
+    panels : sequence of ProfilePanel
         At least one; all of one kind.
     caption : str
         The text below.
@@ -249,7 +251,7 @@ def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
     return "\n".join(lines)
 
 
-def _fill(axes: Axes, profile: Profile, look: Mapping[str, Look]) -> list[CurveName]:
+def _fill(axes: Axes, profile: ProfilePanel, look: Mapping[str, Look]) -> list[CurveName]:
     """Draw one panel and return the names of its curves, the best first."""
     axes.set_xscale("log")
     axes.set_ylim(0.0, 1.03)
@@ -269,7 +271,7 @@ def _fill(axes: Axes, profile: Profile, look: Mapping[str, Look]) -> list[CurveN
     return sorted(names, key=lambda name: (-name.y, -areas[name.text]))
 
 
-def _range(profile: Profile) -> tuple[float, float]:
+def _range(profile: ProfilePanel) -> tuple[float, float]:
     """From the first step, or where the axis starts, to beyond the last one."""
     values = [v for curve, _ in profile.curves.values() for v in curve if v > 0]
     first, last = min(values, default=1.0), max(values, default=1.0)

@@ -39,6 +39,8 @@ class LeaderQuestion:
     more : int or None
         For an open question: further pairs expected until an order is shown; None if more pairs
         cannot show one.
+    pairs : int
+        For an open question: its informative pairs.
     """
 
     leader: Cell
@@ -46,6 +48,7 @@ class LeaderQuestion:
     text: str
     is_open: bool
     more: int | None
+    pairs: int
 
 
 def leader_questions(folder: Path) -> list[LeaderQuestion]:
@@ -69,6 +72,7 @@ def leader_questions(folder: Path) -> list[LeaderQuestion]:
             _described(one, other, asked),
             is_open=_key(one, other, asked) in found.more,
             more=found.more.get(_key(one, other, asked)),
+            pairs=found.pairs.get(_key(one, other, asked), 0),
         )
         for asked in _main(results)
         for groups in _places(results)
@@ -88,7 +92,7 @@ def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
         Index of the folder's sweep in the series.
     """
     return [
-        Doubt(job, (each.leader, each.other), each.more, each.text)
+        Doubt(job, (each.leader, each.other), each.more, each.pairs, each.text)
         for each in leader_questions(folder)
         if each.is_open
     ]
@@ -113,10 +117,13 @@ class Order:
     more : dict
         For pairs that one label leads without an order being shown: how many more repeats are
         expected to show one; None if they cannot.
+    pairs : dict
+        For the same pairs of labels: how many informative pairs of repeats they have.
     """
 
     faster: frozenset[_Key]
     more: dict[_Key, int | None]
+    pairs: dict[_Key, int]
 
     def shown(self, one: Group, other: Group, asked: Asked) -> bool:
         """Whether the first group was shown to take less than the second."""
@@ -155,10 +162,12 @@ def _order(results: Results) -> Order:
         elif leads:
             undecided.append(at)
     more: dict[_Key, int | None] = {}
+    pairs: dict[_Key, int] = {}
     for at, answer in zip(undecided, judge(questions, only=undecided), strict=True):
         one, other, asked, _ = page[at]
         more[_key(one, other, asked)] = more[_key(other, one, asked)] = answer.more
-    return Order(frozenset(faster), more)
+        pairs[_key(one, other, asked)] = pairs[_key(other, one, asked)] = answer.pairs
+    return Order(frozenset(faster), more, pairs)
 
 
 def _key(one: Group, other: Group, asked: Asked) -> _Key:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -29,7 +30,7 @@ from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
-from svmbench.evidence import LEVEL
+from svmbench.evidence import LEVEL, judge
 from svmbench.kernels.counters import Counters
 from svmbench.records.groups import Group
 from svmbench.records.read import Results
@@ -449,6 +450,64 @@ def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monke
     (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
     assert (more.verdict, more.more) == ("open", None)
     assert more.takes == "a time limit of 4 s would decide it"
+
+
+def test_one_repeat_that_a_peer_does_not_finish_leaves_the_others_as_evidence():
+    pairs = versus.PairedRatio((3.0,) * 20, (1.0,) * 19 + (math.inf,), (1.0,) * 19 + (5.0,))
+    assert (pairs.estimate, pairs.censored) == (pytest.approx(1 / 3), False)
+    low, high = pairs.interval(ALONE)
+    assert low <= pairs.estimate <= high < 1.0
+    for region, verdict in (((1.0, math.inf), "does not hold"), ((0.0, 1.0), "holds")):
+        (answer,) = judge([pairs.question(*region)])
+        assert (answer.verdict, answer.more) == (verdict, 0)
+        assert (answer.low, answer.high) == (pytest.approx(low), pytest.approx(high))
+
+
+def test_a_peer_is_ahead_though_it_did_not_finish_one_repeat(monkeypatch):
+    rows_of = [
+        group("dcd", [3.0] * 20),
+        group("liblinear", [1.0] * 19 + [math.nan], solver="liblinear", spent=5.0),
+    ]
+    result = swept(rows_of, monkeypatch)
+    (one,) = judge_bounds(result, [Target(text="t", kind="ahead", at_least=1)]).results
+    assert (one.verdict, one.takes) == ("not reached", "")
+    assert one.measured <= one.high < 1.0
+    assert one.versus.standing(ALONE) == "peer ahead"
+
+
+@pytest.mark.parametrize(("at_most", "verdict"), [(1.5, "not reached"), (2.0, "open")])
+def test_time_spent_without_the_accuracy_does_not_show_that_a_ratio_is_small(
+    at_most, verdict, monkeypatch
+):
+    # The ratio is above 5/3, and nothing else is known about it.
+    rows_of = [
+        group("dcd", [3.0] * 20),
+        group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=5.0),
+    ]
+    target = Target(text="t", kind="ratio", than="liblinear", at_most=at_most)
+    (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
+    assert (one.verdict, one.high) == (verdict, math.inf)
+    assert one.takes == ("a time limit of 6 s would decide it" if verdict == "open" else "")
+
+
+def test_no_time_limit_is_named_that_a_repeat_had_without_the_accuracy():
+    target = Target(text="t", kind="ratio", at_least=2)
+    spent = (1.0, 1.0, 5.0)
+    pairs = versus.PairedRatio((1.0,) * 3, (math.inf,) * 3, spent)
+    one = bounds.BoundResult(target, "", pairs=pairs, verdict="open", measured=1.0, more=None)
+    assert one.takes == "more repeats like these would not decide it"
+    shorter = versus.PairedRatio((1.0,) * 3, (math.inf,) * 3, (1.0, 1.0, 1.5))
+    assert replace(one, pairs=shorter).takes == "a time limit of 2 s would decide it"
+
+
+@pytest.mark.parametrize(("limit", "pairs"), [(1.9, 1), (2.0, 20)])
+def test_skipped_repeats_of_the_champion_count_from_twice_the_time_of_the_programs(limit, pairs):
+    ours = group("dcd", [math.nan] * 20)
+    ours.runs["state"] = ["time_limit"] + ["skipped"] * 19
+    ours.runs["limit_seconds"] = limit
+    theirs = group("liblinear", [1.0] * 20, solver="liblinear")
+    one = versus.side_by_side(SWEPT, ours, [theirs], 0.01)
+    assert one.pairs.ours == (math.inf,) * pairs
 
 
 def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):

@@ -487,6 +487,14 @@ def test_folders_of_different_days_have_no_pairs(write):
     assert "]†" in line
 
 
+@pytest.mark.parametrize(("days", "paired"), [(0, True), (19, False)])
+def test_single_runs_of_different_days_are_no_pair(write, days, paired):
+    one = write("one", rows("dcd", [1.0]))
+    other = write("other", rows("dcd", [1.1], day=days))
+    page = json.loads(compare(one, other, "--json").stdout)
+    assert [cell["paired"] for cell in page["cells"]] == [paired]
+
+
 def test_a_large_difference_shows_in_spite_of_the_days(write):
     assert pages(write, days=1, factor=1.5)[0]["regressions"] == 1
 
@@ -582,6 +590,17 @@ def test_two_environments_are_run_alternately(tmp_path):
     assert (cell["label"], cell["verdict"]) == ("dcd", "open")
     made = [pd.read_csv(root / name / "runs.csv") for name in "ab"]
     assert [list(runs["label"]) for runs in made] == [["dcd"], ["dcd"]]
+
+
+def test_each_pair_of_labels_has_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "both.yaml"
+    config.write_text(CONFIG.replace("sgd-s]", "{name: sgd-s, label: s/1}, pegasos]"))
+    for one, other in (("dcd", "s/1"), ("dcd", "pegasos")):
+        done = compare("--run", one, other, "--config", str(config), "--most", "1")
+        assert done.exit_code in (0, 4), done.output
+    made = sorted(path.parent.name for path in (tmp_path / "results").glob("*/both"))
+    assert made == ["compare-both-dcd-pegasos", "compare-both-dcd-s%2F1"]
 
 
 def test_bad_usage_of_run_is_2(write, tmp_path):

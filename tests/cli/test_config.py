@@ -19,7 +19,8 @@ def output(*args):
 def test_check_says_where_the_file_is_and_counts_its_runs():
     assert output("check", "adult") == (
         f"{bundled('configs') / 'adult.yaml'}: valid; "
-        "1 data set x 3 lambdas x 5 solvers x 7 repeats = 105 runs\n"
+        "1 data set x 3 lambdas x 5 solvers x 5 repeats = 75 runs; "
+        "300 at most, with 20 repeats if questions stay open\n"
     )
 
 
@@ -32,7 +33,7 @@ def test_check_gives_both_bounds_of_a_rule_of_repeats(tmp_path):
     counts = output("check", str(path)).partition("; ")[2]
     runs = int(counts.partition(" = ")[2].split()[0])
     assert " x 3 repeats = " in counts
-    assert counts.endswith(f"; {3 * runs} at most, with 9 repeats where questions stay open\n")
+    assert counts.endswith(f"; {3 * runs} at most, with 9 repeats if questions stay open\n")
 
 
 def test_show_prints_a_configuration_that_means_the_same(tmp_path):

@@ -41,7 +41,8 @@ def test_none_without_pairs_and_on_the_boundary():
     assert judge([Question((), 1.0)])[0].more is None
     assert judge([Question((0.3, -0.3), 1.0)])[0].more is None
     assert judge([Question((0.3, -0.301), 1.0)])[0].more is None  # more than the limit
-    assert pairs_until_decided((1.0, -1.0, 0.05), 0.0, math.inf, math.log(1e300)) is None
+    logs = (1.0, -1.0, 0.05)
+    assert pairs_until_decided(logs, logs, 0.0, math.inf, math.log(1e300)) is None
 
 
 def test_a_forecast_counts_the_pairs_of_a_constant_ratio():

@@ -294,3 +294,20 @@ def test_false_verdicts_with_a_shift_between_days():
         (answer,) = judge([Question(tuple(logs.tolist()), 1.0, shift_sd=0.04)])
         false += answer.verdict != "open"
     assert false <= 0.05 * trials
+
+
+@given(st.lists(st.tuples(st.floats(-2.0, 2.0), st.floats(0.0, 3.0)), max_size=12))
+def test_bounds_of_log_ratios_give_no_more_evidence_than_the_log_ratios(pairs):
+    lower = tuple(log for log, _ in pairs)
+    upper = tuple(math.inf for _ in pairs)
+    (known,) = judge([Question(lower, low=1.5)])
+    (bounded,) = judge([Question(lower, low=1.5, upper_logs=upper)])
+    assert bounded.e_inside == known.e_inside
+    assert bounded.e_outside <= known.e_outside
+    assert (bounded.low, bounded.high) == (known.low, math.inf)
+
+
+@pytest.mark.parametrize("upper", [(0.0,), (0.0, 0.5), (0.0, math.nan)])
+def test_an_upper_bound_below_its_log_ratio_is_refused(upper):
+    with pytest.raises(ValueError, match="every log-ratio has an upper bound"):
+        Question((0.0, 1.0), low=1.5, upper_logs=upper)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from svmbench.errors import ConfigError
-from svmbench.harness.alternate import OpenCell, Side, alternate, find_python
+from svmbench.harness.alternate import AlternateSide, OpenCell, alternate, find_python
 
 CONFIG = """\
 version: 1
@@ -34,6 +34,9 @@ document = yaml.safe_load(config.read_text())
 if not document["solvers"]:
     print("config.yaml: no solvers; add one", file=sys.stderr)
     sys.exit(2)
+if document["solvers"] == ["dcd"]:
+    print("svmbench: internal error (KeyError: 'x'); rerun with --debug", file=sys.stderr)
+    sys.exit(1)
 with open({log!r}, "a") as log:
     log.write(json.dumps([{name!r}, document["repeats"], only]) + "\\n")
 folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +74,7 @@ def sides(tmp_path):
                 )
             )
             python.chmod(0o755)
-            found.append(Side(str(python), tmp_path / "results" / name))
+            found.append(AlternateSide(str(python), tmp_path / "results" / name))
         return found
 
     return make
@@ -123,7 +126,7 @@ def test_the_configuration_is_handed_on_as_it_was_written(sides, config, tmp_pat
 
 
 def test_labels_are_no_patterns(sides, config, tmp_path):
-    labelled = [Side(side.python, side.folder, ("sgd [x]",)) for side in sides()]
+    labelled = [AlternateSide(side.python, side.folder, ("sgd [x]",)) for side in sides()]
     alternate(labelled, config, lambda _: [], most=1)
     assert noted(tmp_path)[0] == ["a", 1, ["*/*/sgd [[]x]"]]
 
@@ -148,12 +151,23 @@ def test_it_resumes_where_it_stopped(sides, config, tmp_path):
     ]  # fmt: skip
 
 
+def test_an_interrupted_first_block_is_completed(sides, config, tmp_path):
+    one, other = sides()
+    alternate([one], config, lambda _: [], most=1)
+    # Of the other side, only one of two runs of the first repeat was finished.
+    alternate([AlternateSide(other.python, other.folder, ("dcd",))], config, lambda _: [], most=1)
+    assert alternate([one, other], config, lambda _: [], most=2) == 1
+    lines = [(side.folder / "runs.csv").read_text().splitlines() for side in (one, other)]
+    assert [len(each) for each in lines] == [3, 3]
+
+
 def test_results_of_another_build_are_refused(sides, config, tmp_path):
     alternate(sides(), config, lambda _: [], most=1)
     for kept in tmp_path.glob("results/*/kept.json"):
         kept.unlink()  # the runs of another build have other ids
-    with pytest.raises(ConfigError, match="holds results of another build or configuration; name"):
-        alternate(sides(build="y"), config, lambda _: [], most=2)
+    for _ in range(2):  # the first of these calls has replaced what the folders list
+        with pytest.raises(ConfigError, match="another build or configuration; name another"):
+            alternate(sides(build="y"), config, lambda _: [], most=2)
 
 
 def test_what_a_side_refuses_is_said_in_one_line(sides, tmp_path):
@@ -162,6 +176,22 @@ def test_what_a_side_refuses_is_said_in_one_line(sides, tmp_path):
     with pytest.raises(ConfigError) as refused:
         alternate(sides(), path, lambda _: [], most=1)
     assert str(refused.value).endswith("-m svmbench run: config.yaml: no solvers; add one")
+
+
+def test_an_internal_error_of_a_side_ends_it(sides, tmp_path):
+    path = tmp_path / "broken.yaml"
+    path.write_text(CONFIG.replace("[dcd, sgd-s]", "[dcd]"))
+    with pytest.raises(ConfigError, match=r"internal error \(KeyError"):
+        alternate(sides(), path, lambda _: [OPEN], most=3)
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o755])
+def test_what_is_no_program_is_refused_in_one_line(tmp_path, mode):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(b"\x00 no program")
+    path.chmod(mode)
+    with pytest.raises(ConfigError, match=r"notes.txt: cannot be started \(.*\); name an env"):
+        find_python(path)
 
 
 def test_an_environment_is_found_by_its_python_its_folder_or_a_checkout(sides, tmp_path):

@@ -30,7 +30,7 @@ class Asked:
 
     def __call__(self):
         found = [
-            Doubt(number, tuple(map(cell, labels)), needed - pairs, " against ".join(labels))
+            Doubt(number, tuple(map(cell, labels)), needed - pairs, pairs, " against ".join(labels))
             for number, job, labels, needed in self.questions
             if (pairs := common_repeats(job, labels)) < needed
         ]
@@ -122,7 +122,7 @@ def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
 
 def test_a_question_that_repeats_cannot_decide_has_no_time(simulation, tmp_path):
     job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
-    never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, "which of two that do not arrive")
+    never = Doubt(0, (cell("dcd"), cell("sgd-s")), None, 0, "which of two that do not arrive")
     result = run_series([job], Reporter(), doubts=lambda: [never])
     assert not beyond(simulation)
     assert [(each.doubt, each.seconds, each.lacks) for each in result.open] == [
@@ -216,7 +216,7 @@ def test_cells_that_wait_for_nothing_do_not_hold_up_the_series(simulation, tmp_p
 
 def test_an_unknown_cell_is_refused(simulation, tmp_path):
     job = job_of(sweep_of("dcd", repeats=RULE), tmp_path / "one")
-    stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3)
+    stray = Doubt(0, (cell("dcd"), cell("sgd-s")), 3, 2)
     with pytest.raises(KeyError, match="sgd-s"):
         run_series([job], Reporter(), doubts=lambda: [stray])
 
@@ -257,3 +257,18 @@ def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
     run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 5)))
     job = job_of(job.sweep, job.folder)
     assert (job.found, job.missing(2), job.missing(12), job.outdated) == (10, 0, 14, False)
+
+
+def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation, tmp_path):
+    sweep = sweep_of("dcd", "sgd-s", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    simulation.killed = {("sgd-s", 3)}
+    first = run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 4)))
+    assert (first.faulty, first.made) == (True, 8)
+    simulation.killed = set()
+    counted = Counted()
+    again = run_series([job_of(sweep, job.folder)], counted)
+    assert (again.faulty, again.made, counted.total, counted.ended) == (False, 1, 1, 1)
+    assert simulation.made[-1] == ("tiny-separable", "sgd-s", 3)
+    assert set(pd.read_csv(job.folder / "runs.csv")["state"]) == {"converged"}
+    assert run_series([job_of(sweep, job.folder)], Reporter()).made == 0

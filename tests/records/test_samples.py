@@ -71,7 +71,7 @@ WORDS = {
     "+∞": "worst",
     "the worst value": "worst",
     "no sample": "none",
-    "as the limited repeat": "as the limited repeat",
+    "+∞ if no repeat reached it": "worst if none reached it",
 }
 
 
@@ -138,6 +138,11 @@ def test_a_skipped_repeat_does_not_reach_what_the_limited_one_did_not():
 def test_nothing_is_known_of_a_repeat_skipped_after_one_that_had_reached_it():
     runs = group(["time_limit", "skipped", "skipped"], [7.0, NAN, NAN])
     assert samples(runs, SECONDS) == {0: 7.0}
+
+
+def test_nothing_is_known_of_a_skipped_repeat_if_any_other_reached_the_accuracy():
+    runs = group(["converged", "time_limit", "skipped"], [0.5, NAN, NAN])
+    assert samples(runs, SECONDS) == {0: 0.5, 1: INF}
 
 
 @pytest.mark.parametrize(("slowest", "count"), [(30.0, 3), (30.1, 1)])

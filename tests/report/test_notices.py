@@ -102,7 +102,7 @@ def test_reference_gap_asked_for_is_a_hundredth_unless_said(calm, make_results, 
 
 
 def test_absolute_accuracy(calm, change):
-    assert "accuracy there is absolute" in only(change(calm, reference_dual=0.0)).text
+    assert "accuracy is absolute" in only(change(calm, reference_dual=0.0)).text
 
 
 def test_involuntary_switches(calm, change):

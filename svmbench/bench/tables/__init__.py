@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svmbench.bench.bounds import Judged
+from svmbench.bench.bounds import JudgedBounds
 from svmbench.bench.found import Found
 from svmbench.bench.tables.bounds import bounds_table
 from svmbench.bench.tables.epochs import epochs_table, physics_table
@@ -19,7 +19,7 @@ from svmbench.report.table import Table
 LIBLINEAR = ("liblinear", "linear-svc")
 
 
-def build_tables(found: Found, judged: Judged, shares: Sequence[Share]) -> list[Table]:
+def build_tables(found: Found, judged: JudgedBounds, shares: Sequence[Share]) -> list[Table]:
     """Every table that has something to show."""
     tables = [
         ahead_table(found, judged.threshold),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from svmbench.bench.bounds import BoundResult
-from svmbench.bench.tables.columns import Column, Grid, Part
+from svmbench.bench.tables.columns import TableColumn, TablePart, TableSpec
 from svmbench.bench.targets import Target
 from svmbench.report.numbers import format_value
 from svmbench.report.table import Table
@@ -51,29 +51,29 @@ def _verdict(one: BoundResult) -> str:
     return ", ".join([one.verdict, *([_missed_by(one)] if by else [])])
 
 
-_BOUNDS: Grid[BoundResult] = Grid(
+_BOUNDS: TableSpec[BoundResult] = TableSpec(
     "bounds",
     "What is aimed at, and what was found",
     (
-        Column("bound", "bound", lambda one: one.target.text),
-        Column("kind", "", lambda one: one.target.kind),
-        Column("where", "where", lambda one: one.place, lambda place: place or "–"),
-        Column("", "aimed at", lambda one: aimed_text(one.target)),
-        Column("aimed_at", "", lambda one: one.target.aim),
-        Column("", "measured", _measured),
-        Column("measured", "", lambda one: one.measured),
-        Column("", "interval", _interval),
-        Column("interval_low", "", lambda one: one.low),
-        Column("interval_high", "", lambda one: one.high),
-        Column("pairs", "pairs", lambda one: len(one.pairs.logs) if one.pairs else 0),
-        Column("", "verdict", _verdict),
-        Column("verdict", "", lambda one: one.verdict),
-        Column("more_repeats", "", lambda one: math.nan if one.more is None else one.more),
-        Column("short_by_factor", "", lambda one: one.short_by),
-        Column("held_out", "", lambda one: one.held_out),
-        Column("", "note", lambda one: "; ".join(filter(None, [one.note, one.takes]))),
-        Column("note", "", lambda one: one.note),
-        Column("tried", "", lambda one: one.tried),
+        TableColumn("bound", "bound", lambda one: one.target.text),
+        TableColumn("kind", "", lambda one: one.target.kind),
+        TableColumn("where", "where", lambda one: one.place, lambda place: place or "–"),
+        TableColumn("", "aimed at", lambda one: aimed_text(one.target)),
+        TableColumn("aimed_at", "", lambda one: one.target.aim),
+        TableColumn("", "measured", _measured),
+        TableColumn("measured", "", lambda one: one.measured),
+        TableColumn("", "interval", _interval),
+        TableColumn("interval_low", "", lambda one: one.low),
+        TableColumn("interval_high", "", lambda one: one.high),
+        TableColumn("pairs", "pairs", lambda one: len(one.pairs.logs) if one.pairs else 0),
+        TableColumn("", "verdict", _verdict),
+        TableColumn("verdict", "", lambda one: one.verdict),
+        TableColumn("more_repeats", "", lambda one: math.nan if one.more is None else one.more),
+        TableColumn("short_by_factor", "", lambda one: one.short_by),
+        TableColumn("held_out", "", lambda one: one.held_out),
+        TableColumn("", "note", lambda one: "; ".join(filter(None, [one.note, one.takes]))),
+        TableColumn("note", "", lambda one: one.note),
+        TableColumn("tried", "", lambda one: one.tried),
     ),
     texts=8,
     notes=(
@@ -92,6 +92,6 @@ def bounds_table(results: Sequence[BoundResult]) -> Table:
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
     listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "reached")]
     return _BOUNDS.table(
-        Part(title, "", [one for one in listed if one.held_out == apart])
+        TablePart(title, "", [one for one in listed if one.held_out == apart])
         for apart, title in titles.items()
     )

@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 @dataclass(frozen=True)
-class Column(Generic[R]):
+class TableColumn(Generic[R]):
     """One column of a table.
 
     Parameters
@@ -40,7 +40,7 @@ class Column(Generic[R]):
 
 
 @dataclass(frozen=True)
-class Across(Generic[R]):
+class KeyedColumns(Generic[R]):
     """Columns of the page for the values of a key: one for each accuracy, or for each solver.
 
     Rows that differ only in this key share a line of the page.
@@ -67,7 +67,7 @@ class Across(Generic[R]):
 
 
 @dataclass(frozen=True)
-class Part(Generic[R]):
+class TablePart(Generic[R]):
     """The rows below one heading of a table."""
 
     heading: str
@@ -76,7 +76,7 @@ class Part(Generic[R]):
 
 
 @dataclass(frozen=True)
-class Grid(Generic[R]):
+class TableSpec(Generic[R]):
     """A table's specification.
 
     Parameters
@@ -84,10 +84,10 @@ class Grid(Generic[R]):
     kind : str
         Name of its files.
     title : str
-    columns : sequence of Column
-    across : Across, optional
+    columns : sequence of TableColumn
+    across : KeyedColumns, optional
         Placed between ``columns`` and ``after`` on the page.
-    after : sequence of Column
+    after : sequence of TableColumn
     texts : int
         Number of text columns on the page, from the left.
     notes : sequence of str
@@ -98,14 +98,14 @@ class Grid(Generic[R]):
 
     kind: str
     title: str
-    columns: Sequence[Column[R]]
-    across: Across[R] | None = None
-    after: Sequence[Column[R]] = ()
+    columns: Sequence[TableColumn[R]]
+    across: KeyedColumns[R] | None = None
+    after: Sequence[TableColumn[R]] = ()
     texts: int = 1
     notes: Sequence[str] = ()
     recorded: Callable[[R], bool] = lambda row: True
 
-    def table(self, parts: Iterable[Part[R]]) -> Table:
+    def table(self, parts: Iterable[TablePart[R]]) -> Table:
         """The table of these parts, without those that have no rows."""
         parts = [part for part in parts if part.rows]
         named = [column for column in (*self.columns, *self.after) if column.name]
@@ -120,7 +120,7 @@ class Grid(Generic[R]):
             self.kind, self.title, (), (), sections, tuple(self.notes), pd.DataFrame(records)
         )
 
-    def _section(self, part: Part[R]) -> Section:
+    def _section(self, part: TablePart[R]) -> Section:
         left = [column for column in self.columns if column.heading]
         right = [column for column in self.after if column.heading]
         keys = self._keys(part.rows)

@@ -9,7 +9,14 @@ from typing import Any
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, MachineBound, machine_bound, nanoseconds
-from svmbench.bench.tables.columns import Across, Column, Grid, Part, digits, samples_text
+from svmbench.bench.tables.columns import (
+    KeyedColumns,
+    TableColumn,
+    TablePart,
+    TableSpec,
+    digits,
+    samples_text,
+)
 from svmbench.records.groups import heading
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.table import Table
@@ -41,22 +48,22 @@ def _core(bound: MachineBound | None) -> str:
     return f"{bound.core:.2g} ({bound.level})" if bound and bound.core else "–"
 
 
-_EPOCHS: Grid[_Epoch] = Grid(
+_EPOCHS: TableSpec[_Epoch] = TableSpec(
     "epochs",
     "Nanoseconds per stored nonzero of one epoch",
     (
-        Column("set", "", lambda one: one.epochs["set"]),
-        Column("stand_in", "", lambda one: one.epochs["stand_in"]),
-        Column("", "set", lambda one: heading(one.epochs["set"], one.epochs["stand_in"])),
-        Column("storage", "storage", lambda one: one.epochs["storage"]),
-        Column("label", "", lambda one: one.label),
-        Column("ns_per_nonzero", "", lambda one: median(one.samples)),
-        Column("ns_low", "", lambda one: one.interval[0]),
-        Column("ns_high", "", lambda one: one.interval[1]),
-        Column("coverage", "", lambda one: one.interval[2]),
-        Column("how", "", lambda one: one.how),
+        TableColumn("set", "", lambda one: one.epochs["set"]),
+        TableColumn("stand_in", "", lambda one: one.epochs["stand_in"]),
+        TableColumn("", "set", lambda one: heading(one.epochs["set"], one.epochs["stand_in"])),
+        TableColumn("storage", "storage", lambda one: one.epochs["storage"]),
+        TableColumn("label", "", lambda one: one.label),
+        TableColumn("ns_per_nonzero", "", lambda one: median(one.samples)),
+        TableColumn("ns_low", "", lambda one: one.interval[0]),
+        TableColumn("ns_high", "", lambda one: one.interval[1]),
+        TableColumn("coverage", "", lambda one: one.interval[2]),
+        TableColumn("how", "", lambda one: one.how),
     ),
-    Across(
+    KeyedColumns(
         lambda one: one.label,
         str,
         lambda one: samples_text(one.samples),
@@ -64,15 +71,15 @@ _EPOCHS: Grid[_Epoch] = Grid(
         descending=False,
     ),
     (
-        Column(
+        TableColumn(
             "stream_bound_ns",
             "stream bound",
             lambda one: one.bound.stream if one.bound else math.nan,
             digits(2),
         ),
-        Column("core_bound_ns", "", lambda one: one.bound.core if one.bound else math.nan),
-        Column("", "core bound", lambda one: one.bound, _core),
-        Column(
+        TableColumn("core_bound_ns", "", lambda one: one.bound.core if one.bound else math.nan),
+        TableColumn("", "core bound", lambda one: one.bound, _core),
+        TableColumn(
             "",
             "champion / bound",
             lambda one: one.over_bound,
@@ -96,7 +103,7 @@ _EPOCHS: Grid[_Epoch] = Grid(
 
 def epochs_table(found: Found) -> Table:
     """Nanoseconds per nonzero of each solver on each set, next to the bounds of the machine."""
-    return _EPOCHS.table([Part("Epochs", "", list(_epochs(found)))])
+    return _EPOCHS.table([TablePart("Epochs", "", list(_epochs(found)))])
 
 
 def _epochs(found: Found) -> Iterator[_Epoch]:
@@ -111,19 +118,23 @@ def physics_table(found: Found) -> Table:
     """Gathers from each level of memory, and the speed of sequential reading."""
     physics = found.physics
     stream = physics.get("stream_gb_per_second", [])
-    grid: Grid[dict[str, Any]] = Grid(
+    grid: TableSpec[dict[str, Any]] = TableSpec(
         "physics",
         "The limits of this machine",
         (
-            Column("level", "table in", lambda gather: gather["level"]),
-            Column("table_bytes", "KiB", lambda gather: gather["bytes"],
-                   lambda size: f"{size / 1024:,.0f}"),
-            Column("", "gather, ns", lambda gather: gather["sum_ns"], samples_text),
-            Column("", "gathered addition, ns", lambda gather: gather["add_ns"], samples_text),
-            Column("gather_ns", "", lambda gather: median(gather["sum_ns"])),
-            Column("gather_add_ns", "", lambda gather: median(gather["add_ns"])),
-            Column("stream_gb_per_second", "", lambda gather: median(stream)),
+            TableColumn("level", "table in", lambda gather: gather["level"]),
+            TableColumn(
+                "table_bytes",
+                "KiB",
+                lambda gather: gather["bytes"],
+                lambda size: f"{size / 1024:,.0f}",
+            ),
+            TableColumn("", "gather, ns", lambda gather: gather["sum_ns"], samples_text),
+            TableColumn("", "gathered addition, ns", lambda gather: gather["add_ns"], samples_text),
+            TableColumn("gather_ns", "", lambda gather: median(gather["sum_ns"])),
+            TableColumn("gather_add_ns", "", lambda gather: median(gather["add_ns"])),
+            TableColumn("stream_gb_per_second", "", lambda gather: median(stream)),
         ),
-    )  # fmt: skip
+    )
     facts = f"one core reads {samples_text(stream)} GB/s sequentially"
-    return grid.table([Part("Gathers of a double", facts, physics.get("gathers", []))])
+    return grid.table([TablePart("Gathers of a double", facts, physics.get("gathers", []))])

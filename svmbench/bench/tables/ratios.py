@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Swept, grouped
-from svmbench.bench.tables.columns import Across, Column, Grid, Part
+from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
 from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.bench.versus import (
     PairedRatio,
@@ -34,37 +34,37 @@ _ORACLE = (
 )
 
 
-def _compared(threshold: float) -> tuple[Column[Versus], ...]:
+def _compared(threshold: float) -> tuple[TableColumn[Versus], ...]:
     """Columns of comparisons, with the intervals of the evidence at that threshold."""
     return (
-        Column("set", "", lambda one: one.set),
-        Column("stand_in", "", lambda one: one.stand_in),
-        Column("held_out", "", lambda one: one.held_out),
-        Column("lambda", "λ", lambda one: one.lam, short),
-        Column("accuracy", "", lambda one: one.threshold),
-        Column("champion_seconds", "", lambda one: one.ours),
-        Column("program_seconds", "", lambda one: one.theirs),
-        Column("program", "", lambda one: one.program),
-        Column("ratio", "", lambda one: one.pairs.estimate),
-        Column("ratio_low", "", lambda one: one.pairs.interval(threshold)[0]),
-        Column("ratio_high", "", lambda one: one.pairs.interval(threshold)[1]),
-        Column("pairs", "", lambda one: len(one.pairs.logs)),
-        Column("lower_bound_only", "", lambda one: one.pairs.censored),
-        Column("standing", "", lambda one: one.standing(threshold)),
-        Column("programs_run", "", lambda one: " ".join(one.among)),
+        TableColumn("set", "", lambda one: one.set),
+        TableColumn("stand_in", "", lambda one: one.stand_in),
+        TableColumn("held_out", "", lambda one: one.held_out),
+        TableColumn("lambda", "λ", lambda one: one.lam, short),
+        TableColumn("accuracy", "", lambda one: one.threshold),
+        TableColumn("champion_seconds", "", lambda one: one.ours),
+        TableColumn("program_seconds", "", lambda one: one.theirs),
+        TableColumn("program", "", lambda one: one.program),
+        TableColumn("ratio", "", lambda one: one.pairs.estimate),
+        TableColumn("ratio_low", "", lambda one: one.pairs.interval(threshold)[0]),
+        TableColumn("ratio_high", "", lambda one: one.pairs.interval(threshold)[1]),
+        TableColumn("pairs", "", lambda one: len(one.pairs.logs)),
+        TableColumn("lower_bound_only", "", lambda one: one.pairs.censored),
+        TableColumn("standing", "", lambda one: one.standing(threshold)),
+        TableColumn("programs_run", "", lambda one: " ".join(one.among)),
     )
 
 
 _RATIO = (
     "Median of the paired ratios with the interval of the evidence that the bounds are judged by; "
-    "above 1 the champion is faster. ≥: in some repeats no program reached the accuracy, and the "
-    "time they had spent replaces their time."
+    "above 1 the champion is faster. ≥: a lower bound; in some repeats no program reached the "
+    "accuracy, and the time they had spent replaces their time."
 )
 
 
 def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
     """The champion against LIBLINEAR, by set."""
-    grid = Grid(
+    grid = TableSpec(
         "ratio-liblinear",
         "Seconds of LIBLINEAR over the champion's",
         _compared(threshold),
@@ -74,7 +74,7 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
     compared = _by_set(list(map(most_pairs, by_problem(comparisons(found, than)))))
     compared.sort(key=lambda one: one.held_out)
     return grid.table(
-        Part(
+        TablePart(
             heading(label, rows[0].stand_in) + " (kept out of tuning)" * rows[0].held_out,
             source_text(found, label),
             rows,
@@ -85,9 +85,9 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
 
 def _by_accuracy(
     cell: Callable[[Versus], str | Cell], line: Callable[[Versus], str] = lambda one: ""
-) -> Across[Versus]:
+) -> KeyedColumns[Versus]:
     """A column for each accuracy, and a line for each set, λ and further keys."""
-    return Across(
+    return KeyedColumns(
         lambda one: one.threshold,
         lambda threshold: f"ε = {short(threshold)}",
         cell,
@@ -112,13 +112,13 @@ def ahead_table(found: Found, threshold: float) -> Table:
     programs: dict[tuple[str, float], dict[str, None]] = {}
     for one in compared:
         programs.setdefault((one.set, one.lam), {}).update(dict.fromkeys(one.among))
-    grid = Grid(
+    grid = TableSpec(
         "ahead",
         "Is any peer ahead?",
         (
-            Column("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
+            TableColumn("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
             *_compared(threshold),
-            Column("", "programs run", lambda one: ", ".join(programs[one.set, one.lam])),
+            TableColumn("", "programs run", lambda one: ", ".join(programs[one.set, one.lam])),
         ),
         _by_accuracy(lambda one: standing_cell(one, threshold)),
         texts=3,
@@ -132,7 +132,9 @@ def ahead_table(found: Found, threshold: float) -> Table:
             _ORACLE,
         ),
     )
-    return grid.table([Part("Every set, λ and accuracy", standings(compared, threshold), compared)])
+    return grid.table(
+        [TablePart("Every set, λ and accuracy", standings(compared, threshold), compared)]
+    )
 
 
 def standings(compared: Sequence[Versus], threshold: float) -> str:
@@ -149,7 +151,9 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
             said.append(f"{name.replace('it', 'the accuracy')} in {counts[name]}")
     if counts["open"]:
         slower = sum(
-            one.pairs.estimate < 1.0 for one in compared if one.standing(threshold) == "open"
+            one.pairs.estimate < 1.0 and not one.pairs.censored
+            for one in compared
+            if one.standing(threshold) == "open"
         )
         said.append(f"it is open in {counts['open']}, in {slower} of which a peer is faster so far")
     return "; ".join(said)
@@ -185,18 +189,18 @@ def ratio_text(pairs: PairedRatio, threshold: float) -> str:
 
 def ablation_table(found: Found) -> Table:
     """The worth of each of the champion's tricks by itself."""
-    grid: Grid[Versus] = Grid(
+    grid: TableSpec[Versus] = TableSpec(
         "ablation",
         f"{champion()} without each of its tricks",
         (
-            Column("set", "", lambda one: one.set),
-            Column("lambda", "λ", lambda one: one.lam, short),
-            Column("label", "solver", lambda one: one.among[0]),
-            Column("accuracy", "", lambda one: one.threshold),
-            Column("median_seconds", "", lambda one: one.theirs),
-            Column("slower_by", "", lambda one: one.pairs.estimate),
-            Column("slower_by_low", "", lambda one: one.pairs.interval(_ALONE)[0]),
-            Column("slower_by_high", "", lambda one: one.pairs.interval(_ALONE)[1]),
+            TableColumn("set", "", lambda one: one.set),
+            TableColumn("lambda", "λ", lambda one: one.lam, short),
+            TableColumn("label", "solver", lambda one: one.among[0]),
+            TableColumn("accuracy", "", lambda one: one.threshold),
+            TableColumn("median_seconds", "", lambda one: one.theirs),
+            TableColumn("slower_by", "", lambda one: one.pairs.estimate),
+            TableColumn("slower_by_low", "", lambda one: one.pairs.interval(_ALONE)[0]),
+            TableColumn("slower_by_high", "", lambda one: one.pairs.interval(_ALONE)[1]),
         ),
         _by_accuracy(_ablated_text, lambda one: one.among[0]),
         texts=2,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from svmbench.bench.found import Found, grouped, mb_per_second, total_seconds
-from svmbench.bench.tables.columns import Column, Grid, Part, digits, samples_text
+from svmbench.bench.tables.columns import TableColumn, TablePart, TableSpec, digits, samples_text
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median
 from svmbench.report.table import Table
@@ -28,26 +28,29 @@ def _middle(key: str) -> Callable[[_Repeats], float]:
 
 def _parts(
     found: Found, results: _Repeats, facts: Callable[[Found, str], str]
-) -> Iterator[Part[_Repeats]]:
+) -> Iterator[TablePart[_Repeats]]:
     for label, of_set in grouped(results, lambda result: str(result["set"])).items():
         rows = list(grouped(of_set, lambda result: str(result["label"])).values())
-        yield Part(heading(label, of_set[0]["stand_in"]), facts(found, label), rows)
+        yield TablePart(heading(label, of_set[0]["stand_in"]), facts(found, label), rows)
 
 
-_READING: Grid[_Repeats] = Grid(
+_READING: TableSpec[_Repeats] = TableSpec(
     "reading",
     "Reading a text",
     (
-        Column("set", "", lambda one: one[0]["set"]),
-        Column("reader", "reader", lambda one: one[0]["label"]),
-        Column("", "MB/s", lambda one: list(map(mb_per_second, one)), samples_text),
-        Column("mb_per_second", "", lambda one: median(list(map(mb_per_second, one)))),
-        Column("repeats", "", len),
-        Column("text_mb", "", lambda one: one[0]["text_bytes"] / 1e6),
-        Column("arrays_mb", "arrays, MB", lambda one: one[0]["array_bytes"] / 1e6, digits(3)),
-        Column("peak_over_arrays", "peak memory / arrays",
-               lambda one: median([each["peak_bytes"] / each["array_bytes"] for each in one]),
-               digits(3)),
+        TableColumn("set", "", lambda one: one[0]["set"]),
+        TableColumn("reader", "reader", lambda one: one[0]["label"]),
+        TableColumn("", "MB/s", lambda one: list(map(mb_per_second, one)), samples_text),
+        TableColumn("mb_per_second", "", lambda one: median(list(map(mb_per_second, one)))),
+        TableColumn("repeats", "", len),
+        TableColumn("text_mb", "", lambda one: one[0]["text_bytes"] / 1e6),
+        TableColumn("arrays_mb", "arrays, MB", lambda one: one[0]["array_bytes"] / 1e6, digits(3)),
+        TableColumn(
+            "peak_over_arrays",
+            "peak memory / arrays",
+            lambda one: median([each["peak_bytes"] / each["array_bytes"] for each in one]),
+            digits(3),
+        ),
     ),
     notes=(
         "A text in the system's file cache, read by a separate process into rows that can be "
@@ -55,7 +58,7 @@ _READING: Grid[_Repeats] = Grid(
         "of its Python package, which is in Python; the one in C is not part of it. Peak memory: "
         "beyond what the process held before.",
     ),
-)  # fmt: skip
+)
 
 
 def reading_table(found: Found) -> Table:
@@ -72,15 +75,15 @@ def _text_facts(found: Found, label: str) -> str:
     return "; ".join(said)
 
 
-_TEXT: tuple[Column[_Repeats], ...] = (
-    Column("set", "", lambda one: one[0]["set"]),
-    Column("program", "program", lambda one: one[0]["label"]),
-    Column("", "seconds in all", lambda one: list(map(total_seconds, one)), samples_text),
-    Column("total_seconds", "", lambda one: median(list(map(total_seconds, one)))),
-    Column("repeats", "", len),
-    Column("read_seconds", "reading", _middle("read_seconds"), digits(3)),
-    Column("convert_seconds", "converting", _middle("convert_seconds"), digits(2)),
-    Column("train_seconds", "training", _middle("train_seconds"), digits(3)),
+_TEXT: tuple[TableColumn[_Repeats], ...] = (
+    TableColumn("set", "", lambda one: one[0]["set"]),
+    TableColumn("program", "program", lambda one: one[0]["label"]),
+    TableColumn("", "seconds in all", lambda one: list(map(total_seconds, one)), samples_text),
+    TableColumn("total_seconds", "", lambda one: median(list(map(total_seconds, one)))),
+    TableColumn("repeats", "", len),
+    TableColumn("read_seconds", "reading", _middle("read_seconds"), digits(3)),
+    TableColumn("convert_seconds", "converting", _middle("convert_seconds"), digits(2)),
+    TableColumn("train_seconds", "training", _middle("train_seconds"), digits(3)),
 )
 
 
@@ -88,7 +91,7 @@ def text_table(found: Found) -> Table:
     """Seconds from each text to the accuracy, by program."""
     part = found.plan.profile.text
     facts = f"λ = {short(part.lambda_)}, ε = {short(part.accuracy)}" if part else ""
-    grid = Grid(
+    grid = TableSpec(
         "text",
         f"From a text to the accuracy ({facts})",
         _TEXT,

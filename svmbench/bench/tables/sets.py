@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import Part, R
+from svmbench.bench.tables.columns import R, TablePart
 from svmbench.records.groups import heading
 
 
@@ -21,8 +21,10 @@ def source_text(found: Found, label: str) -> str:
     return "; ".join(filter(None, words))
 
 
-def sweep_parts(found: Found, kind: str, rows: Callable[[Swept], Iterable[R]]) -> Iterator[Part[R]]:
+def sweep_parts(
+    found: Found, kind: str, rows: Callable[[Swept], Iterable[R]]
+) -> Iterator[TablePart[R]]:
     """One part for each sweep of a kind."""
     for swept in found.of_kind(kind):
         name = heading(swept.spec.label, swept.groups()[0].stand_in)
-        yield Part(name, source_text(found, swept.spec.label), list(rows(swept)))
+        yield TablePart(name, source_text(found, swept.spec.label), list(rows(swept)))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import Across, Column, Grid, Part
+from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
 from svmbench.bench.tables.sets import source_text, sweep_parts
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
@@ -37,20 +37,20 @@ class _Timed:
 _BEST = "virtual best"
 
 
-def _timed_columns(target: str) -> tuple[Column[_Timed], ...]:
+def _timed_columns(target: str) -> tuple[TableColumn[_Timed], ...]:
     return (
-        Column("set", "", lambda one: one.group.dataset),
-        Column("stand_in", "", lambda one: one.group.stand_in),
-        Column("lambda", "λ", lambda one: one.group.lam, short),
-        Column("label", "solver", lambda one: one.label),
-        Column(target, "", lambda one: one.target),
-        Column("median_seconds", "", lambda one: one.seconds),
-        Column("repeats", "", lambda one: len(one.samples)),
+        TableColumn("set", "", lambda one: one.group.dataset),
+        TableColumn("stand_in", "", lambda one: one.group.stand_in),
+        TableColumn("lambda", "λ", lambda one: one.group.lam, short),
+        TableColumn("label", "solver", lambda one: one.label),
+        TableColumn(target, "", lambda one: one.target),
+        TableColumn("median_seconds", "", lambda one: one.seconds),
+        TableColumn("repeats", "", lambda one: len(one.samples)),
     )
 
 
-def _of_targets(name: str) -> Across[_Timed]:
-    return Across(
+def _of_targets(name: str) -> KeyedColumns[_Timed]:
+    return KeyedColumns(
         lambda one: one.target,
         lambda target: f"{name} {short(target)}",
         lambda one: number_text(one.seconds),
@@ -58,13 +58,13 @@ def _of_targets(name: str) -> Across[_Timed]:
     )
 
 
-_SECONDS = Grid(
+_SECONDS = TableSpec(
     "seconds",
     "Oracle seconds to relative accuracy ε",
     (
-        Column("part", "", lambda one: one.part),
+        TableColumn("part", "", lambda one: one.part),
         *_timed_columns("accuracy"),
-        Column("reached", "", lambda one: sum(map(math.isfinite, one.samples))),
+        TableColumn("reached", "", lambda one: sum(map(math.isfinite, one.samples))),
     ),
     _of_targets("ε ="),
     texts=2,
@@ -82,7 +82,7 @@ def seconds_table(found: Found) -> Table:
     return _SECONDS.table(_seconds(found, swept) for swept in found.of_kind("oracle"))
 
 
-def _seconds(found: Found, swept: Swept) -> Part[_Timed]:
+def _seconds(found: Found, swept: Swept) -> TablePart[_Timed]:
     rows: list[_Timed] = []
     groups = swept.groups()
     for lam in dict.fromkeys(group.lam for group in groups):
@@ -99,10 +99,12 @@ def _seconds(found: Found, swept: Swept) -> Part[_Timed]:
     first = groups[0].runs.iloc[0]
     facts = f"{first['m']:,.0f} x {first['d']:,.0f}, {first['nnz']:,.0f} nonzeros"
     name = f"{heading(swept.spec.label, groups[0].stand_in)}, {swept.part}"
-    return Part(name, "; ".join(filter(None, [facts, source_text(found, swept.spec.label)])), rows)
+    return TablePart(
+        name, "; ".join(filter(None, [facts, source_text(found, swept.spec.label)])), rows
+    )
 
 
-_SELF_STOPPED = Grid(
+_SELF_STOPPED = TableSpec(
     "self-stopped",
     "Self-stopped seconds: the solver's own certificate",
     _timed_columns("own_gap"),
@@ -144,17 +146,17 @@ def _own_gap(swept: Swept, group: Group, gap: float) -> Iterator[float]:
         yield float(within.iloc[0]) if len(within) else math.inf
 
 
-_VIRTUAL_BEST: Grid[Share] = Grid(
+_VIRTUAL_BEST: TableSpec[Share] = TableSpec(
     "virtual-best",
     "Virtual best solver",
     (
-        Column("solver", "solver", lambda share: share.solver),
-        Column("foreign", "", lambda share: find_solver(share.solver).foreign),
-        Column("problems", "problems", lambda share: share.problems),
-        Column("solved", "solved", lambda share: share.solved),
-        Column("fastest", "among the fastest", lambda share: share.fastest),
-        Column("", "share", lambda share: f"{100 * share.fastest / share.problems:.0f} %"),
-        Column("alone", "alone", lambda share: share.alone),
+        TableColumn("solver", "solver", lambda share: share.solver),
+        TableColumn("foreign", "", lambda share: find_solver(share.solver).foreign),
+        TableColumn("problems", "problems", lambda share: share.problems),
+        TableColumn("solved", "solved", lambda share: share.solved),
+        TableColumn("fastest", "among the fastest", lambda share: share.fastest),
+        TableColumn("", "share", lambda share: f"{100 * share.fastest / share.problems:.0f} %"),
+        TableColumn("alone", "alone", lambda share: share.alone),
     ),
     notes=(
         "On each problem (set, λ, ε) the virtual best solver takes the time of the fastest solver; "
@@ -165,4 +167,4 @@ _VIRTUAL_BEST: Grid[Share] = Grid(
 
 def virtual_best_table(shares: Sequence[Share]) -> Table:
     """What each solver contributes to the virtual best one."""
-    return _VIRTUAL_BEST.table([Part("Virtual best", "", shares)])
+    return _VIRTUAL_BEST.table([TablePart("Virtual best", "", shares)])

@@ -9,27 +9,27 @@ from itertools import pairwise
 from svmbench.evidence import paired
 from svmbench.papers.claims.limits import says_nothing, unreached
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, pairs, states
 
 
-def faster(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def faster(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: over / solver is at least `by`."""
     assert claim.solver is not None
     assert claim.over is not None
     yield _factor(claim, cell, claim.solver, claim.over, (claim.by, math.inf))
 
 
-def order(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def order(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each two neighbours in the list, up to the factor of a tie."""
     for first, second in pairwise(claim.solvers):
         yield _factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
 
 
-def ratio(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def ratio(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: solver / over lies within a factor of the published ratio."""
     assert claim.solver is not None
     assert claim.over is not None
@@ -39,7 +39,7 @@ def ratio(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     yield _factor(claim, cell, claim.over, claim.solver, region, note)
 
 
-def alike(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each solver after the first: it and the first are within a factor."""
     region = (1.0 / claim.within, claim.within)
     for other in claim.solvers[1:]:
@@ -54,27 +54,27 @@ def _factor(
     above: str,
     region: tuple[float, float],
     note: str = "",
-) -> Part:
+) -> ClaimPart:
     """Whether above / below lies in the region."""
     what = f"{above} / {below}"
     missing = [label for label in (below, above) if label not in cell.rows]
     if missing:
         none = paired((), (), *region)
-        return Part(what, (), none, observed="open", note=f"no runs of {', '.join(missing)}")
+        return ClaimPart(what, (), none, observed="open", note=f"no runs of {', '.join(missing)}")
     first, second = cell.rows[below], cell.rows[above]
     asked = claim.asked
     rests_on = (first.cell, second.cell)
     if reason := says_nothing((first, second), asked):
-        return Part(what, rests_on, paired((), (), *region), reason=reason)
+        return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs(first.group, second.group, asked)
     question = paired(found.a, found.b, *region)
     if not found:
         note = _without_pairs(first, second, asked)
-        return Part(what, rests_on, question, observed="open", note=note)
+        return ClaimPart(what, rests_on, question, observed="open", note=note)
     if reason := unreached({below: first, above: second}, found, asked):
-        return Part(what, rests_on, question, reason=reason)
+        return ClaimPart(what, rests_on, question, reason=reason)
     counts = _reached(found, first, second)
-    return Part(
+    return ClaimPart(
         what,
         rests_on,
         question,

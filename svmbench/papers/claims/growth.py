@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from svmbench.evidence import Question, growing
 from svmbench.papers.claims.limits import says_nothing
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.samples import samples
 
@@ -16,7 +16,7 @@ from svmbench.records.samples import samples
 FEWEST = 3
 
 
-def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: the exponent lies within its bounds.
 
     Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
@@ -32,20 +32,20 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
     high = math.inf if claim.at_most is None else claim.at_most
     none = Question((), math.exp(low), math.exp(high))
     if not rows:
-        yield Part(what, (), none, observed="open", note="no runs yet")
+        yield ClaimPart(what, (), none, observed="open", note="no runs yet")
         return
     if (different := len(set(places))) < FEWEST:
         values = f"{different} value{'' if different == 1 else 's'}"
         reason = f"{values} of {along}; an exponent needs {FEWEST}"
-        yield Part(what, rests_on, none, reason=reason)
+        yield ClaimPart(what, rests_on, none, reason=reason)
         return
     if reason := says_nothing(rows, claim.asked):
-        yield Part(what, rests_on, none, reason=reason)
+        yield ClaimPart(what, rests_on, none, reason=reason)
         return
     repeats = values_by_repeat(rows, claim)
     if not repeats:
         note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
-        yield Part(what, rests_on, none, observed="open", note=note)
+        yield ClaimPart(what, rests_on, none, observed="open", note=note)
         return
     bounds = " and ".join(
         f"{sign} {bound:g}"
@@ -53,7 +53,7 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         if bound is not None
     )
     question = growing(places, repeats, low, high)
-    yield Part(what, rests_on, question, note=f"to be {bounds}", exponent=True)
+    yield ClaimPart(what, rests_on, question, note=f"to be {bounds}", exponent=True)
 
 
 def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:

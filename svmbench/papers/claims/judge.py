@@ -38,10 +38,10 @@ from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import (
     CellResult,
     ClaimCell,
+    ClaimPart,
     ClaimResult,
-    Part,
+    ClaimVerdict,
     PartResult,
-    Verdict,
     combine,
 )
 from svmbench.papers.claims.path import path
@@ -51,7 +51,7 @@ from svmbench.papers.slots import Slot
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
-KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[Part]]] = {
+KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "faster": faster,
     "order": order,
     "ratio": ratio,
@@ -72,7 +72,7 @@ class _Draft:
     """A claim with the parts of its cells, not yet judged."""
 
     claim: Claim
-    cells: tuple[tuple[ClaimCell, tuple[Part, ...]], ...]
+    cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
 
     @property
     def questions(self) -> Iterator[Question]:
@@ -153,7 +153,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     )
 
 
-_OF_RANKS: Mapping[str, Verdict] = {"above": "holds", "below": "does not hold", "open": "open"}
+_OF_RANKS: Mapping[str, ClaimVerdict] = {"above": "holds", "below": "does not hold", "open": "open"}
 
 
 def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
@@ -178,16 +178,16 @@ def _statistically(ranks: Across) -> str:
     return f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
 
 
-def _cell(cell: ClaimCell, parts: Sequence[Part], answers: Iterator[Answer]) -> CellResult:
+def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
     found = tuple(_part(part, answers) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)
 
 
-def _part(part: Part, answers: Iterator[Answer]) -> PartResult:
+def _part(part: ClaimPart, answers: Iterator[Answer]) -> PartResult:
     answer = None if part.question is None else next(answers)
     if answer is None or part.observed is not None or part.reason:
-        verdict: Verdict = part.observed or "not testable"
+        verdict: ClaimVerdict = part.observed or "not testable"
         return PartResult(part, verdict, f"{part.what}: {part.note or part.reason}")
     note = f", {part.note}" if part.note else ""
     if part.by_factor:
@@ -206,7 +206,7 @@ def estimate(answer: Answer, *, exponent: bool = False) -> str:
     return f"{shown[0]} [{shown[1]}, {shown[2]}]"
 
 
-def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
+def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     """The verdict of a claim from those of its cells.
 
     Parameters
@@ -239,7 +239,7 @@ def decide(quantifier: str, verdicts: Sequence[Verdict]) -> Verdict:
 # ---------------------------------------------------------------- words
 
 
-def _summary(verdict: Verdict, cells: Sequence[CellResult]) -> str:
+def _summary(verdict: ClaimVerdict, cells: Sequence[CellResult]) -> str:
     """In how many cells, and the numbers of the cells that the verdict rests on."""
     rests_on = verdict if verdict != "holds in k of n" else "does not hold"
     telling = [cell for cell in cells if cell.verdict == rests_on]

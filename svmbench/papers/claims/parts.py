@@ -17,7 +17,7 @@ from svmbench.papers.claims.margins import held_to
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow, SweepCell
 
-Verdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
+ClaimVerdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class ClaimCell:
 
 
 @dataclass(frozen=True)
-class Part:
+class ClaimPart:
     """One comparison that a cell's verdict rests on.
 
     Its question decides it unless `observed` or `reason` does. It is asked even then, because the
@@ -76,7 +76,7 @@ class Part:
     what: str
     rests_on: tuple[SweepCell, ...] = ()
     question: Question | None = None
-    observed: Verdict | None = None
+    observed: ClaimVerdict | None = None
     reason: str = ""
     note: str = ""
     exponent: bool = False
@@ -89,7 +89,7 @@ class PartResult:
 
     Parameters
     ----------
-    part : Part
+    part : ClaimPart
     verdict : str
     text : str
         The numbers, in a line.
@@ -97,8 +97,8 @@ class PartResult:
         The answer to its question.
     """
 
-    part: Part
-    verdict: Verdict
+    part: ClaimPart
+    verdict: ClaimVerdict
     text: str
     answer: Answer | None = None
 
@@ -124,7 +124,7 @@ class CellResult:
     place: str
     dataset: str
     stand_in: bool
-    verdict: Verdict
+    verdict: ClaimVerdict
     parts: tuple[PartResult, ...]
 
     @property
@@ -151,7 +151,7 @@ class ClaimResult:
     """
 
     claim: Claim
-    verdict: Verdict
+    verdict: ClaimVerdict
     summary: str
     cells: tuple[CellResult, ...] = ()
     remedy: str = ""
@@ -197,7 +197,7 @@ class ClaimResult:
         return sum(cell.stand_in for cell in self.cells)
 
 
-def combine(verdicts: Sequence[Verdict]) -> Verdict:
+def combine(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
     """The verdict of a cell from those of its parts: all that can be tested must hold."""
     for verdict in ("does not hold", "open", "holds", "not testable"):
         if verdict in verdicts:

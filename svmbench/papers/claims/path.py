@@ -12,14 +12,14 @@ import numpy as np
 from svmbench.evidence import paired
 from svmbench.papers.claims.curves import Curve, curve, height
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
 
 
-def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each abscissa: there, over / solver is at least `by`.
 
     The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all that can
@@ -36,13 +36,13 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         what = f"{name} of {claim.over} / {claim.solver} at {short(at, 3)} {claim.along}"
         if missing:
             none, note = paired((), (), low=claim.by), f"no runs of {', '.join(missing)}"
-            yield Part(what, (), none, observed="open", note=note)
+            yield ClaimPart(what, (), none, observed="open", note=note)
             continue
         below, above = cell.rows[claim.solver], cell.rows[claim.over]
         found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at))
         question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
         reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
-        yield Part(what, (below.cell, above.cell), question, reason=reason)
+        yield ClaimPart(what, (below.cell, above.cell), question, reason=reason)
 
 
 @dataclass(frozen=True)

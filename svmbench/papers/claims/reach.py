@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from svmbench.evidence import paired, reaching
 from svmbench.papers.claims.limits import limits, rounded, says_nothing, seconds_needed
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, Part, Verdict
+from svmbench.papers.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
@@ -20,7 +20,7 @@ from svmbench.records.statistics import median
 _ABOVE, _BELOW = {"low": 1.0}, {"high": 1.0}
 
 
-def reaches(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """Parts for each solver: it reaches the accuracy in most runs, or a value within bounds."""
     for label in claim.solvers:
         if label in cell.rows:
@@ -33,7 +33,7 @@ def reaches(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
             yield from _not_run(label, claim)
 
 
-def _not_run(label: str, claim: Claim) -> Iterator[Part]:
+def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
     """The parts of a solver without runs, each with its question; open until it has some."""
     bounds = [
         paired((), (), **region)
@@ -41,10 +41,10 @@ def _not_run(label: str, claim: Claim) -> Iterator[Part]:
         if bound is not None
     ]
     for question in bounds or [reaching(())]:
-        yield Part(label, (), question, observed="open", note="no runs yet")
+        yield ClaimPart(label, (), question, observed="open", note="no runs yet")
 
 
-def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
+def fails(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: in most runs the weights are not finite, or the accuracy is not reached."""
     assert claim.solver is not None
     if claim.solver not in cell.rows:
@@ -59,7 +59,7 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[Part]:
         }
         yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
     elif reason := says_nothing((row,), claim.asked):
-        yield Part(claim.solver, (row.cell,), reaching(()), reason=reason)
+        yield ClaimPart(claim.solver, (row.cell,), reaching(()), reason=reason)
     else:
         values = samples(row.group, claim.asked)
         found = {
@@ -76,9 +76,9 @@ def _ran(state: str) -> bool:
     return STATES[state].at_end != "none" and not STATES[state].fault
 
 
-def _reached(label: str, row: MeasuredRow, asked: Asked) -> Part:
+def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
     if reason := says_nothing((row,), asked):
-        return Part(label, (row.cell,), reaching(()), reason=reason)
+        return ClaimPart(label, (row.cell,), reaching(()), reason=reason)
     assert asked.at is not None
     found = {repeat: math.isfinite(value) for repeat, value in samples(row.group, asked).items()}
     words = f"reach {asked.at:g}"
@@ -97,7 +97,7 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
 
 def _mostly(
     label: str, row: MeasuredRow, found: Mapping[int, bool], words: str, *, at_limit: bool
-) -> Part:
+) -> ClaimPart:
     """Whether something is true in most runs.
 
     Parameters
@@ -114,16 +114,16 @@ def _mostly(
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"nothing is known of it ({ends})"
-        return Part(label, (row.cell,), reaching(()), observed="open", note=note)
+        return ClaimPart(label, (row.cell,), reaching(()), observed="open", note=note)
     skipped = {repeat for repeat in found if states(row.group)[repeat] == "skipped"}
     run = [value for repeat, value in found.items() if repeat not in skipped]
     after = f", {len(skipped)} skipped" if skipped else ""
     note = f"{sum(run)} of {len(run)} {words}{after}"
     if _repeats_are_skipped(row) and set(run) == {at_limit}:
         # No further repeat would be run. The verdict rests on those that met the limit, often one.
-        observed: Verdict = "holds" if at_limit else "does not hold"
-        return Part(label, (row.cell,), reaching(run), observed, note=note, by_factor=False)
-    return Part(label, (row.cell,), reaching(list(found.values())), note=note, by_factor=False)
+        observed: ClaimVerdict = "holds" if at_limit else "does not hold"
+        return ClaimPart(label, (row.cell,), reaching(run), observed, note=note, by_factor=False)
+    return ClaimPart(label, (row.cell,), reaching(list(found.values())), note=note, by_factor=False)
 
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
@@ -132,7 +132,7 @@ def _repeats_are_skipped(row: MeasuredRow) -> bool:
     return "skipped" in ends and ends <= {"time_limit", "skipped"}
 
 
-def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:
+def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     """A part for each bound: the value's factor to it is at most, or at least, 1."""
     asked = claim.asked
     reason = says_nothing((row,), asked)
@@ -142,14 +142,14 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[Part]:
         values = [] if reason else _values(row, asked, bound, sign)
         question = paired([bound] * len(values), values, **(_ABOVE if sign == "≥" else _BELOW))
         if reason:
-            yield Part(label, (row.cell,), question, reason=reason)
+            yield ClaimPart(label, (row.cell,), question, reason=reason)
         elif not values:
             ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
             note = f"{asked.words} is not known ({ends})"
-            yield Part(label, (row.cell,), question, observed="open", note=note)
+            yield ClaimPart(label, (row.cell,), question, observed="open", note=note)
         else:
             note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
-            yield Part(label, (row.cell,), question, note=note, by_factor=False)
+            yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
 
 
 def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:

@@ -37,7 +37,7 @@ class _Point:
     bound: bool
 
 
-class Across(Drawer):
+class AcrossPlot(Drawer):
     """One point per row of the results, joined along the horizontal axis."""
 
     def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:

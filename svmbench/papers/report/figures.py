@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
 from svmbench.papers.places import same
-from svmbench.papers.report.across import Across
+from svmbench.papers.report.across import AcrossPlot
 from svmbench.papers.report.curves import Curves
 from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
 from svmbench.papers.report.layout import ItemResults
@@ -233,6 +233,6 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
 
 def _drawer(source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> Drawer:
     kinds: dict[str, type[Drawer]] = {
-        "curve": Curves, "across": Across, "regret": Regrets, "lines": Planes
+        "curve": Curves, "across": AcrossPlot, "regret": Regrets, "lines": Planes
     }  # fmt: skip
     return kinds[shape.kind](source, shape, found)

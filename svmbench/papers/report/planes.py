@@ -34,7 +34,7 @@ _CLASSES = ((1, "o", "#0072B2"), (-1, "x", "#D55E00"))
 
 
 @dataclass(frozen=True)
-class Line:
+class DecisionLine:
     """score(x) = w.x + b at the end of a run.
 
     Parameters
@@ -47,7 +47,7 @@ class Line:
     b: float
 
 
-def final_line(results: Results, row: MeasuredRow) -> Line | None:
+def final_line(results: Results, row: MeasuredRow) -> DecisionLine | None:
     """The line of a row's first repeat; None if its file does not record it, or not of a plane."""
     for name in row.group.runs["id"]:
         trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
@@ -57,8 +57,8 @@ def final_line(results: Results, row: MeasuredRow) -> Line | None:
         spec = _spec(results, row.group.dataset)
         b = float(trace.end.get("bias") or 0.0)
         if len(weights) == 3 and spec is not None and spec.bias is not None:
-            return Line(np.array(weights[:2], dtype=np.float64), b + weights[2] * spec.bias)
-        return Line(np.array(weights, dtype=np.float64), b) if len(weights) == 2 else None
+            return DecisionLine(np.array(weights[:2], dtype=np.float64), b + weights[2] * spec.bias)
+        return DecisionLine(np.array(weights, dtype=np.float64), b) if len(weights) == 2 else None
     return None
 
 
@@ -81,7 +81,9 @@ def _spec(results: Results, dataset: str) -> DatasetSpec | None:
     return next((spec for spec in specs if spec.label == dataset), None)
 
 
-def draw_plane(axes: Axes, line: Line | None, data: Dataset | None, look: Look, name: str) -> None:
+def draw_plane(
+    axes: Axes, line: DecisionLine | None, data: Dataset | None, look: Look, name: str
+) -> None:
     """Draw the points of both classes and the line with its margins."""
     xy = _plane(data) if data is not None else np.empty((0, 2))
     if data is not None:
@@ -124,7 +126,7 @@ def _plane(data: Dataset) -> FloatArray:
     return dense[:, :2]
 
 
-def _frame(xy: FloatArray, line: Line | None) -> tuple[Sequence[float], Sequence[float]]:
+def _frame(xy: FloatArray, line: DecisionLine | None) -> tuple[Sequence[float], Sequence[float]]:
     """Limits of both axes, of equal length, for a square panel."""
     if len(xy):
         low, high = xy.min(axis=0), xy.max(axis=0)

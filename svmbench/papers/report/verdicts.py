@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmbench.papers.claims.parts import ClaimResult, PartResult, Verdict
+from svmbench.papers.claims.parts import ClaimResult, ClaimVerdict, PartResult
 from svmbench.records.groups import short
 from svmbench.report.sheet import SMALL, Sheet, save_figure, uniform_style
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: Colour and marker of a comparison by its verdict; they also differ in black and white.
-_MARKS: dict[Verdict, tuple[str, str]] = {
+_MARKS: dict[ClaimVerdict, tuple[str, str]] = {
     "holds": ("#007A5A", "o"),
     "does not hold": ("#C04A00", "X"),
     "open": ("#555555", "D"),
@@ -49,7 +49,7 @@ class Dot:
     estimate: float
     low: float
     high: float
-    verdict: Verdict
+    verdict: ClaimVerdict
     stand_in: bool
 
 

@@ -99,7 +99,7 @@ class Products(NamedTuple):
     x: FloatArray
 
 
-class Step(NamedTuple):
+class NewtonStep(NamedTuple):
     """Changes of all variables; w includes the bias.
 
     xi is empty where the box has no upper end; x and s are empty without a ball.
@@ -344,7 +344,9 @@ class Ipm(Solver):
         factor = self._factor(self._counts / curvature, ball)
         return None if factor is None else System(factor, curvature, ball)
 
-    def _corrected(self, system: System, ahead: Step, target: float) -> tuple[Step, float]:
+    def _corrected(
+        self, system: System, ahead: NewtonStep, target: float
+    ) -> tuple[NewtonStep, float]:
         """The predictor with centring and the share of second-order correction that lengthens it.
 
         Where a bound shortens the predictor, the correction is for a step that is not taken and
@@ -365,7 +367,7 @@ class Ipm(Solver):
         bend = self._complete(system, bends)
         best, length = ahead, -1.0
         for weight in CORRECTION_WEIGHTS:
-            step = Step(
+            step = NewtonStep(
                 *(a + c + weight * b for a, c, b in zip(ahead, centring, bend, strict=True))
             )
             reach = min(1.0, self.parameters.step_to_boundary * self._reach(step))
@@ -379,7 +381,9 @@ class Ipm(Solver):
             best, length = step, reach
         return best, length
 
-    def _recentred(self, system: System, step: Step, target: float, ahead: float) -> Step:
+    def _recentred(
+        self, system: System, step: NewtonStep, target: float, ahead: float
+    ) -> NewtonStep:
         """The step, corrected so that outlying products are closer to the target at ``ahead``.
 
         Gondzio, Comput. Optim. Appl. 6 (1996): a few outlying products shorten the steps of
@@ -389,14 +393,14 @@ class Ipm(Solver):
         targets = (target, target, target / max(len(self._x), 1))
         bends = Products(*(_outlying(p, t) for p, t in zip(products, targets, strict=True)))
         bend = self._complete(system, bends)
-        return Step(*(a + b for a, b in zip(step, bend, strict=True)))
+        return NewtonStep(*(a + b for a, b in zip(step, bend, strict=True)))
 
-    def _complete(self, system: System, of: Products) -> Step:
+    def _complete(self, system: System, of: Products) -> NewtonStep:
         """Change of all variables that changes only the complementarity products."""
         wanted = of.r / self._alpha - (of.xi / self._v if self._bounded else 0.0)
         return self._solve(system, wanted, of, towards=False)
 
-    def _solve(self, system: System, wanted: FloatArray, of: Products, towards: bool) -> Step:
+    def _solve(self, system: System, wanted: FloatArray, of: Products, towards: bool) -> NewtonStep:
         """Newton step for right-hand sides of the margins and the complementarities.
 
         With ``towards`` it also corrects the difference between w and w(alpha).
@@ -417,16 +421,16 @@ class Ipm(Solver):
         dalpha = (wanted - self._products(dw)) / system.curvature
         dr = (of.r - r * dalpha) / alpha
         dxi = (of.xi + xi * dalpha) / self._v if self._bounded else np.zeros(0)
-        return Step(dw, dalpha, dr, dxi, dx, ds)
+        return NewtonStep(dw, dalpha, dr, dxi, dx, ds)
 
-    def _reach(self, step: Step) -> float:
+    def _reach(self, step: NewtonStep) -> float:
         """Largest multiple of the step that keeps all variables positive."""
         pairs = [(self._alpha, step.alpha), (self._r, step.r), (self._x, step.x), (self._s, step.s)]
         if self._bounded:
             pairs += [(self._xi, step.xi), (self._v, -step.alpha)]
         return min(_to_zero(value, change) for value, change in pairs)
 
-    def _products_after(self, step: Step | None, length: float) -> Products:
+    def _products_after(self, step: NewtonStep | None, length: float) -> Products:
         """The complementarity products after this multiple of a step."""
         if step is None:
             return Products(self._alpha * self._r, self._v * self._xi, self._x * self._s)

@@ -9,7 +9,7 @@ import pytest
 
 from svmbench.evidence import judge, paired
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import CellResult, ClaimResult, Part, PartResult
+from svmbench.papers.claims.parts import CellResult, ClaimPart, ClaimResult, PartResult
 from svmbench.papers.report.verdicts import verdict_rows, write_verdicts
 
 
@@ -36,7 +36,11 @@ def result(factors, stand_in=False, **options):
             f"set {at}",
             stand_in,
             answer.verdict,
-            (PartResult(Part("b / a", question=question, **options), answer.verdict, "", answer),),
+            (
+                PartResult(
+                    ClaimPart("b / a", question=question, **options), answer.verdict, "", answer
+                ),
+            ),
         )
         for at, (question, answer) in enumerate(zip(questions, judge(questions), strict=True))
     )
