@@ -254,19 +254,22 @@ def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root:
     """How many claims have each verdict, by paper and in all; judged together, as on the page."""
     from svmbench.papers.claims.judge import judge_claims
     from svmbench.papers.measured import read_item, rows
+    from svmbench.papers.slots import slots
 
     items = [(key, name) for key, paper in known.items() for name in paper.items]
+    found = [read_item(root, known[key], name) for key, name in items]
     results = judge_claims(
         [
-            (known[key].items[name].claims, rows(read_item(root, known[key], name)))
-            for key, name in items
-        ]
+            (known[key].items[name].claims, rows(read))
+            for (key, name), read in zip(items, found, strict=True)
+        ],
+        [slots(known[key], name, read) for (key, name), read in zip(items, found, strict=True)],
     )
     judged = [
         (item[0], result.verdict)
-        for item, found in zip(items, results, strict=True)
+        for item, claims in zip(items, results, strict=True)
         if item in chosen
-        for result in found
+        for result in claims
     ]
     if not judged:
         return "no claims"

@@ -10,7 +10,11 @@ from svmbench.papers.claims.judge import judge_claims
 from svmbench.papers.claims.parts import ClaimResult, PartResult
 from svmbench.papers.measured import MeasuredRow, rows, sweep_folder
 from svmbench.papers.model import Paper
-from svmbench.records.read import read_results
+from svmbench.papers.slots import slots
+from svmbench.records.read import Results, read_results
+
+#: The results of a sweep, and its rows.
+_Read = tuple[Results, list[MeasuredRow]]
 
 
 class Doubts:
@@ -33,16 +37,28 @@ class Doubts:
         self._root = root
         self._papers = papers
         self._places = {job.folder: at for at, job in enumerate(jobs)}
-        self._read: dict[tuple[Path, str], tuple[tuple[int, int], list[MeasuredRow]]] = {}
+        self._read: dict[tuple[Path, str], tuple[tuple[int, int], _Read]] = {}
 
     def __call__(self) -> list[Doubt]:
         """The open questions, each once."""
         items = [(key, name) for key, paper in self._papers.items() for name in paper.items]
+        read = [self._results(self._papers[key], name) for key, name in items]
         judged = judge_claims(
             [
-                (self._papers[key].items[name].claims, self._rows(self._papers[key], name))
-                for key, name in items
-            ]
+                (
+                    self._papers[key].items[name].claims,
+                    [row for _, measured in sweeps.values() for row in measured],
+                )
+                for (key, name), sweeps in zip(items, read, strict=True)
+            ],
+            [
+                slots(
+                    self._papers[key],
+                    name,
+                    {sweep: results for sweep, (results, _) in sweeps.items()},
+                )
+                for (key, name), sweeps in zip(items, read, strict=True)
+            ],
         )
         found: dict[tuple[int, object], Doubt] = {}
         for (key, name), results in zip(items, judged, strict=True):
@@ -68,20 +84,21 @@ class Doubts:
             return None
         return self._places.get(sweep_folder(self._root, paper, item, *sweeps))
 
-    def _rows(self, paper: Paper, item: str) -> list[MeasuredRow]:
-        found = []
+    def _results(self, paper: Paper, item: str) -> dict[str, _Read]:
+        found = {}
         for key in paper.items[item].sweeps:
             folder = sweep_folder(self._root, paper, item, key)
             if (folder / "runs.csv").exists():
-                found += self._rows_in(folder, key)
+                found[key] = self._results_in(folder, key)
         return found
 
-    def _rows_in(self, folder: Path, sweep: str) -> list[MeasuredRow]:
+    def _results_in(self, folder: Path, sweep: str) -> _Read:
         status = (folder / "runs.csv").stat()
         stamp = (status.st_mtime_ns, status.st_size)
         known = self._read.get((folder, sweep))
         if known is None or known[0] != stamp:
-            known = stamp, rows({sweep: read_results(folder)})
+            results = read_results(folder)
+            known = stamp, (results, rows({sweep: results}))
             self._read[folder, sweep] = known
         return known[1]
 

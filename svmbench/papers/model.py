@@ -232,7 +232,7 @@ def read_paper(folder: Path) -> Paper:
     for name, item in ordered.items():
         _check_sources(folder / f"{name}.yaml", item, ordered)
     for name, item in ordered.items():
-        check_claims(folder / f"{name}.yaml", item.claims, _all_sweeps(item, ordered))
+        check_claims(folder / f"{name}.yaml", item.claims, _all_sweeps(item, ordered), item.full)
     paper = read_model(folder / "paper.yaml", Paper)
     return paper.model_copy(update={"key": folder.name, "items": ordered})
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.places import Place
-from svmbench.records.groups import heading
+from svmbench.papers.places import Place, same
+from svmbench.papers.slots import Slot, fills
+from svmbench.records.groups import heading, short
 
 #: Kinds that claim something of each solver separately; the solvers may be in different sweeps.
 _ALONE = ("reaches", "fails", "grows")
@@ -30,6 +31,63 @@ def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[C
     if claim.kind == "grows":
         return list(_series(claim, rows, several))
     return list(_problems(claim, rows, several))
+
+
+def cells_not_run(
+    claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], several: bool
+) -> list[ClaimCell]:
+    """The cells of a claim of which no solver has any run.
+
+    Parameters
+    ----------
+    claim : Claim
+    rows : sequence of MeasuredRow
+    slots : sequence of dict
+        The places of all cells of its item's sweeps.
+    several : bool
+        Whether the item has several sweeps, which are then named.
+    """
+    labels = set(claim.labels)
+    mine = [slot for slot in slots if slot["solver"] in labels and _in_place(slot, claim.where)]
+    run: dict[str, set[str]] = {}
+    missing: dict[tuple[str, ...], list[Slot]] = {}
+    for slot in mine:
+        run.setdefault(str(slot["sweep"]), set()).add(str(slot["solver"]))
+        missing.setdefault(_problem(claim, slot), []).append(slot)
+    measured = [row for row in rows if row.group.label in labels and row.lies_in(claim.where)]
+    alone = claim.kind in _ALONE
+    return [
+        ClaimCell(
+            ", ".join(key if several else key[1:]),
+            key[1],
+            False,
+            {},
+            tuple(sorted({str(slot["solver"]) for slot in members})),
+        )
+        for key, members in missing.items()
+        if (alone or run[key[0]] == labels or labels not in run.values())
+        and not any(_same_problem(row, slot) for row in measured for slot in members)
+    ]
+
+
+def _in_place(slot: Slot, place: Place) -> bool:
+    return all(
+        name in slot and any(same(slot[name], value) for value in values)
+        for name, values in place.given.items()
+    )
+
+
+def _problem(claim: Claim, slot: Slot) -> tuple[str, ...]:
+    """Sweep, data set and λ or C in words; a claim about growth spans all λ."""
+    words = (str(slot["sweep"]), str(slot["dataset"]))
+    if claim.kind == "grows":
+        return words
+    name, sign = ("C", "C") if "C" in slot else ("lambda", "λ")
+    return (*words, f"{sign} = {short(float(slot[name]), 3, plain_from=0.1)}")
+
+
+def _same_problem(row: MeasuredRow, slot: Slot) -> bool:
+    return fills(row, {name: value for name, value in slot.items() if name != "solver"})
 
 
 def _problems(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCell]:

@@ -65,7 +65,7 @@ def _factor(
     asked = claim.asked
     rests_on = (first.cell, second.cell)
     if reason := says_nothing((first, second), asked):
-        return ClaimPart(what, rests_on, reason=reason)
+        return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs(first.group, second.group, asked)
     question = paired(found.a, found.b, *region)
     if not found:
@@ -73,7 +73,7 @@ def _factor(
         return ClaimPart(what, rests_on, question, observed="open", note=note)
     if reason := unreached({below: first, above: second}, found, asked):
         return ClaimPart(what, rests_on, question, reason=reason)
-    counts = _reached(found, below, above)
+    counts = _reached(found, first, second)
     return ClaimPart(
         what,
         rests_on,
@@ -82,17 +82,21 @@ def _factor(
     )
 
 
-def _reached(found: Pairs, below: str, above: str) -> str:
-    """Who did not reach the accuracy, or has no finite value, in how many repeats."""
-    counts = {
-        label: sum(map(math.isfinite, values))
-        for label, values in ((below, found.a), (above, found.b))
-    }
-    return ", ".join(
-        f"{label} in {count} of {len(found)}"
-        for label, count in counts.items()
-        if count < len(found)
-    )
+def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:
+    """Who did not reach the accuracy, or has no finite value, in how many of the runs."""
+    said = []
+    for row, values in ((below, found.a), (above, found.b)):
+        ends = states(row.group)
+        run = [
+            math.isfinite(value)
+            for repeat, value in zip(found.repeats, values, strict=True)
+            if math.isfinite(value) or ends[repeat] != "skipped"
+        ]
+        skipped = len(found) - len(run)
+        if skipped or not all(run):
+            after = f", {skipped} skipped" if skipped else ""
+            said.append(f"{row.group.label} in {sum(run)} of {len(run)}{after}")
+    return "; ".join(said)
 
 
 def _without_pairs(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from svmbench.evidence import growing
+from svmbench.evidence import Question, growing
+from svmbench.papers.claims.limits import says_nothing
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
@@ -23,26 +24,34 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     assert claim.solver is not None
     along = "λ" if claim.along == "lambda" else "m"
     what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
-    rows = cell.series[claim.solver]
+    rows = cell.series.get(claim.solver, ())
     rests_on = tuple(row.cell for row in rows)
-    if len(rows) < FEWEST:
-        reason = f"{len(rows)} values of {along}; an exponent needs {FEWEST}"
-        yield ClaimPart(what, rests_on, reason=reason)
+    assert claim.along is not None
+    places = [float(row.axis(claim.along)) for row in rows]
+    low = -math.inf if claim.at_least is None else claim.at_least
+    high = math.inf if claim.at_most is None else claim.at_most
+    none = Question((), math.exp(low), math.exp(high))
+    if not rows:
+        yield ClaimPart(what, (), none, observed="open", note="no runs yet")
+        return
+    if (different := len(set(places))) < FEWEST:
+        values = f"{different} value{'' if different == 1 else 's'}"
+        reason = f"{values} of {along}; an exponent needs {FEWEST}"
+        yield ClaimPart(what, rests_on, none, reason=reason)
+        return
+    if reason := says_nothing(rows, claim.asked):
+        yield ClaimPart(what, rests_on, none, reason=reason)
         return
     repeats = values_by_repeat(rows, claim)
     if not repeats:
         note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
-        yield ClaimPart(what, rests_on, observed="open", note=note)
+        yield ClaimPart(what, rests_on, none, observed="open", note=note)
         return
-    low = -math.inf if claim.at_least is None else claim.at_least
-    high = math.inf if claim.at_most is None else claim.at_most
     bounds = " and ".join(
         f"{sign} {bound:g}"
         for sign, bound in (("≥", claim.at_least), ("≤", claim.at_most))
         if bound is not None
     )
-    assert claim.along is not None
-    places = [float(row.axis(claim.along)) for row in rows]
     question = growing(places, repeats, low, high)
     yield ClaimPart(what, rests_on, question, note=f"to be {bounds}", exponent=True)
 

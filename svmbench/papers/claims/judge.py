@@ -3,7 +3,8 @@
 All questions of all claims go to `svmbench.evidence.judge` at once, so that its level holds for
 the page as a whole, however often it is judged and whenever repeats are added.
 
-A cell **holds** if all its parts do, and **does not hold** if one contradicts it. With
+A cell **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
+it. With
 ``cells: all`` a claim
 
 - *holds* when every cell that can be tested does;
@@ -14,7 +15,9 @@ A cell **holds** if all its parts do, and **does not hold** if one contradicts i
 
 With ``most`` it holds when more than half of the n cells do, and does not when at least half do
 not; with ``any`` it holds when one does, and does not when none of the n does. A claim is *not
-testable* when no cell can be tested. Cells that cannot be tested are listed separately.
+testable* when no cell can be tested, and open when there are no runs of it. Cells that cannot be
+tested are listed separately. Signed ranks decide a statistical claim; with too few data sets for
+them it is open, whatever its cells say.
 """
 
 from __future__ import annotations
@@ -27,7 +30,7 @@ from statistics import median
 
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
-from svmbench.papers.claims.cells import brought_together, cells_of
+from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
 from svmbench.papers.claims.compare import alike, faster, order, ratio
 from svmbench.papers.claims.counts import counts
 from svmbench.papers.claims.growth import grows
@@ -44,6 +47,7 @@ from svmbench.papers.claims.parts import (
 from svmbench.papers.claims.path import path
 from svmbench.papers.claims.reach import fails, reaches
 from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.slots import Slot
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
@@ -80,6 +84,7 @@ class _Draft:
 
 def judge_claims(
     items: Sequence[tuple[Sequence[Claim], Sequence[MeasuredRow]]],
+    slots: Sequence[Sequence[Slot]] = (),
 ) -> list[list[ClaimResult]]:
     """The results of the claims of each item, judged together.
 
@@ -87,38 +92,36 @@ def judge_claims(
     ----------
     items : sequence of (claims, rows)
         For every item of the page: its claims, and the rows of its sweeps that have runs.
+    slots : sequence of sequence of dict, optional
+        For every item the cells of its sweeps. Those that were not run are then open, and count
+        among the questions.
 
     Returns
     -------
     list of list of ClaimResult
         A list for each item, a result for each of its claims.
     """
-    drafts = [[_draft(claim, rows) for claim in claims] for claims, rows in items]
+    planned = slots or [()] * len(items)
+    drafts = [
+        [_draft(claim, rows, cells) for claim in claims]
+        for (claims, rows), cells in zip(items, planned, strict=True)
+    ]
     questions = [q for drawn in drafts for draft in drawn for q in draft.questions]
     answers = iter(judge(questions))
     return [[_result(draft, answers) for draft in drawn] for drawn in drafts]
 
 
-def _draft(claim: Claim, rows: Sequence[MeasuredRow]) -> _Draft:
+def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> _Draft:
     if claim.kind == "untestable":
         return _Draft(claim, ())
-    several = len({row.sweep for row in rows}) > 1
+    several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
     asked, chosen = claim, list(rows)
     if claim.over_dataset is not None:
         asked, chosen = brought_together(claim, rows)
-    return _Draft(
-        claim,
-        tuple(
-            (cell, (*KINDS[claim.kind](asked, cell), *_absent(cell)))
-            for cell in cells_of(asked, chosen, several)
-        ),
-    )
-
-
-def _absent(cell: ClaimCell) -> Iterator[ClaimPart]:
-    """A part that stays open as long as a solver has no runs in the cell."""
-    if cell.absent:
-        yield ClaimPart(", ".join(cell.absent), observed="open", note="no runs yet")
+    cells = cells_of(asked, chosen, several)
+    if claim.over_dataset is None:
+        cells += cells_not_run(claim, rows, slots, several)
+    return _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](asked, cell))) for cell in cells))
 
 
 # ---------------------------------------------------------------- from answers to verdicts
@@ -129,7 +132,7 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")
     if not draft.cells:
-        return ClaimResult(claim, "not testable", "there are no runs of it")
+        return ClaimResult(claim, "open", "there are no runs of it", remedy=_missing())
     cells = tuple(_cell(cell, parts, answers) for cell, parts in draft.cells)
     verdict = decide(claim.cells, [cell.verdict for cell in cells])
     summary, ranks = "", None
@@ -137,6 +140,8 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         ranks = over_data_sets(claim, cells)
         if ranks.data_sets >= MIN_DATA_SETS:
             verdict = _OF_RANKS[ranks.verdict]
+        elif verdict != "not testable":
+            verdict = "open"
         summary = f"{_statistically(ranks)}; "
     return ClaimResult(
         claim,
@@ -267,10 +272,16 @@ def _origin(cells: Sequence[CellResult]) -> str:
     return f" ({stand_ins} of {len(cells)} on stand-ins)"
 
 
+def _missing() -> str:
+    return "It would take runs that are still missing."
+
+
 def _remedy(cells: Sequence[CellResult], ranks: Across | None) -> str:
     """What it would take to decide a claim that is open."""
     if ranks is not None and ranks.data_sets >= MIN_DATA_SETS:
         return "It would take more data sets: those there are do not agree enough."
+    if ranks is not None:
+        return f"It would take at least {MIN_DATA_SETS} data sets; there are {ranks.data_sets}."
     undecided = [cell for cell in cells if cell.verdict == "open"]
     parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
     known = [part.answer.more for part in parts if part.answer and part.answer.more is not None]

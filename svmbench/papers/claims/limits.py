@@ -19,6 +19,9 @@ _FARTHEST = 1e4
 #: Fewest points of a curve to which a power is fitted.
 _FEWEST = 4
 
+#: Powers of e beyond this are no finite number of seconds.
+_LARGEST_POWER = 700.0
+
 
 def says_nothing(rows: Iterable[MeasuredRow], asked: Asked) -> str:
     """Why an accuracy says nothing about one of these rows; empty if it does.
@@ -91,7 +94,8 @@ def seconds_needed(row: MeasuredRow, accuracy: float) -> float | None:
         if later.sum() < _FEWEST:
             continue
         slope, height = np.polyfit(np.log(x[later]), np.log(_lowest(y[later])), 1)
-        needed = math.exp((math.log(accuracy) - height) / slope) if slope < -0.01 else math.inf
+        power = (math.log(accuracy) - height) / slope if slope < -0.01 else math.inf
+        needed = math.exp(power) if power < _LARGEST_POWER else math.inf
         found.append(max(needed, float(x[-1])))
     middle = float(np.median(found)) if found else math.inf
     return middle if middle <= _FARTHEST * _longest(row) else None

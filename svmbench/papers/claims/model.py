@@ -147,6 +147,9 @@ class Claim(Strict):
             self._check_path()
         if len(self.solvers) < 2 and self.kind in ("order", "alike"):
             refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
+        if self.over_dataset is None and len(set(self.labels)) < len(self.labels):
+            key = "solvers" if self.solvers else "over"
+            refuse("a solver is not compared with itself; name another one", key)
 
     def _check_path(self) -> None:
         assert self.measure is not None

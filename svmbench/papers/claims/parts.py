@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from svmbench.evidence import Across, Answer, Question
+from svmbench.papers.claims.margins import held_to
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow, SweepCell
 
@@ -51,7 +52,7 @@ class ClaimPart:
     """One comparison that a cell's verdict rests on.
 
     Its question decides it unless `observed` or `reason` does. It is asked even then, because the
-    number of questions of a page must not depend on what was measured.
+    number of questions that a cell asks must not depend on what was measured in it.
 
     Parameters
     ----------
@@ -157,9 +158,17 @@ class ClaimResult:
     across: Across | None = None
 
     @property
+    def held_to(self) -> str:
+        """The margins that the claim is held to, in words."""
+        return held_to(self.claim)
+
+    @property
     def open_parts(self) -> list[PartResult]:
-        """The parts that more repeats may decide; none if the claim is decided."""
-        if self.verdict != "open":
+        """The parts that more repeats may decide.
+
+        None if the claim is decided, or if it is statistical: only more data sets decide that.
+        """
+        if self.verdict != "open" or self.across is not None:
             return []
         return [
             part
@@ -171,12 +180,16 @@ class ClaimResult:
 
     @property
     def verdict_words(self) -> str:
-        """The verdict with its numbers: ``holds in 2 of 5``."""
-        if self.verdict != "holds in k of n":
-            return self.verdict
+        """The verdict with its numbers: ``holds in 2 of 5 (1 open)``."""
         tested = [cell for cell in self.cells if cell.verdict != "not testable"]
-        held = sum(cell.verdict == "holds" for cell in tested)
-        return f"holds in {held} of {len(tested)}"
+        undecided = sum(cell.verdict == "open" for cell in tested)
+        if self.verdict == "holds in k of n":
+            held = sum(cell.verdict == "holds" for cell in tested)
+            still = f" ({undecided} open)" if undecided else ""
+            return f"holds in {held} of {len(tested)}{still}"
+        if self.verdict == "does not hold" and undecided:
+            return f"does not hold ({undecided} of {len(tested)} open)"
+        return self.verdict
 
     @property
     def stand_ins(self) -> int:
@@ -185,8 +198,8 @@ class ClaimResult:
 
 
 def combine(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
-    """The verdict of a cell from those of its parts, all of which must hold."""
-    for verdict in ("does not hold", "not testable", "open"):
+    """The verdict of a cell from those of its parts: all that can be tested must hold."""
+    for verdict in ("does not hold", "open", "holds", "not testable"):
         if verdict in verdicts:
             return verdict
-    return "holds" if verdicts else "open"
+    return "open"

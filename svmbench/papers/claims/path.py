@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from svmbench.evidence import paired
-from svmbench.papers.claims.curves import curve, height
+from svmbench.papers.claims.curves import Curve, curve, height
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
@@ -20,34 +22,47 @@ from svmbench.records.states import STATES
 def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each abscissa: there, over / solver is at least `by`.
 
-    The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all must
-    hold. A repeat makes no pair at an abscissa before the first point of one of the two, and counts
-    as +inf at one after it diverged.
+    The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all that can
+    be tested must hold. A repeat makes no pair at an abscissa before the first point of one of the
+    two, or where both have met their target; it counts as +inf after it diverged.
     """
     assert claim.solver is not None
     assert claim.over is not None
     assert claim.between is not None
     assert claim.along is not None
-    missing = [label for label in claim.labels if label not in cell.rows]
-    if missing:
-        yield ClaimPart(
-            f"{claim.over} / {claim.solver}",
-            observed="open",
-            note=f"no runs of {', '.join(missing)}",
-        )
-        return
-    below, above = cell.rows[claim.solver], cell.rows[claim.over]
     name = claim.asked.name
-    rests_on = (below.cell, above.cell)
-    for at in np.geomspace(*claim.between, claim.points):
-        what = f"{name} of {claim.over} / {claim.solver} at {short(float(at), 3)} {claim.along}"
-        found = _pairs(heights(below, claim, float(at)), heights(above, claim, float(at)))
+    missing = [label for label in claim.labels if label not in cell.rows]
+    for at in map(float, np.geomspace(*claim.between, claim.points)):
+        what = f"{name} of {claim.over} / {claim.solver} at {short(at, 3)} {claim.along}"
+        if missing:
+            none, note = paired((), (), low=claim.by), f"no runs of {', '.join(missing)}"
+            yield ClaimPart(what, (), none, observed="open", note=note)
+            continue
+        below, above = cell.rows[claim.solver], cell.rows[claim.over]
+        found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at))
         question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
-        reason = "" if found else f"no curve has a point before {at:.3g} {claim.along}"
-        yield ClaimPart(what, rests_on, question, reason=reason)
+        reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
+        yield ClaimPart(what, (below.cell, above.cell), question, reason=reason)
 
 
-def heights(row: MeasuredRow, claim: Claim, at: float) -> dict[int, float]:
+@dataclass(frozen=True)
+class Ordinate:
+    """What is known of one repeat's curve at an abscissa.
+
+    Parameters
+    ----------
+    where : {'early', 'along', 'target', 'failed', 'limit'}
+        Before its first point; along the curve; or beyond its end, which was at a target that the
+        run met, a failure or a limit.
+    value : float
+        nan where nothing is known.
+    """
+
+    where: Literal["early", "along", "target", "failed", "limit"]
+    value: float
+
+
+def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, Ordinate]:
     """The ordinate of each repeat at an abscissa.
 
     Beyond its end, a run that reached its target keeps its last ordinate, and one that failed is
@@ -55,18 +70,47 @@ def heights(row: MeasuredRow, claim: Claim, at: float) -> dict[int, float]:
     """
     assert claim.along is not None
     ends = states(row.group)
-    found = {}
-    for repeat, points in curve(row, claim.along, claim.asked.name).items():
-        value = height(points, at)
-        if value is None:
-            continue
-        beyond = at > points[0][-1] * (1 + 1e-9)
-        if not beyond or ends[repeat] == "converged":
-            found[repeat] = value
-        elif STATES[ends[repeat]].at_end == "worst":
-            found[repeat] = math.inf
-    return found
+    return {
+        repeat: _ordinate(points, at, ends[repeat])
+        for repeat, points in curve(row, claim.along, claim.asked.name).items()
+    }
 
 
-def _pairs(below: dict[int, float], above: dict[int, float]) -> list[tuple[float, float]]:
-    return [(below[repeat], above[repeat]) for repeat in sorted(set(below) & set(above))]
+def _ordinate(points: Curve, at: float, end: str) -> Ordinate:
+    value = height(points, at)
+    if value is None:
+        return Ordinate("early", math.nan)
+    if at <= points[0][-1] * (1 + 1e-9):
+        return Ordinate("along", value)
+    if end == "converged":
+        return Ordinate("target", value)
+    if STATES[end].at_end == "worst":
+        return Ordinate("failed", math.inf)
+    return Ordinate("limit", math.nan)
+
+
+def _pairs(
+    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate]
+) -> tuple[list[tuple[float, float]], str]:
+    """The pairs at an abscissa, and why there are none.
+
+    Two runs that have both met their target make no pair: their last ordinates differ by where
+    the checkpoints were, and not by their speed.
+    """
+    both = [(below[repeat], above[repeat]) for repeat in sorted(set(below) & set(above))]
+    found = [
+        (a.value, b.value)
+        for a, b in both
+        if not (math.isnan(a.value) or math.isnan(b.value)) and (a.where, b.where) != _MET
+    ]
+    if found:
+        return found, ""
+    if _MET in [(a.where, b.where) for a, b in both]:
+        return [], "both had met their target before"
+    if any("limit" in (a.where, b.where) for a, b in both):
+        return [], "a limit ended the runs before"
+    return [], "no curve has a point before"
+
+
+#: Both runs of a pair have ended at a target that they met.
+_MET = ("target", "target")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from svmbench.evidence import paired, reaching
 from svmbench.papers.claims.limits import limits, rounded, says_nothing, seconds_needed
@@ -12,9 +12,12 @@ from svmbench.papers.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import samples, states
+from svmbench.records.samples import measured, samples, states
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median
+
+#: Claimed regions of a value's ratio to its bound.
+_ABOVE, _BELOW = {"low": 1.0}, {"high": 1.0}
 
 
 def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -26,30 +29,46 @@ def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
                 yield from _bounded(label, row, claim)
             else:
                 yield _reached(label, row, claim.asked)
+        elif label in cell.absent:
+            yield from _not_run(label, claim)
+
+
+def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
+    """The parts of a solver without runs, each with its question; open until it has some."""
+    bounds = [
+        paired((), (), **region)
+        for bound, region in ((claim.at_least, _ABOVE), (claim.at_most, _BELOW))
+        if bound is not None
+    ]
+    for question in bounds or [reaching(())]:
+        yield ClaimPart(label, (), question, observed="open", note="no runs yet")
 
 
 def fails(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: in most runs the weights are not finite, or the accuracy is not reached."""
     assert claim.solver is not None
     if claim.solver not in cell.rows:
+        yield from _not_run(claim.solver, claim)
         return
     row = cell.rows[claim.solver]
     if claim.how == "not-finite":
-        ends = [state for state in states(row.group).values() if _ran(state) or state == "skipped"]
-        found = [state == "diverged" for state in ends]
-        words = "not finite"
+        found = {
+            repeat: state == "diverged"
+            for repeat, state in states(row.group).items()
+            if _ran(state) or state == "skipped"
+        }
+        yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
     elif reason := says_nothing((row,), claim.asked):
-        yield ClaimPart(claim.solver, (row.cell,), reason=reason)
-        return
+        yield ClaimPart(claim.solver, (row.cell,), reaching(()), reason=reason)
     else:
         values = samples(row.group, claim.asked)
-        found = [
-            math.isinf(values[repeat])
+        found = {
+            repeat: math.isinf(values[repeat])
             for repeat, state in states(row.group).items()
             if repeat in values and not STATES[state].fault
-        ]
+        }
         words = f"do not reach {claim.asked.at:g} ({limits([row])})"
-    yield _mostly(claim.solver, row, found, words)
+        yield _mostly(claim.solver, row, found, words, at_limit=True)
 
 
 def _ran(state: str) -> bool:
@@ -59,13 +78,13 @@ def _ran(state: str) -> bool:
 
 def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
     if reason := says_nothing((row,), asked):
-        return ClaimPart(label, (row.cell,), reason=reason)
+        return ClaimPart(label, (row.cell,), reaching(()), reason=reason)
     assert asked.at is not None
-    found = [math.isfinite(value) for value in samples(row.group, asked).values()]
+    found = {repeat: math.isfinite(value) for repeat, value in samples(row.group, asked).items()}
     words = f"reach {asked.at:g}"
-    if not all(found):
-        words += f" ({limits([row])}{_needed(row, asked.at, found)})"
-    return _mostly(label, row, found, words)
+    if not all(found.values()):
+        words += f" ({limits([row])}{_needed(row, asked.at, list(found.values()))})"
+    return _mostly(label, row, found, words, at_limit=False)
 
 
 def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
@@ -76,19 +95,35 @@ def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
     return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
 
 
-def _mostly(label: str, row: MeasuredRow, found: Sequence[bool], words: str) -> ClaimPart:
-    """Whether something is true in most runs."""
+def _mostly(
+    label: str, row: MeasuredRow, found: Mapping[int, bool], words: str, *, at_limit: bool
+) -> ClaimPart:
+    """Whether something is true in most runs.
+
+    Parameters
+    ----------
+    label : str
+    row : MeasuredRow
+    found : mapping of int to bool
+        By repeat, whether it is true.
+    words : str
+        What it is.
+    at_limit : bool
+        What it is for a run that meets the time limit without anything else.
+    """
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"nothing is known of it ({ends})"
-        return ClaimPart(label, (row.cell,), reaching(found), observed="open", note=note)
-    note = f"{sum(found)} of {len(found)} {words}"
-    if _repeats_are_skipped(row) and len(set(found)) == 1:
-        # No further repeat would be run, and each counts as the one that met the limit.
-        observed: ClaimVerdict = "holds" if found[0] else "does not hold"
-        question = reaching(found)
-        return ClaimPart(label, (row.cell,), question, observed, note=note, by_factor=False)
-    return ClaimPart(label, (row.cell,), reaching(found), note=note, by_factor=False)
+        return ClaimPart(label, (row.cell,), reaching(()), observed="open", note=note)
+    skipped = {repeat for repeat in found if states(row.group)[repeat] == "skipped"}
+    run = [value for repeat, value in found.items() if repeat not in skipped]
+    after = f", {len(skipped)} skipped" if skipped else ""
+    note = f"{sum(run)} of {len(run)} {words}{after}"
+    if _repeats_are_skipped(row) and set(run) == {at_limit}:
+        # No further repeat would be run. The verdict rests on those that met the limit, often one.
+        observed: ClaimVerdict = "holds" if at_limit else "does not hold"
+        return ClaimPart(label, (row.cell,), reaching(run), observed, note=note, by_factor=False)
+    return ClaimPart(label, (row.cell,), reaching(list(found.values())), note=note, by_factor=False)
 
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
@@ -100,20 +135,33 @@ def _repeats_are_skipped(row: MeasuredRow) -> bool:
 def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     """A part for each bound: the value's factor to it is at most, or at least, 1."""
     asked = claim.asked
-    values = [max(0.0, value) for value in samples(row.group, asked).values()]
-    if not values:
-        ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
-        note = f"{asked.words} is not known ({ends})"
-        yield ClaimPart(label, (row.cell,), observed="open", note=note)
-        return
-    shown = f"{asked.words} {_median(values)}"
+    reason = says_nothing((row,), asked)
     for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
         if bound is None:
             continue
-        note = f"{shown}, to be {sign} {short(bound)}"
-        region = {"low": 1.0} if sign == "≥" else {"high": 1.0}
-        question = paired([bound] * len(values), values, **region)
-        yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
+        values = [] if reason else _values(row, asked, bound, sign)
+        question = paired([bound] * len(values), values, **(_ABOVE if sign == "≥" else _BELOW))
+        if reason:
+            yield ClaimPart(label, (row.cell,), question, reason=reason)
+        elif not values:
+            ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
+            note = f"{asked.words} is not known ({ends})"
+            yield ClaimPart(label, (row.cell,), question, observed="open", note=note)
+        else:
+            note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
+            yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
+
+
+def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:
+    """The measure in each repeat.
+
+    A repeat that failed has the measure's worst value. Where that meets the bound, as it does for
+    a claim that a result is bad, only measured values count: a crash proves no bad result.
+    """
+    worst = asked.measure.worst
+    met_by_worst = worst >= bound if sign == "≥" else worst <= bound
+    found = measured(row.group, asked) if met_by_worst else samples(row.group, asked)
+    return [max(0.0, value) for value in found.values()]
 
 
 def _median(values: Sequence[float]) -> str:

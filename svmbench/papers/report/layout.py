@@ -6,13 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pydantic import ValidationError
-
-from svmbench.config.sweep import Sweep
-from svmbench.errors import ConfigError
 from svmbench.papers.measured import MeasuredRow, rows
-from svmbench.papers.model import Item, Paper, Published, PublishedValue, SweepSource, TableShape
+from svmbench.papers.model import Item, Paper, Published, PublishedValue, TableShape
 from svmbench.papers.places import AXES, same
+from svmbench.papers.slots import fills, slots, sweep_of
 from svmbench.records.groups import short
 from svmbench.records.read import Results
 
@@ -51,11 +48,11 @@ class ItemResults:
 
     def slots(self) -> list[dict[str, Value]]:
         """The cells of its sweeps: each row's place, without axes that only the rows know."""
-        return [slot for key in self.item.sweeps for slot in self._slots(key)]
+        return slots(self.paper, self.name, self.results)
 
     def not_run(self) -> list[dict[str, Value]]:
         """The expected cells that have no row."""
-        return [slot for slot in self.slots() if not any(_fills(row, slot) for row in self.rows)]
+        return [slot for slot in self.slots() if not any(fills(row, slot) for row in self.rows)]
 
     def stand_ins(self, rows: Iterable[MeasuredRow] | None = None) -> list[str]:
         """Data sets of which some or all rows are not the real ones.
@@ -74,7 +71,9 @@ class ItemResults:
     @cached_property
     def _catalogued(self) -> dict[tuple[str, str], str]:
         """Names in the catalogue by sweep and label."""
-        sweeps = {key: self._sweep(key) for key in self.item.sweeps}
+        sweeps = {
+            key: sweep_of(self.paper, self.name, key, self.results) for key in self.item.sweeps
+        }
         return {
             (key, dataset.label): dataset.name
             for key, sweep in sweeps.items()
@@ -82,36 +81,6 @@ class ItemResults:
             for dataset in sweep.datasets
             if dataset.name is not None
         }
-
-    def _slots(self, key: str) -> Iterator[dict[str, Value]]:
-        sweep = self._sweep(key)
-        if sweep is None:
-            return
-        axis, weights = ("lambda", sweep.lambdas) if sweep.lambdas is not None else ("C", sweep.C)
-        for dataset in sweep.datasets:
-            for weight in weights or ():
-                for solver in sweep.solvers:
-                    yield {
-                        "sweep": key, "dataset": dataset.label, axis: weight, "solver": solver.label
-                    }  # fmt: skip
-
-    def _sweep(self, key: str) -> Sweep | None:
-        """The sweep as it was run; if it was not, as the paper's file describes it."""
-        if key in self.results:
-            try:
-                return Sweep.model_validate(self.results[key].config)
-            except (ValidationError, ConfigError):
-                return None  # written by another version: then only the runs are known
-        source = self.item.sweeps[key]
-        if isinstance(source, SweepSource):
-            other, _, name = source.same_as.partition("/")
-            found = self.paper.items[other].sweeps[name]
-            return found if isinstance(found, Sweep) else None
-        return source
-
-
-def _fills(row: MeasuredRow, slot: Mapping[str, Value]) -> bool:
-    return all(same(row.axis(name), value) for name, value in slot.items())
 
 
 def axes_of(row: MeasuredRow) -> dict[str, Value]:
@@ -173,7 +142,7 @@ def lay_out(source: ItemResults, shape: TableShape) -> Layout:
     measured = [row for row in source.rows if row.lies_in(shape.of)]
     slots = [slot for slot in source.slots() if _within(slot, shape)]
     places: list[dict[str, Value]] = [axes_of(row) for row in measured]
-    places += [slot for slot in slots if not any(_fills(row, slot) for row in measured)]
+    places += [slot for slot in slots if not any(fills(row, slot) for row in measured)]
     needed = (*shape.rows, *shape.columns)
     # A cell of a sweep in C does not know its lambda: it has no place until it is run.
     places = [place for place in places if all(name in place for name in needed)]

@@ -70,7 +70,10 @@ def write_papers(
         return figure_of(path, text, page if linked else None, prefix)
 
     views: dict[str, list[ItemView]] = {key: [] for key in papers}
-    judged = judge_claims([(source.item.claims, source.rows) for source in sources])
+    judged = judge_claims(
+        [(source.item.claims, source.rows) for source in sources],
+        [source.slots() for source in sources],
+    )
     for source, results in zip(sources, judged, strict=True):
         folder = root / source.paper.key / source.name
         chosen = items is None or (source.paper.key, source.name) in items

@@ -400,6 +400,8 @@ def test_numbers_of_a_verdict_are_behind_a_click(page):
     row = verdicts[verdicts.index("DCD beats Pegasos.") : verdicts.index("It is beautiful.")]
     assert row.index("<details>") < row.index("pegasos / dcd = ") < row.index("</details>")
     assert "Claimed in: Table 1." in row
+    assert "Held to: " in row
+    assert "pegasos / dcd at least 1; in all cells." in row
 
 
 def test_page_marks_stand_ins_and_what_was_not_run(page):

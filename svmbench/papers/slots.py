@@ -1,0 +1,65 @@
+"""The cells that an item's sweeps consist of, whether they were run or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from pydantic import ValidationError
+
+from svmbench.config.sweep import Sweep
+from svmbench.errors import ConfigError
+from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.model import Paper, SweepSource
+from svmbench.papers.places import same
+from svmbench.records.read import Results
+
+#: A cell's place: sweep, data set, solver, and λ or C, whichever the sweep gives.
+Slot = dict[str, str | float]
+
+
+def slots(paper: Paper, item: str, results: Mapping[str, Results]) -> list[Slot]:
+    """The cells of an item's sweeps, without axes that only the rows know.
+
+    Parameters
+    ----------
+    paper : Paper
+    item : str
+    results : mapping of str to Results
+        Of its sweeps, by key; those that were not run are absent.
+    """
+    return [
+        slot
+        for key in paper.items[item].sweeps
+        if (sweep := sweep_of(paper, item, key, results)) is not None
+        for slot in _slots(key, sweep)
+    ]
+
+
+def fills(row: MeasuredRow, slot: Mapping[str, str | float]) -> bool:
+    """Whether a row has the place of a slot."""
+    return all(same(row.axis(name), value) for name, value in slot.items())
+
+
+def sweep_of(paper: Paper, item: str, key: str, results: Mapping[str, Results]) -> Sweep | None:
+    """The sweep as it was run; if it was not, as the paper's file describes it."""
+    if key in results:
+        try:
+            return Sweep.model_validate(results[key].config)
+        except (ValidationError, ConfigError):
+            return None  # written by another version: then only the runs are known
+    source = paper.items[item].sweeps[key]
+    if isinstance(source, SweepSource):
+        other, _, name = source.same_as.partition("/")
+        found = paper.items[other].sweeps[name]
+        return found if isinstance(found, Sweep) else None
+    return source
+
+
+def _slots(key: str, sweep: Sweep) -> Iterator[Slot]:
+    axis, weights = ("lambda", sweep.lambdas) if sweep.lambdas is not None else ("C", sweep.C)
+    for dataset in sweep.datasets:
+        for weight in weights or ():
+            for solver in sweep.solvers:
+                yield {
+                    "sweep": key, "dataset": dataset.label, axis: weight, "solver": solver.label
+                }  # fmt: skip

@@ -1,0 +1,382 @@
+"""What claims must not conclude: from crashes, single runs, missing runs and too few data sets."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from claims_support import INF, MANY, claim, found, noisy, row
+from pydantic import ValidationError
+
+from svmbench.config.sweep import Sweep
+from svmbench.errors import ConfigError
+from svmbench.papers.claims.empty import check_claims
+from svmbench.papers.claims.judge import judge_claims
+
+
+def both(factor, dataset="adult", **noise):
+    """Rows of a and b on a data set, b's time being a multiple of a's."""
+    return [
+        row("a", noisy(2.0, **noise), dataset=dataset),
+        row("b", noisy(2.0 * factor, **(noise | {"seed": 7})), dataset=dataset),
+    ]
+
+
+# --- limits ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["faster", "reaches"])
+def test_a_curve_that_hardly_falls_gives_no_estimate_of_a_limit(kind):
+    def hardly_falling(epoch, repeat):
+        return 110.0 * max(epoch, 1e-3) ** -0.0115
+
+    rows = [row(label, [INF] * 3, traces=hardly_falling) for label in "ab"]
+    own = {"solvers": ["a"]} if kind == "reaches" else {}
+    assert "would need" not in found(claim(kind, **own), *rows).summary
+
+
+# --- crashes and single runs -------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["failed", "out_of_memory"])
+@pytest.mark.parametrize(
+    ("measure", "bound"),
+    [
+        ("accuracy", {"at_least": 0.5}),
+        ("test_accuracy", {"at_most": 0.9}),
+        ({"epochs": 0.01}, {"at_least": 5}),
+    ],
+)
+def test_a_crash_proves_no_bad_value(state, measure, bound):
+    crashed = row("a", [INF] * MANY, state=state, accuracy=math.nan, test_error=math.nan)
+    result = found(claim("reaches", solvers=["a"], measure=measure, **bound), crashed)
+    assert result.verdict == "open"
+    assert state in result.summary
+
+
+def test_a_run_that_did_not_reach_the_accuracy_does_not_show_how_much_it_would_take():
+    wanted = claim("reaches", solvers=["a"], measure={"epochs": 0.01}, at_least=5)
+    assert found(wanted, row("a", [INF] * MANY)).verdict == "open"
+
+
+def test_a_crash_still_counts_against_a_claim_of_a_good_value():
+    crashed = row("a", [INF] * MANY, state="failed", accuracy=math.nan)
+    wanted = claim("reaches", solvers=["a"], measure="accuracy", at_most=0.5)
+    assert found(wanted, crashed).verdict == "does not hold"
+
+
+def test_a_bad_value_that_was_measured_is_shown():
+    wanted = claim("reaches", solvers=["a"], measure="accuracy", at_least=0.5)
+    assert found(wanted, row("a", [INF] * MANY, accuracy=noisy(0.7))).verdict == "holds"
+
+
+def test_one_limited_run_that_reached_the_accuracy_does_not_prove_that_most_do():
+    limited = row("a", [1.0, INF, INF], state=["time_limit", "skipped", "skipped"])
+    result = found(claim("reaches", solvers=["a"]), limited)
+    assert result.verdict == "open"
+    assert "1 of 1 reach" in result.summary
+
+
+def test_the_words_say_how_many_repeats_were_run():
+    limited = row("a", [INF] * 3, state=["time_limit", "skipped", "skipped"])
+    limit = claim("fails", how="limit", measure={"seconds": 0.01})
+    assert "1 of 1 do not reach 0.01 (30 s), 2 skipped" in found(limit, limited).summary
+    reaches = found(claim("reaches", solvers=["a"]), limited)
+    assert "0 of 1 reach 0.01 (30 s), 2 skipped" in reaches.summary
+    b = row("b", [INF] * MANY, state=["time_limit", *["skipped"] * (MANY - 1)])
+    assert f"b in 0 of 1, {MANY - 1} skipped" in found(claim(), row("a", noisy()), b).summary
+
+
+def test_copies_of_one_limited_run_are_no_evidence():
+    limited = row("a", [INF] * MANY, state=["time_limit", *["skipped"] * (MANY - 1)])
+    result = found(claim("reaches", solvers=["a"]), limited)
+    assert result.verdict == "does not hold"
+    (part,) = result.cells[0].parts
+    assert len(part.part.question.logs) == 1
+
+
+# --- cells -------------------------------------------------------------------------
+
+
+def test_the_verdict_names_the_cells_that_are_open():
+    undecided = [each for k in range(3) for each in both(1.0, f"open {k}", sigma=0.3)]
+    mixed = found(claim(), *both(3.0, "one"), *both(0.2, "two"), *undecided)
+    assert mixed.verdict_words == "holds in 1 of 5 (3 open)"
+    against = found(claim(), *both(0.2, "two"), *undecided)
+    assert against.verdict_words == "does not hold (3 of 4 open)"
+
+
+def test_a_claim_without_runs_is_open():
+    for wanted in (claim(), claim(across="datasets", cells="most")):
+        result = found(wanted)
+        assert result.verdict == "open"
+        assert result.remedy == "It would take runs that are still missing."
+        assert result.open_parts == []
+
+
+@pytest.mark.parametrize(
+    "factors", [(3.0, 3.0, 3.0, 3.0), (3.0, 3.0, 3.0, 0.2), (0.2, 0.2, 0.2, 0.2)]
+)
+def test_few_data_sets_decide_no_statistical_claim(factors):
+    rows = [each for at, factor in enumerate(factors) for each in both(factor, f"set {at}")]
+    result = found(claim(across="datasets", cells="most"), *rows)
+    assert result.verdict == "open"
+    assert result.remedy == "It would take at least 6 data sets; there are 4."
+
+
+def test_no_repeats_are_bought_for_what_only_data_sets_decide():
+    for count in (4, 8):
+        rows = [each for k in range(count) for each in both(1.0, f"set {k}", sigma=0.3, seed=k)]
+        result = found(claim(across="datasets", cells="most"), *rows)
+        assert result.verdict == "open"
+        assert result.open_parts == []
+
+
+# --- paths and growth --------------------------------------------------------------
+
+
+def stopping(label, at, last):
+    """Runs that meet their target after some epochs."""
+    made = row(label, noisy(at), epochs=at, traces=lambda e, r: last if e >= at else 1.0)
+    return replace(made, traces=made.traces[made.traces["epochs"] <= at])
+
+
+def test_a_path_ends_where_both_have_met_their_target():
+    a, b = stopping("a", 1.0, 0.0099), stopping("b", 5.0, 0.0090)
+    result = found(claim("path", between=[1.0, 10.0]), a, b)
+    assert result.verdict == "holds"
+    assert "at 10 epochs: both had met their target" in result.summary
+    after = found(claim("path", between=[6.0, 10.0]), a, b)
+    assert after.verdict == "not testable"
+
+
+def test_the_abscissae_that_can_be_tested_decide():
+    a = row("a", noisy(), traces=lambda epoch, repeat: 1.0)
+    b = row("b", noisy(), traces=lambda epoch, repeat: 3.0)
+    result = found(claim("path", between=[0.01, 5.0]), a, b)
+    assert result.verdict == "holds"
+    assert "no curve has a point before 0.01 epochs" in result.summary
+    limited = [row(label, [INF] * MANY, traces=lambda e, r: 1.0) for label in "ab"]
+    ended = found(claim("path", between=[20.0, 40.0]), *limited)
+    assert ended.verdict == "not testable"
+    assert "a limit ended the runs before 20 epochs" in ended.summary
+
+
+def test_the_neighbours_that_can_be_tested_decide_an_order():
+    rows = [row("a", noisy()), row("b", noisy(3.0))]
+    rows += [row(label, [INF] * MANY) for label in "cd"]
+    result = found(claim("order", solvers=["a", "b", "c", "d"]), *rows)
+    assert result.verdict == "holds"
+    assert "d / c: neither reaches 0.01" in result.summary
+
+
+def test_an_exponent_needs_three_different_places():
+    rows = [row("a", noisy(), dataset=name, primal=0.5) for name in "xyz"]
+    wanted = claim("grows", along="m", at_most=1.2, measure="suboptimality")
+    result = found(wanted, *rows)
+    assert result.verdict == "not testable"
+    assert "1 value of m; an exponent needs 3" in result.summary
+
+
+# --- questions ---------------------------------------------------------------------
+
+
+def flat(epoch, repeat):
+    return 0.005
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows", "questions"),
+    [
+        (claim("path", between=[0.5, 5.0]), [row("a", noisy())], 5),
+        (claim(), [row("a", noisy(), traces=flat), row("b", noisy(), traces=flat)], 1),
+        (claim("reaches", solvers=["a"]), [row("a", noisy(), traces=flat)], 1),
+        (
+            claim("fails", how="limit", measure={"seconds": 0.01}),
+            [row("a", noisy(), traces=flat)],
+            1,
+        ),
+        (
+            claim("reaches", solvers=["a"], measure="accuracy", at_least=0.1, at_most=0.5),
+            [row("a", [INF], state="interrupted")],
+            2,
+        ),
+        (claim("grows", at_most=1.0), [row("a", noisy())], 1),
+        (
+            claim("grows", at_most=1.0),
+            [row("a", [INF], state="interrupted", lam=lam) for lam in (1e-2, 1e-3, 1e-4)],
+            1,
+        ),
+    ],
+)
+def test_every_question_is_asked_with_and_without_pairs(wanted, rows, questions):
+    (cell,) = found(wanted, *rows).cells
+    assert sum(part.part.question is not None for part in cell.parts) == questions
+
+
+# --- empty claims ------------------------------------------------------------------
+
+
+def test_a_bound_at_a_target_that_w_0_meets_says_nothing():
+    easy = row("a", [0.0] * MANY, traces=flat)
+    bounded = claim("reaches", solvers=["a"], measure={"epochs": 0.01}, at_most=5)
+    assert "says nothing" in found(bounded, easy).summary
+    series = [row("a", noisy(), lam=lam, traces=flat) for lam in (1e-2, 1e-3, 1e-4)]
+    grows = claim("grows", measure={"epochs": 0.01}, at_most=1)
+    assert found(grows, *series).verdict == "not testable"
+    assert "says nothing" in found(grows, *series).summary
+
+
+@pytest.mark.parametrize(
+    ("kind", "keys"),
+    [
+        ("faster", {"over": "a"}),
+        ("order", {"solvers": ["a", "b", "a"]}),
+        ("path", {"over": "a", "between": [1, 5]}),
+    ],
+)
+def test_a_solver_is_not_compared_with_itself(kind, keys):
+    with pytest.raises(ValidationError, match="with itself"):
+        claim(kind, **keys)
+
+
+def sweep(**keys):
+    given = {
+        "version": 1,
+        "name": "base",
+        "datasets": ["adult"],
+        "lambda": 1e-3,
+        "solvers": [{"name": "dcd", "label": "a"}, {"name": "pegasos", "label": "b"}],
+        "stop": {"accuracy": [1e-1, 1e-2], "max_epochs": 10},
+    }
+    return Sweep.model_validate(given | keys)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        (claim(over="c"), "no sweep runs 'c'"),
+        (claim(where={"dataset": "adlut"}), "no sweep has the data set 'adlut'"),
+        (claim(where={"sweep": "bsae"}), "there is no sweep 'bsae'"),
+        (
+            claim(over="a", over_dataset="w8a", where={"dataset": "adult"}),
+            "no sweep has the data set 'w8a'",
+        ),
+    ],
+)
+def test_names_that_no_sweep_has_are_refused(wanted, message):
+    check_claims(Path("table.yaml"), [claim()], {"base": sweep()})
+    with pytest.raises(ConfigError, match=message):
+        check_claims(Path("table.yaml"), [wanted], {"base": sweep()})
+
+
+@pytest.mark.parametrize("at", [1e-1, 1e-2])
+def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
+    wanted = claim("reaches", solvers=["a"], measure={"epochs": at})
+    endless = sweep(stop={"accuracy": [1e-1, 1e-2]})
+    with pytest.raises(ConfigError, match=r"runs until the accuracy 0\.01 is reached"):
+        check_claims(Path("table.yaml"), [wanted], {"base": endless})
+
+
+# --- margins -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (claim(by=1.4), "b / a at least 1.4; in all cells"),
+        (claim(by=2, cells="most"), "b / a at least 2; in most cells"),
+        (claim("order", solvers=["a", "b"], tie=1.05), "ties up to a factor of 1.05"),
+        (claim("ratio", published=180, within=2), "a / b from 90 to 360"),
+        (claim("alike", solvers=["a", "b"], within=1.03), "within a factor of 1.03 of a"),
+        (claim("reaches", solvers=["a"]), "seconds to 0.01 reached in most runs"),
+        (claim("reaches", solvers=["a"], measure="primal", at_most=2), "at most 2"),
+        (claim("fails", how="not-finite"), "weights not finite in most runs"),
+        (claim("grows", at_least=-1.25, at_most=-0.75), "exponent at least -1.25 and at most"),
+        (claim("path", between=[1, 5], by=2), "at least 2 at 5 abscissae from 1 to 5 epochs"),
+        (claim(across="datasets"), "decided by signed ranks over at least 6 data sets"),
+        (claim("untestable"), ""),
+    ],
+)  # fmt: skip
+def test_a_claim_says_what_it_is_held_to(wanted, said):
+    result = found(wanted)
+    assert said in result.held_to
+    assert said or not result.held_to
+
+
+def test_claims_of_one_page_without_runs_ask_nothing():
+    (results,) = judge_claims([([claim(), claim("untestable")], [])])
+    assert [result.verdict for result in results] == ["open", "not testable"]
+
+
+# --- cells that were not run -------------------------------------------------------
+
+
+def planned(datasets, labels="ab", sweep="base", **axis):
+    axis = axis or {"lambda": 1e-3}
+    return [
+        {"sweep": sweep, "dataset": dataset, "solver": label, **axis}
+        for dataset in datasets
+        for label in labels
+    ]
+
+
+def judged(wanted, rows, slots):
+    ((result,),) = judge_claims([([wanted], rows)], [slots])
+    return result
+
+
+def test_a_data_set_that_was_not_run_is_open():
+    rows = both(3.0, "adult")
+    assert judged(claim(), rows, planned(["adult"])).verdict == "holds"
+    result = judged(claim(), rows, planned(["adult", "w8a"]))
+    assert result.verdict == "open"
+    assert [cell.place for cell in result.cells] == ["adult, λ = 1e-3", "w8a, λ = 1e-3"]
+    assert "no runs of a, b" in result.cells[1].text
+    assert result.remedy == "It would take runs that are still missing in 1 of 2 cells."
+    assert result.open_parts[0].answer is None or not result.open_parts[0].pairs
+    # Outside the place of the claim nothing is missing.
+    here = claim(where={"dataset": "adult"})
+    assert judged(here, rows, planned(["adult", "w8a"])).verdict == "holds"
+
+
+def test_some_runs_of_a_cell_make_it_no_second_one():
+    result = judged(claim(), [row("a", noisy())], planned(["adult"]))
+    assert [cell.verdict for cell in result.cells] == ["open"]
+
+
+def test_a_sweep_without_one_of_the_solvers_is_not_missing_beside_one_with_both():
+    slots = [*planned(["adult"]), *planned(["w8a"], labels="a", sweep="alone")]
+    assert judged(claim(), both(3.0), slots).verdict == "holds"
+    reaches = claim("reaches", solvers=["a"])
+    assert judged(reaches, both(3.0), slots).verdict == "open"
+
+
+def test_cells_planned_by_c_are_found_by_it():
+    assert judged(claim(), both(3.0), planned(["adult"], C=1.0)).verdict == "holds"
+    apart = judged(claim(), both(3.0), planned(["adult"], C=0.1))
+    assert [cell.place for cell in apart.cells][1] == "adult, C = 0.1"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rows"),
+    [
+        (claim(), both(3.0)),
+        (claim("order", solvers=["a", "b"]), both(3.0)),
+        (claim("path", between=[0.5, 5.0]), both(3.0)),
+        (claim("reaches", solvers=["a", "b"]), both(3.0)),
+        (claim("reaches", solvers=["a"], measure="primal", at_least=0.1, at_most=0.5), both(3.0)),
+        (claim("fails", how="not-finite"), both(3.0)),
+        (claim("grows", at_most=1.0), both(3.0)),
+    ],
+)
+def test_a_cell_asks_as_many_questions_before_its_runs_as_after(wanted, rows):
+    def questions(result):
+        return sum(part.part.question is not None for cell in result.cells for part in cell.parts)
+
+    slots = planned(["adult"])
+    before, after = judged(wanted, [], slots), judged(wanted, rows, slots)
+    assert before.verdict == "open"
+    assert questions(before) == questions(after) > 0
