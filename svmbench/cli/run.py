@@ -80,7 +80,7 @@ def command(
     from svmbench.harness.run import Options
     from svmbench.harness.series import Job, run_series
     from svmbench.harness.sources import Source
-    from svmbench.report.questions import doubts_of
+    from svmbench.report.doubts import doubts_of
     from svmbench.report.write import write_report
 
     suffix = f"-stand-in-{scale:g}" if stand_in else ""

@@ -14,14 +14,15 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
-from svmbench.harness.doubts import Doubt
-from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
+
+#: Data set, λ and label, as in the plan of a sweep.
+Cell = tuple[str, float, str]
 
 
 @dataclass(frozen=True)
@@ -79,22 +80,6 @@ def leader_questions(folder: Path) -> list[LeaderQuestion]:
         if (one := leader(groups, asked)) is not None
         for other in groups
         if other is not one and samples(other, asked)
-    ]
-
-
-def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
-    """The open questions of a folder, for `svmbench.harness.series.run_series`.
-
-    Parameters
-    ----------
-    folder : Path
-    job : int
-        Index of the folder's sweep in the series.
-    """
-    return [
-        Doubt(job, (each.leader, each.other), each.more, each.pairs, each.text)
-        for each in leader_questions(folder)
-        if each.is_open
     ]
 
 

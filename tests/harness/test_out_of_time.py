@@ -9,7 +9,8 @@ from simulated import Simulation, job_of, sweep_of
 from svmbench.harness.options import Options, Reporter
 from svmbench.harness.series import Doubt, run_series
 from svmbench.records.read import read_results
-from svmbench.report.questions import doubts_of, order
+from svmbench.report.doubts import doubts_of
+from svmbench.report.questions import order
 
 ALWAYS = range(100)
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}

@@ -32,6 +32,7 @@ def three(make_results, tmp_path, change):
                     folder,
                     f"label == '{label}' and repeat == {repeat}",
                     **{f"seconds_to_{t}": value for t in (0.1, 0.01, 0.001)},
+                    **({"state": "time_limit"} if value is None else {}),
                 )
         (found,) = verdicts(read_results(folder))
         return found
