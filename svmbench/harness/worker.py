@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
@@ -43,6 +44,11 @@ MEMORY_SHARE = 0.8
 
 #: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 FEW_FEATURES = 16
+
+
+#: Constants of a problem and arrays of its rows that a solver must leave as they are.
+CONSTANTS = ("lam", "loss", "bias", "l1_radius")
+ARRAYS = ("indptr", "indices", "values", "labels")
 
 
 class Clock:
@@ -93,6 +99,8 @@ class Measurement:
     ----------
     solver : Solver
     problem : Problem
+        The solver gets a copy that shares its arrays: whatever it does to that, P and the errors
+        are those of this problem.
     test : Dataset or None
     stop : dict
         The sweep's targets and limits, as in `svmbench.config.Stop`.
@@ -103,6 +111,8 @@ class Measurement:
 
     Attributes
     ----------
+    given : Problem
+        What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
     """
@@ -120,6 +130,8 @@ class Measurement:
         self.solver = solver
         self.conversion = conversion
         self.problem = problem
+        self.given = copy_of(problem)
+        self._kernel_rows = self.given.data.rows
         self.test = test
         self.stop = stop
         self.reference_dual = reference_dual
@@ -146,18 +158,41 @@ class Measurement:
         stream = pass_seconds(self.problem.data)
         begun = system.now()
         try:
-            return self._train(seed, trace, stream)
+            state = self._train(seed, trace, stream)
         finally:
             self._activity = system.since(begun)
+        changed = self.changed()
+        if changed and state != "failed":
+            self.reason = f"changed the problem that it was given: {changed}"
+            return "failed"
+        return state
+
+    def changed(self) -> str:
+        """What the solver has changed of the problem that it was given; empty if nothing.
+
+        A worker's arrays are mapped read-only, so that the same array has the same content; only
+        an array in another's place is compared with it, entry by entry.
+        """
+        given, own = self.given, self.problem
+        parts = [name for name in CONSTANTS if getattr(given, name) != getattr(own, name)]
+        for name in ARRAYS:
+            one, other = getattr(given.data, name), getattr(own.data, name)
+            if one is not other and not np.array_equal(one, other):
+                parts.append(name)
+        if given.data.n_features != own.data.n_features:
+            parts.append("n_features")
+        if given.data.rows is not self._kernel_rows:
+            parts.append("rows")
+        return ", ".join(parts)
 
     def _train(self, seed: int, trace: TraceWriter | list[dict[str, Any]], stream: float) -> str:
         if self.conversion is None:
             converting = Clock()
             with converting.running():
-                self.solver.convert(self.problem)
+                self.solver.convert(self.given)
             self.conversion = converting.wall / 1e9
         with self.clock.running():
-            self.solver.start(self.problem, seed)
+            self.solver.start(self.given, seed)
         setup = {
             "setup_wall": self.clock.wall / 1e9,
             "conversion_wall": self.conversion,
@@ -246,6 +281,10 @@ class Measurement:
             self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
         counters = self.solver.counters
         primal = training.primal if np.isfinite(w).all() else math.nan
+        accuracy = relative_gap(primal, self.reference_dual)
+        if self.problem.is_below(self.reference_dual, primal, w, bias):
+            self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
+            accuracy = math.nan  # it has reached no accuracy
         m, test = self.problem.data.n_samples, self.test
         return {
             "kind": "point",
@@ -256,7 +295,7 @@ class Measurement:
             "cpu": self.clock.cpu / 1e9,
             "switches": self.clock.switches,
             "primal": primal,
-            "accuracy": relative_gap(primal, self.reference_dual),
+            "accuracy": accuracy,
             "dual": dual,
             "gap": None if dual is None else relative_gap(primal, dual),
             "train_error": training.errors / m,
@@ -309,6 +348,11 @@ class Measurement:
         if self.stop["own"] and point["stopped"] is not None:
             targets.append(point["stopped"])
         return bool(targets) and all(targets)
+
+
+def copy_of(problem: Problem) -> Problem:
+    """A problem of its own on the same arrays."""
+    return replace(problem, data=replace(problem.data))
 
 
 #: Fields of a job that must be the same for its run to reuse the rows of the run before.
@@ -371,7 +415,7 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
     # Deferred: certifying optima loads libraries that a run does not need.
     from svmbench.reference.regret import regrets
 
-    for record in regrets(measurement.solver, measurement.problem, seed):
+    for record in regrets(measurement.solver, copy_of(measurement.problem), seed):
         trace.append({"kind": "regret", **record})
 
 
