@@ -84,7 +84,11 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     bounds = pd.read_csv(root / "tables" / "bounds.csv")
     assert set(bounds.loc[bounds["kind"] == "ratio", "verdict"]) == {"not measured"}
     growth = json.loads((root / "parts" / "growth-dense.json").read_text())["results"]
-    assert [(point["d"], point["state"]) for point in growth] == [(4, "ok"), (4, "ok"), (8, "ok")]
+    assert [(point["d"], point["state"]) for point in growth] == [
+        (4, "converged"),
+        (4, "converged"),
+        (8, "converged"),
+    ]
     assert not list((tmp_path / "cache" / "datasets").glob("bench-*"))
     second = bench("tiny.yaml", "--pictures", "linked")
     assert "0 new runs and 0 new measurements, 11 and 6 reused" in second.stdout
