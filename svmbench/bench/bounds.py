@@ -109,7 +109,8 @@ class BoundResult:
             if limit is not None and self.pairs.by_time:
                 return f"a time limit of {limit:.3g} s would decide it"
             if limit is not None:
-                return f"runs of {limit:.3g} s would decide it, but the time limit is not what ends them"
+                what = "but the time limit is not what ends them"
+                return f"runs of {limit:.3g} s would decide it, {what}"
         return "more repeats like these would not decide it"
 
 

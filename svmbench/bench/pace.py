@@ -47,7 +47,7 @@ def epochs(job: dict[str, Any]) -> dict[str, Any]:
         solver = loaded_solver(entry["solver_class"], entry["parameters"])
         pace = ForeignPace if solver.foreign else OwnPace
         paces[entry["label"]] = pace(solver, problem)
-    samples = []
+    samples: list[dict[str, Any]] = []
     rng = random.Random(job["first"])
     for repeat in repeats_of(job):
         order = list(paces)
@@ -62,6 +62,8 @@ def epochs(job: dict[str, Any]) -> dict[str, Any]:
                     "how": paces[label].how,
                 }
             )
+    order = list(paces)
+    samples.sort(key=lambda sample: order.index(sample["label"]))
     return {"facts": _facts(data), "samples": samples}
 
 

@@ -119,12 +119,13 @@ def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
     if 1 < ahead.pairs < 20:
         assert ahead.standing in ("champion ahead", "peer ahead")
         assert not ahead.ratio_low < 1.0 < ahead.ratio_high
+        assert ahead.ratio_high <= 2.0 * ahead.ratio_low  # its number may be quoted
     else:  # a noisy machine
-        assert (ahead.pairs, ahead.standing) == (20, "open")
+        assert ahead.pairs == 20
     seconds = pd.read_csv(root / "tables" / "seconds.csv")
     assert set(seconds["repeats"]) == {ahead.pairs}
     again = bench("doubtful.yaml")
-    if ahead.standing != "open":
+    if ahead.pairs < 20:
         assert "0 new runs and 0 new measurements" in again.stdout
 
 
