@@ -170,9 +170,9 @@ def test_page_tells_type_range_unit_and_default():
 
 def test_page_explains_the_horizon():
     assert "\n  horizon     none: one run serves every accuracy\n" in output("dcd")
-    words = " ".join(output("svmperf").split())
+    words = " ".join(output("mpu").split())
     assert "horizon accuracy: it must know the accuracy in advance" in words
-    assert "; parameter epsilon " in words
+    assert "; parameter delta " in words
     words = " ".join(output("linear-svc").split())
     assert "horizon accuracy: rerun with tighter and tighter tolerances until" in words
     words = " ".join(output("sgd-classifier").split())
