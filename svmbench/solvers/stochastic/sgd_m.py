@@ -38,7 +38,6 @@ class SgdM(PermutedPasses):
 """
     )
     reconstructed = (
-        *PermutedPasses.reconstructed,
         "Passes are counted from 1, so that the first pass is a multiple one: the published "
         "numbers of passes at small C agree with that and not with a count from 0.",
     )
