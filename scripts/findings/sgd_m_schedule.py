@@ -1,4 +1,4 @@
-"""sgd-m's schedules of multiple-update passes, and sgd-s: passes to an accuracy, and the own gap."""
+"""sgd-m's schedules of multiple-update passes against sgd-s: passes, and the own gap."""
 
 from __future__ import annotations
 

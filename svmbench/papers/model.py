@@ -28,6 +28,7 @@ from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
+from svmbench.papers.published_file import PublishedFile
 from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.records.measures import ALONG, MEASURES
 
@@ -127,9 +128,20 @@ class Published(Strict):
         description="seed: in the text of the paper the suite is built from; read: in the named "
         "publication or its released code."
     )
-    values: tuple[PublishedValue, ...] = ()
+    values: tuple[PublishedValue, ...] = Field(
+        default=(), description="The numbers; those of 'file' are added on reading."
+    )
+    file: PublishedFile | None = Field(default=None, description="Many numbers, in a file.")
     ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
     not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
+
+    @model_validator(mode="after")
+    def _with_file(self, info: ValidationInfo) -> Published:
+        folder = (info.context or {}).get("folder")
+        if self.file is None or folder is None:
+            return self
+        read = tuple(PublishedValue.model_validate(each) for each in self.file.values(folder))
+        return self.model_copy(update={"values": (*self.values, *read)})
 
 
 class SweepSource(Strict):

@@ -165,7 +165,7 @@ class Solver(ABC):
 
         It differs from the presentations where one visit presents a row several times.
         """
-        return self.counters.presentations
+        return int(self.counters.presentations)
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """Horizons to run; at each accuracy the best of them counts.
