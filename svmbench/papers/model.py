@@ -28,8 +28,8 @@ from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.published_file import PublishedFile
 from svmbench.papers.places import Place, WrittenMeasure
+from svmbench.papers.published_file import PublishedFile
 from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
