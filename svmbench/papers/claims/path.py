@@ -24,7 +24,8 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
 
     Unless they come with published ratios, the abscissae are spaced evenly on a logarithmic axis
     over the range of the claim; all that can be tested must hold. A repeat makes no pair at an
-    abscissa before the first point of one of the two, or where both have met their target; it counts as +inf after it diverged.
+    abscissa before the first point of one of the two, or where both have met their target; it
+    counts as +inf after it diverged.
     """
     assert claim.solver is not None
     assert claim.over is not None

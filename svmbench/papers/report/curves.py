@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -107,7 +107,8 @@ class Curves(Drawer):
     def _draw_published(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
         """Draw the published curves, dashed and with their points, and return their titles."""
         colours = {each.rows[0].group.label: each.look.colour for each in panel.series}
-        style = {"linestyle": (0, (4, 2)), "linewidth": 0.7, "marker": ".", "markersize": 2.5}
+        style: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.7}
+        style |= {"marker": ".", "markersize": 2.5}
         titles = {}
         found = self._published[panel.title]
         for at, curve in enumerate(found):
