@@ -36,10 +36,10 @@ class PublishedFile(Strict):
 
     def values(self, folder: Path) -> list[dict[str, Any]]:
         """Its published values, as mappings; empty cells have none."""
-        header, rows = _read(folder / self.name)
+        header, rows = read_rows(folder / self.name)
         for column in (*self.measures, *self.where.given):
             if column not in header:
-                refuse(f"{self.name} has no column {column!r}; it has {', '.join(header)}")
+                refuse(f"{self.name}:1: there is no column {column!r}; add it")
         found = []
         for line, cells in enumerate(rows, 2):
             row = dict(zip(header, cells, strict=True))
@@ -65,21 +65,20 @@ class PublishedFile(Strict):
                 yield name, value
 
 
-def _read(path: Path) -> tuple[list[str], list[list[str]]]:
+def read_rows(path: Path) -> tuple[list[str], list[list[str]]]:
+    """The column names and the rows of a file of tab-separated text."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    except (OSError, UnicodeDecodeError) as error:
-        refuse(f"{path.name} cannot be read ({error}); add it to the paper's folder")
-    if not lines:
-        refuse(f"{path.name} is empty; its first line names the columns")
-    header, *rows = lines
+    except (OSError, UnicodeError):
+        refuse(f"cannot read {path.name}; put the file beside the configuration")
+    header = lines[0] if lines else []
     if len(set(header)) < len(header):
-        refuse(f"{path.name} names a column twice; rename one")
-    for number, row in enumerate(rows, 2):
+        refuse(f"{path.name}:1: a column is named twice; rename one")
+    for number, row in enumerate(lines[1:], 2):
         if len(row) != len(header):
-            refuse(f"{path.name}:{number}: {len(row)} cells, not {len(header)}; correct the line")
-    return header, rows
+            refuse(f"{path.name}:{number}: {len(row)} columns instead of {len(header)}; mend it")
+    return header, lines[1:]
 
 
 def _number(text: str) -> float | str:
