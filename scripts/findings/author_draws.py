@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import markdown, wants_real
+from measure import markdown, matrix, wants_real
 
 from svmbench.data.catalogue import entry
 from svmbench.data.dataset import FloatArray
@@ -90,7 +90,7 @@ def trained(twin: Any, weights: str, steps: int) -> tuple[FloatArray, FloatArray
     total = 0.0
     for step in range(steps):
         twin.step()
-        twin.iterates.clear()
+        twin.iterates[-1] = None  # their number is the step; they themselves are not needed
         if step >= BEGIN:
             total = total + getattr(twin, weights)
     last: FloatArray = getattr(twin, weights)
@@ -105,7 +105,7 @@ def accuracies() -> tuple[dict[str, tuple[float, float]], float]:
     rows = load("simulated")
     assert rows.test is not None
     X, y = (np.asarray(part, dtype=np.float64) for part in (rows.train.values, rows.train.labels))
-    test, labels = rows.test.values, rows.test.labels
+    test, labels = matrix(rows.test), rows.test.labels
 
     def accuracy(w: FloatArray) -> float:
         return float(np.mean(np.where(test @ w >= 0.0, 1, -1) == labels))

@@ -46,7 +46,7 @@ class Pegasos:
         self.batches.append(rows)
         self.iterates.append(self.w)
         self.presentations += len(rows)
-        t = len(self.batches)
+        t = len(self.iterates)
         errors = [i for i in rows if self.y[i] * (self.X[i] @ self.w) < 1.0]
         self.updates += len(errors)
         subgradient = self.lam * self.w - sum(self.y[i] * self.X[i] for i in errors) / len(rows)
