@@ -108,6 +108,8 @@ class Measurement:
         D_ref <= P* <= P_ref, certified by the harness.
     conversion : float, optional
         Seconds that converting the rows to the solver's form took, if that has been done.
+    given : Problem, optional
+        The solver's copy of the problem, if it has converted the rows of one.
 
     Attributes
     ----------
@@ -126,11 +128,12 @@ class Measurement:
         reference_dual: float,
         reference_primal: float,
         conversion: float | None = None,
+        given: Problem | None = None,
     ) -> None:
         self.solver = solver
         self.conversion = conversion
         self.problem = problem
-        self.given = copy_of(problem)
+        self.given = copy_of(problem) if given is None else given
         self._kernel_rows = self.given.data.rows
         self.test = test
         self.stop = stop
@@ -146,7 +149,8 @@ class Measurement:
         self._targets, self._iteration_targets = checkpoints(m), iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0
-        solver.halts = bool(stop["own"]) or solver.horizon == "accuracy"
+        self._judged_at_end = solver.horizon != "none" and not solver.anytime
+        solver.halts = bool(stop["own"]) or (self._judged_at_end and solver.horizon == "accuracy")
         self._horizon = math.inf
         if solver.horizon == "steps":
             self._horizon = self._presentations(
@@ -203,7 +207,7 @@ class Measurement:
         state = self._verdict(point)
         while state is None:
             certificate = self._advance()
-            if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
+            if self._judged_at_end and not (self._at_horizon() or self._limit()):
                 continue  # intermediate weights are not the result that it aims for
             point = self._evaluate(certificate or self._certify())
             trace.append(point)
@@ -211,7 +215,9 @@ class Measurement:
         return state
 
     def _presentations(self, epochs: float | None) -> float:
-        return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
+        # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
+        rows = self.problem.data.n_samples
+        return math.inf if epochs is None else math.ceil(round(epochs * rows, 6))
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
@@ -289,6 +295,7 @@ class Measurement:
         return {
             "kind": "point",
             "presentations": counters.presentations,
+            "visits": self.solver.visits(),
             "updates": counters.updates,
             "nonzeros": counters.nonzeros,
             "wall": self.clock.wall / 1e9,
@@ -314,7 +321,7 @@ class Measurement:
                 f"reports the lower bound {point['dual']!r}, but P* <= {self.reference_primal!r}"
             )
             return "failed"
-        if self._satisfied(point) if self.solver.horizon == "none" else self._at_horizon():
+        if self._at_horizon() if self._judged_at_end else self._satisfied(point):
             return "converged"
         return self._limit()
 
@@ -364,6 +371,7 @@ class Posed(NamedTuple):
 
     job: dict[str, Any]
     problem: Problem
+    given: Problem
     test: Dataset | None
     solver: Solver
     conversion: float | None
@@ -408,7 +416,16 @@ def _execute(job: dict[str, Any], last: Posed | None) -> Posed | None:
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
         trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
-    return Posed(job, measurement.problem, measurement.test, solver, measurement.conversion)
+    if measurement.changed():
+        return None
+    return Posed(
+        job,
+        measurement.problem,
+        measurement.given,
+        measurement.test,
+        solver,
+        measurement.conversion,
+    )
 
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
@@ -424,7 +441,7 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     bounds = job["reference_dual"], job["reference_primal"]
     if last is not None and all(job[fact] == last.job[fact] for fact in POSED):
         known = last.conversion if solver.take_over(last.solver) else None
-        return Measurement(solver, last.problem, last.test, job["stop"], *bounds, known)
+        return Measurement(solver, last.problem, last.test, job["stop"], *bounds, known, last.given)
     data = open_rows(job["train"])
     test = open_rows(job["test"]) if job["test"] else None
     radius = math.inf if job["l1_radius"] is None else job["l1_radius"]

@@ -44,8 +44,7 @@ class Recorded(Run):
     def facts(self) -> dict[str, Any]:
         """What the run's id is a hash of, as the trace has it."""
         facts = {key: value for key, value in self.header.items() if key not in CIRCUMSTANCES}
-        parameters = self.solver.parameters.model_dump(mode="json")
-        return facts | {"repeat": self.repeat, "parameters": parameters}
+        return facts | {"repeat": self.repeat}
 
 
 def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) -> Recorded:

@@ -223,6 +223,7 @@ def test_an_edit_of_any_field_of_a_trace_is_found_although_its_hash_fits(folder,
     assert set(unnoticed) <= {
         *(("run", "kind"), ("run", "keep_weights"), ("weights", "file")),
         *(("point", "kind"), ("point", "switches"), ("point", "stopped")),
+        ("point", "visits"),
         *(("end", "weights"), ("end", "bias")),
     }
     assert set(CIRCUMSTANCES) <= {"kind", *sound[0]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from svmbench.evidence import MIN_DATA_SETS
-from svmbench.papers.claims.model import Claim
+from svmbench.papers.claims.model import LEAST_REPEATS, Claim
 from svmbench.records.groups import short
 
 
@@ -61,11 +61,25 @@ def _fails(claim: Claim) -> str:
     return f"{claim.asked.words} not reached within the limits in most runs"
 
 
+def _spans(claim: Claim) -> str:
+    return (
+        f"{claim.asked.words}: each published value between the least and the largest of at "
+        f"least {LEAST_REPEATS} repeats"
+    )
+
+
 def _grows(claim: Claim) -> str:
     return f"{claim.asked.words}: exponent {_bounds(claim)}"
 
 
 def _path(claim: Claim) -> str:
+    if claim.ratios:
+        ends = _number(claim.ratios[0][0]), _number(claim.ratios[-1][0])
+        published = " to ".join(dict.fromkeys(ends))
+        return (
+            f"within a factor of {_number(claim.within)} of the published ratios at "
+            f"{published} {claim.along}"
+        )
     assert claim.between is not None
     first, last = map(_number, claim.between)
     abscissae = f"{claim.points} abscissae from {first} to {last} {claim.along}"
@@ -84,6 +98,7 @@ def _number(value: float) -> str:
 _MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "faster": _factor,
     "counts": _factor,
+    "spans": _spans,
     "order": _order,
     "ratio": _ratio,
     "alike": _alike,

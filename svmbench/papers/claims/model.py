@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -13,8 +14,11 @@ from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.records.measures import ALONG, Asked
 
 Kind = Literal[
-    "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "untestable"
+    "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "spans",
+    "untestable",
 ]  # fmt: skip
+
+Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
 
 #: Keys that a kind requires, and optional ones; all kinds have text, source and where.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -28,14 +32,22 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "reaches": (("solvers", "measure"), ("at_most", "at_least", "cells")),
     "fails": (("solver", "how"), ("measure", "cells")),
     "grows": (("solver", "measure", "along"), ("at_most", "at_least", "cells")),
-    "path": (("solver", "over", "measure", "along", "between"), ("by", "points", "cells")),
+    "path": (
+        ("solver", "over", "measure", "along"),
+        ("between", "by", "points", "ratios", "within", "cells"),
+    ),
     "counts": (("solver", "over", "measure"), ("by", "cells")),
+    "spans": (("solvers", "measure"), ("cells",)),
     "untestable": (("why",), ()),
 }
 _ALWAYS = ("text", "source", "where", "kind")
 
+#: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
+#: outside the range of n repeats with a probability of at most 2/(n + 1).
+LEAST_REPEATS = 20
+
 #: Values of `along`, by kind.
-_ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds")}
+_ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds", "seconds_after_setup")}
 
 
 class Claim(Strict):
@@ -51,7 +63,8 @@ class Claim(Strict):
         "least first. ratio: of two measures, next to the published one. alike: measures within a "
         "factor of each other. reaches: an accuracy, or a value within bounds. fails: a solver, "
         "in one of two ways. grows: a power of λ or m. path: one curve lies below another. "
-        "counts: what a seed determines, observed and compared. untestable: says why."
+        "counts: what a seed determines, observed and compared. spans: our repeats lie on both "
+        "sides of the published values. untestable: says why."
     )
     solver: str | None = Field(default=None, description="Label of the solver it is about.")
     over: str | None = Field(
@@ -75,8 +88,8 @@ class Claim(Strict):
     within: float = Field(
         default=2.0,
         gt=1.0,
-        description="ratio: largest factor from the published one. alike: largest factor "
-        "between the two.",
+        description="ratio, and path with ratios: largest factor from the published one. alike: "
+        "largest factor between the two.",
     )
     tie: float = Field(
         default=1.0,
@@ -88,15 +101,21 @@ class Claim(Strict):
         description="fails: not-finite: its weights overflow or become not a number. limit: it "
         "does not reach the measure's accuracy within the sweep's limits.",
     )
-    along: Literal["lambda", "m", "epochs", "steps", "seconds"] | None = Field(
+    along: Along | None = Field(
         default=None,
-        description="grows: lambda or m. path: epochs, steps (a batch is one step) or seconds.",
+        description="grows: lambda or m. path: epochs, steps (a batch is one step), seconds, or "
+        "seconds_after_setup.",
     )
     between: tuple[float, float] | None = Field(
         default=None, description="path: the range of 'along' in which the curve lies below."
     )
     points: int = Field(
         default=5, ge=2, description="path: abscissae of that range to compare; all must hold."
+    )
+    ratios: tuple[tuple[float, float], ...] = Field(
+        default=(),
+        description="path, instead of 'between': [abscissa, published ratio of 'over' to "
+        "'solver' there]; ours is within the factor 'within' of each.",
     )
     cells: Literal["all", "most", "any"] = Field(
         default="all",
@@ -109,6 +128,7 @@ class Claim(Strict):
         "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
     )
     why: str | None = Field(default=None, description="untestable: why.")
+    _quoted: tuple[tuple[str, float], ...] = ()
 
     @model_validator(mode="after")
     def _complete(self) -> Claim:
@@ -153,10 +173,17 @@ class Claim(Strict):
 
     def _check_path(self) -> None:
         assert self.measure is not None
-        assert self.between is not None
         if self.measure.name not in ALONG:
             refuse(f"no curve shows {self.measure.name}; use {', '.join(ALONG)}", "measure")
-        if not 0.0 < self.between[0] < self.between[1]:
+        if (self.between is None) == (not self.ratios):
+            refuse("where along the path? give either 'between' or 'ratios'", "along")
+        if self.ratios and "by" in self.model_fields_set:
+            refuse("'ratios' are held within a factor; write 'within' instead of 'by'", "by")
+        if self.between is not None and "within" in self.model_fields_set:
+            refuse("'within' belongs to 'ratios'; write 'by'", "within")
+        if any(not (at > 0.0 and ratio > 0.0) for at, ratio in self.ratios):
+            refuse("abscissae and ratios are above 0; correct them", "ratios")
+        if self.between is not None and not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
 
     def _check_bounds(self, asked: Asked) -> None:
@@ -170,6 +197,17 @@ class Claim(Strict):
                 refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             refuse("no result lies between these bounds; correct them", "at_most")
+
+    @property
+    def quoted(self) -> Mapping[str, float]:
+        """spans: the item's published value of each solver."""
+        return dict(self._quoted)
+
+    def quoting(self, values: Mapping[str, float]) -> Claim:
+        """The claim with the item's published values of its solvers."""
+        claim = self.model_copy()
+        claim._quoted = tuple(values.items())
+        return claim
 
     @property
     def asked(self) -> Asked:
