@@ -46,6 +46,7 @@ from svmbench.papers.claims.parts import (
 )
 from svmbench.papers.claims.path import path
 from svmbench.papers.claims.reach import fails, reaches
+from svmbench.papers.claims.spans import spans
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.slots import Slot
 from svmbench.report.numbers import format_value
@@ -61,6 +62,7 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "grows": grows,
     "path": path,
     "counts": counts,
+    "spans": spans,
 }
 
 #: Largest number of cells in a summary.
