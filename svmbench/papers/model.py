@@ -56,12 +56,21 @@ class TableShape(Strict):
         description="Label of the solver whose ratio to each is also shown, on both sides.",
     )
 
+    @model_validator(mode="after")
+    def _measured(self) -> TableShape:
+        for asked in self.measures:
+            if asked.measure.taken == "along":
+                refuse(f"{asked.name} is known along a run only; use another one", "measures")
+        return self
+
 
 #: Horizontal axes of curves: column of traces.csv and the label of the axis.
 ABSCISSAE = {
     "seconds": ("wall_seconds", "seconds of training"),
     "epochs": ("epochs", "epochs"),
     "presentations": ("presentations", "rows presented"),
+    "steps": ("steps", "steps"),
+    "percent": ("percent", "per cent of the run"),
 }
 
 
@@ -82,7 +91,8 @@ class FigureShape(Strict):
     )
     x: str = Field(
         default="seconds",
-        description="curve: seconds, epochs, presentations. across: lambda, C, m, or a measure.",
+        description="curve: seconds, epochs, presentations, steps (a batch is one step) or percent "
+        "of the run. across: lambda, C, m, or a measure.",
     )
     y: str = Field(
         default="suboptimality",
@@ -92,6 +102,10 @@ class FigureShape(Strict):
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
+    ticks: Literal["plain", "natural"] = Field(
+        default="plain",
+        description="Numbers on logarithmic axes: the values, or their natural logarithms.",
+    )
 
     @model_validator(mode="after")
     def _axes_known(self) -> FigureShape:
@@ -102,6 +116,9 @@ class FigureShape(Strict):
             _require(self.x, ("lambda", "C", "m", *MEASURES), "x")
             _require(self.y, MEASURES, "y")
             asked = [name for name in (self.x, self.y) if name in MEASURES]
+            for key, name in (("x", self.x), ("y", self.y)):
+                if name in MEASURES and MEASURES[name].taken == "along":
+                    refuse(f"{name} is known along a run only; use another one", key)
             if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
                 refuse("at which accuracy? add 'at'", "at")
         return self

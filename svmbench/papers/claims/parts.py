@@ -71,6 +71,8 @@ class ClaimPart:
         Whether the question is about an exponent instead of a factor.
     by_factor : bool
         Whether to show the estimate; otherwise `note` has the numbers.
+    denied : bool
+        Whether it holds where the answer to its question is no.
     """
 
     what: str
@@ -81,6 +83,7 @@ class ClaimPart:
     note: str = ""
     exponent: bool = False
     by_factor: bool = True
+    denied: bool = False
 
 
 @dataclass(frozen=True)

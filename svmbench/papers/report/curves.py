@@ -113,7 +113,9 @@ class Curves(Drawer):
         return self.source.results[row.sweep]
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
-        points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
+        points, abscissa = row.points, ABSCISSAE[self.shape.x][0]
+        if not points.empty and abscissa not in points:
+            points = points.assign(**{abscissa: _of_epochs(row, points, abscissa)})
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
@@ -129,3 +131,13 @@ class Curves(Drawer):
             # No errors at all are shown as half a row's share, which a logarithm can show.
             return np.maximum(heights, 0.5 * measure.scale / row.group.middle("m"))
         return heights
+
+
+def _of_epochs(row: MeasuredRow, points: pd.DataFrame, abscissa: str) -> FloatArray:
+    """The steps, or the per cent of each run, that points have made; nan if not known."""
+    epochs: FloatArray = points["epochs"].to_numpy(np.float64)
+    if abscissa == "steps":
+        return epochs * row.group.middle("m") / row.group.middle("step_rows")
+    longest = points.groupby("id")["epochs"].transform("max").to_numpy(np.float64)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(100.0 * epochs / longest, dtype=np.float64)

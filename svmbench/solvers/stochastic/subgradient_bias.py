@@ -118,12 +118,14 @@ class SubgradientWithBias(Solver):
     @property
     def mu0(self) -> float:
         """Inverse of the first step: given or computed."""
-        return self._mu0
+        mu0: float = self._mu0
+        return mu0
 
     @property
     def increment(self) -> float:
         """Amount that each step, or each epoch, adds to it: given or computed."""
-        return self._increment
+        increment: float = self._increment
+        return increment
 
     @abstractmethod
     def step_rows(self, m: int) -> int:
