@@ -196,6 +196,13 @@ MEASURES = {
             unit="s", cost=True, per_machine=True, needs="step_rows",
         ),
         Measure(
+            "seconds_a_step_with_evaluation", "time per step with the cost evaluated", "at end",
+            lambda runs: _train_seconds_after_setup(runs)
+            / (runs["epochs"] * runs["m"] / runs["step_rows"])
+            + runs["evaluation_seconds"],
+            unit="s", cost=True, per_machine=True, needs="step_rows",
+        ),
+        Measure(
             "primal", "P(w)", "at end", lambda runs: runs["primal"], objective=True, along=True,
         ),
         Measure(
