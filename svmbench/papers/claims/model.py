@@ -17,6 +17,8 @@ Kind = Literal[
     "counts", "untestable"
 ]  # fmt: skip
 
+Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
+
 #: Keys that a kind requires, and optional ones; all kinds have text, source and where.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
@@ -33,7 +35,10 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("solver", "measure", "along"),
         ("at_most", "at_least", "between", "points", "cells"),
     ),
-    "path": (("solver", "over", "measure", "along", "between"), ("by", "points", "cells")),
+    "path": (
+        ("solver", "over", "measure", "along"),
+        ("between", "by", "points", "ratios", "within", "cells"),
+    ),
     "rises": (("solvers", "measure"), ("cells",)),
     "counts": (("solver", "over", "measure"), ("by", "cells")),
     "untestable": (("why",), ()),
@@ -41,10 +46,8 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 _ALWAYS = ("text", "source", "where", "kind")
 
 #: Values of `along`, by kind.
-_ALONG = {
-    "grows": ("lambda", "m", "epochs", "steps", "seconds"),
-    "path": ("epochs", "steps", "seconds"),
-}
+_CURVES = ("epochs", "steps", "seconds", "seconds_after_setup")
+_ALONG = {"grows": ("lambda", "m", *_CURVES), "path": _CURVES}
 
 
 class Claim(Strict):
@@ -86,8 +89,8 @@ class Claim(Strict):
     within: float = Field(
         default=2.0,
         gt=1.0,
-        description="ratio: largest factor from the published one. alike: largest factor "
-        "between the two.",
+        description="ratio, and path with ratios: largest factor from the published one. alike: "
+        "largest factor between the two.",
     )
     tie: float = Field(
         default=1.0,
@@ -99,10 +102,10 @@ class Claim(Strict):
         description="fails: not-finite: its weights overflow or become not a number. limit: it "
         "does not reach the measure's accuracy within the sweep's limits.",
     )
-    along: Literal["lambda", "m", "epochs", "steps", "seconds"] | None = Field(
+    along: Along | None = Field(
         default=None,
         description="grows: lambda, m, or the abscissa of a curve. path: epochs, steps (a batch "
-        "is one step) or seconds.",
+        "is one step), seconds, or seconds_after_setup.",
     )
     between: tuple[float, float] | None = Field(
         default=None,
@@ -114,6 +117,11 @@ class Claim(Strict):
         ge=2,
         description="path: abscissae of that range to compare; all must hold. grows along a "
         "curve: abscissae of that range to fit, at least 3.",
+    )
+    ratios: tuple[tuple[float, float], ...] = Field(
+        default=(),
+        description="path, instead of 'between': [abscissa, published ratio of 'over' to "
+        "'solver' there]; ours is within the factor 'within' of each.",
     )
     cells: Literal["all", "most", "any"] = Field(
         default="all",
@@ -179,8 +187,20 @@ class Claim(Strict):
         curves = (*ALONG, "regret")
         if self.measure.name not in curves:
             refuse(f"no curve shows {self.measure.name}; use {', '.join(curves)}", "measure")
+        if self.kind == "path":
+            self._check_path()
         if self.between is not None and not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
+
+    def _check_path(self) -> None:
+        if (self.between is None) == (not self.ratios):
+            refuse("where along the path? give either 'between' or 'ratios'", "along")
+        if self.ratios and "by" in self.model_fields_set:
+            refuse("'ratios' are held within a factor; write 'within' instead of 'by'", "by")
+        if self.between is not None and "within" in self.model_fields_set:
+            refuse("'within' belongs to 'ratios'; write 'by'", "within")
+        if any(not (at > 0.0 and ratio > 0.0) for at, ratio in self.ratios):
+            refuse("abscissae and ratios are above 0; correct them", "ratios")
 
     def _check_growth(self) -> None:
         if self.along_curve and self.between is None:
