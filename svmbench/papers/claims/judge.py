@@ -47,6 +47,7 @@ from svmbench.papers.claims.parts import (
 from svmbench.papers.claims.path import path
 from svmbench.papers.claims.reach import fails, reaches
 from svmbench.papers.claims.rises import rises
+from svmbench.papers.claims.spans import spans
 from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.slots import Slot
 from svmbench.report.numbers import format_value
@@ -64,6 +65,7 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "path": path,
     "rises": rises,
     "counts": counts,
+    "spans": spans,
 }
 
 #: Largest number of cells in a summary.

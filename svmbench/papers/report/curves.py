@@ -33,6 +33,7 @@ from svmbench.report.sheet import CurveName
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from svmbench.records.groups import Group
     from svmbench.records.read import Results
 
 #: A linear axis of an objective ends at this multiple of the optimum.
@@ -70,7 +71,11 @@ class Curves(Drawer):
             return Drawn()
         optima = self._optima(panel)
         axes.set_ylim(*self._limits(panel, optima))
-        if self.shape.log_x:
+        if self.shape.y_range is not None:
+            axes.set_ylim(*self.shape.y_range)
+        if self.shape.x_range is not None:
+            axes.set_xlim(*self.shape.x_range)
+        elif self.shape.log_x:
             limit_abscissa(axes, list(curves.values()))
         else:
             ends = [float(curve.x[-1]) for curve in curves.values()]
@@ -174,9 +179,11 @@ class Curves(Drawer):
         return self.source.results[row.sweep]
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
-        points, abscissa = row.points, ABSCISSAE[self.shape.x][0]
-        if not points.empty and abscissa not in points:
-            points = points.assign(**{abscissa: _of_epochs(row, points, abscissa)})
+        points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
+        if self.shape.x == "steps":
+            points = _with_steps(points, row.group)
+        elif self.shape.x == "percent":
+            points = _with_percent(points)
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
@@ -194,14 +201,17 @@ class Curves(Drawer):
         return heights
 
 
-def _of_epochs(row: MeasuredRow, points: pd.DataFrame, abscissa: str) -> FloatArray:
-    """The steps, or the per cent of each run, that points have made; nan if not known."""
-    epochs: FloatArray = points["epochs"].to_numpy(np.float64)
-    if abscissa == "steps":
-        return epochs * row.group.middle("m") / row.group.middle("step_rows")
-    longest = points.groupby("id")["epochs"].transform("max").to_numpy(np.float64)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(100.0 * epochs / longest, dtype=np.float64)
+def _with_steps(points: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The points with their number of steps; without any if a step's number of rows varies."""
+    rows = group.middle("step_rows") if "step_rows" in group.runs else math.nan
+    return points.assign(steps=pd.to_numeric(points["presentations"], errors="coerce") / rows)
+
+
+def _with_percent(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the share of their run that they have made, in per cent."""
+    epochs = pd.to_numeric(points["epochs"], errors="coerce")
+    longest = epochs.groupby(points["id"]).transform("max")
+    return points.assign(percent=100.0 * epochs / longest)
 
 
 def _until(curve: Curve, end: float) -> Curve:

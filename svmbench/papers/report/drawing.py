@@ -64,9 +64,10 @@ def axis_words(shape: FigureShape) -> tuple[str, str]:
         return "", ""
     if shape.kind == "curve":
         x, y = ABSCISSAE[shape.x][1], MEASURES[shape.y].heading
-        if shape.ticks == "natural":
-            x = f"ln({x})" if shape.log_x else x
-            y = f"ln({MEASURES[shape.y].words})" if shape.log_y else y
+        if shape.log_x and "x" in shape.natural:
+            x = f"ln({x})"
+        if shape.log_y and "y" in shape.natural:
+            y = f"ln({MEASURES[shape.y].words})"
         return x, y
     return _measure_words(shape.x, shape.at), _measure_words(shape.y, shape.at)
 
@@ -123,15 +124,16 @@ class Drawer(ABC):
         from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
         set_ticks(axes)
-        for axis, log in ((axes.xaxis, self.shape.log_x), (axes.yaxis, self.shape.log_y)):
+        sides = ((axes.xaxis, "x", self.shape.log_x), (axes.yaxis, "y", self.shape.log_y))
+        for axis, side, log in sides:
             if not log:
                 axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
                 axis.set_minor_locator(NullLocator())
                 axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
                 continue
             low, high = axis.get_view_interval()
-            if self.shape.ticks == "natural":
-                unit = MEASURES[self.shape.y].scale if axis is axes.yaxis else 1.0
+            if side in self.shape.natural:
+                unit = MEASURES[self.shape.y].scale if side == "y" else 1.0
                 _natural_ticks(axis, unit)
             elif 4 * low <= high < 12 * low:  # too few round numbers of 1, 2, 5
                 axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
