@@ -15,6 +15,7 @@ from svmbench.evidence.processes import evidence_of
 from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
+from svmbench.records.moments import in_order
 from svmbench.records.samples import of_repeats, samples, states, without_doubtful
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median
@@ -235,7 +236,7 @@ def side_by_side(
     fastest = {r: min(times[r] for times in others.values()) for r in common}
     slowest = max(filter(math.isfinite, fastest.values()), default=math.inf)
     mine = without_doubtful(ours, samples(ours, asked), slowest)
-    repeats = [r for r in mine if r in common]
+    repeats = in_order(mine.keys() & common, ours, *theirs)
     if not repeats:
         return None
     middles = {label: median(list(times.values())) for label, times in others.items()}

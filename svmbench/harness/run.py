@@ -345,7 +345,7 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
             for run in crew.possible()
             if run.repeat < sweep.at_least and not find_solver(run.solver.name).missing()
         ]
-        void = torn(crew.finished, wanted, store, changed=not same)
+        void = torn(runs, crew.found, wanted, store, changed=not same)
     if void:
         forget([run for run in runs if block_of(run) in void], store)
         kept = {run.id for run in runs if block_of(run) not in void}

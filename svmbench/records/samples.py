@@ -17,6 +17,7 @@ import pandas as pd
 
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure
+from svmbench.records.moments import in_order
 from svmbench.records.states import STATES, Counts
 
 #: A pair with a skipped repeat counts only if the time limit, which another repeat of
@@ -35,7 +36,7 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     Returns
     -------
     dict
-        In the order of the repeats. A repeat that failed, or that did not reach the accuracy,
+        In the order in which the repeats were measured. A repeat that failed, or that did not reach the accuracy,
         has the measure's worst value. A repeat of which nothing is known is absent; all are if
         the runs do not have the measure or the accuracy.
     """
@@ -49,11 +50,11 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     ):
         return {}  # the others ended well and have none either: there is no such number
     found = {}
-    for repeat, state in ends.items():
+    for repeat in in_order(ends, group):
         if repeat in known:
             found[repeat] = known[repeat]
             continue
-        counts = _counts(state, asked.measure)
+        counts = _counts(ends[repeat], asked.measure)
         if counts == "worst" or (counts == "worst if none reached it" and not known):
             found[repeat] = asked.measure.worst
     return found
@@ -62,7 +63,8 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
 def measured(group: Group, asked: Asked) -> dict[int, float]:
     """Those of `samples` that are measured values, without replacements for failures."""
     values = _of_runs(group.runs, asked)
-    return {} if values is None else _known(group, asked, values)
+    known = {} if values is None else _known(group, asked, values)
+    return {repeat: known[repeat] for repeat in in_order(known, group)}
 
 
 def of_repeats(group: Group, asked: Asked) -> dict[int, float]:
@@ -93,8 +95,9 @@ class Pairs:
     Parameters
     ----------
     repeats : tuple of int
+        In the order in which they were measured.
     a, b : tuple of float
-        From 0 to +inf, in the order of the repeats.
+        From 0 to +inf, in the same order.
     """
 
     repeats: tuple[int, ...]
@@ -131,7 +134,7 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
             _without_doubtful(one, left, other, asked.at),
             _without_doubtful(other, right, one, asked.at),
         )
-    both = tuple(repeat for repeat in left if repeat in right)
+    both = tuple(in_order(left.keys() & right.keys(), one, other))
     return Pairs(
         both,
         tuple(max(0.0, left[repeat]) for repeat in both),

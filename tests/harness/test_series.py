@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import pandas as pd
 import pytest
 from simulated import Simulation, job_of, sweep_of
 
-from svmbench.harness.run import Reporter
+from svmbench.harness.run import Options, Reporter, Sitting
 from svmbench.harness.series import Doubt, run_series
+from svmbench.harness.trace import Trace
 
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
 
@@ -272,3 +275,12 @@ def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation
     assert simulation.made[-1] == ("tiny-separable", "sgd-s", 3)
     assert set(pd.read_csv(job.folder / "runs.csv")["state"]) == {"converged"}
     assert run_series([job_of(sweep, job.folder)], Reporter()).made == 0
+
+
+def test_the_traces_of_earlier_runs_are_not_kept_in_memory(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=4), tmp_path / "one")
+    run_series([job], Reporter())
+    with Sitting(job.sweep, job.folder, Reporter(), Options()) as sitting:
+        assert sitting.outcome.reused == 8
+        gc.collect()
+        assert not [each for each in gc.get_objects() if isinstance(each, Trace)]

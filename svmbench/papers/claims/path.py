@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +15,7 @@ from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
+from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
 
@@ -39,7 +40,8 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
             yield ClaimPart(what, (), none, observed="open", note=note)
             continue
         below, above = cell.rows[claim.solver], cell.rows[claim.over]
-        found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at))
+        order = in_order(states(below.group), below.group, above.group)
+        found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
         question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
         reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
         yield ClaimPart(what, (below.cell, above.cell), question, reason=reason)
@@ -90,14 +92,14 @@ def _ordinate(points: Curve, at: float, end: str) -> Ordinate:
 
 
 def _pairs(
-    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate]
+    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate], order: Sequence[int]
 ) -> tuple[list[tuple[float, float]], str]:
-    """The pairs at an abscissa, and why there are none.
+    """The pairs at an abscissa in the order of the repeats, and why there are none.
 
     Two runs that have both met their target make no pair: their last ordinates differ by where
     the checkpoints were, and not by their speed.
     """
-    both = [(below[repeat], above[repeat]) for repeat in sorted(set(below) & set(above))]
+    both = [(below[repeat], above[repeat]) for repeat in order if repeat in below and repeat in above]
     found = [
         (a.value, b.value)
         for a, b in both
