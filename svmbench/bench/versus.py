@@ -16,8 +16,7 @@ from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.moments import in_order
-from svmbench.records.samples import of_repeats, samples, states, without_doubtful
-from svmbench.records.states import STATES
+from svmbench.records.samples import least, samples, without_doubtful
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -241,7 +240,7 @@ def side_by_side(
         return None
     middles = {label: median(list(times.values())) for label, times in others.items()}
     program = min(middles, key=lambda label: middles[label])
-    spent = [_spent(group) for group in theirs if group.label in others]
+    spent = [least(group, asked) for group in theirs if group.label in others]
     pairs = PairedRatio(
         tuple(mine[r] for r in repeats),
         tuple(fastest[r] for r in repeats),
@@ -259,18 +258,3 @@ def side_by_side(
         theirs=middles[program],
         among=tuple(others),
     )
-
-
-def _spent(group: Group) -> dict[int, float]:
-    """Seconds that each repeat trained; +inf if it failed, as it would in any time.
-
-    A repeat that was skipped would have met the time limit like the one it was skipped for.
-    """
-    spent, ends = of_repeats(group, Asked("train_seconds")), states(group)
-    limited = min((spent[r] for r, end in ends.items() if end == "time_limit"), default=0.0)
-    for repeat, end in ends.items():
-        if STATES[end].fault or end == "diverged":
-            spent[repeat] = math.inf
-        elif math.isnan(spent[repeat]):
-            spent[repeat] = limited if end == "skipped" else 0.0
-    return spent
