@@ -36,9 +36,9 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     Returns
     -------
     dict
-        In the order in which the repeats were measured. A repeat that failed, or that did not reach the accuracy,
-        has the measure's worst value. A repeat of which nothing is known is absent; all are if
-        the runs do not have the measure or the accuracy.
+        In the order in which the repeats were measured. A repeat that failed, or that did not
+        reach the accuracy, has the measure's worst value. A repeat of which nothing is known is
+        absent; all are if the runs do not have the measure or the accuracy.
     """
     values = _of_runs(group.runs, asked)
     if values is None:
@@ -82,16 +82,14 @@ def least(group: Group, asked: Asked) -> dict[int, float]:
         have reached the accuracy in any time: +inf. One that was skipped would have met the same
         limit as the one it was skipped for.
     """
-    found = samples(group, asked)
-    if not asked.measure.to_accuracy or all(map(math.isfinite, found.values())):
+    found, measure = samples(group, asked), asked.measure
+    if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
         return found
-    spent = of_repeats(group, Asked(asked.measure.spent))
+    spent = of_repeats(group, Asked(measure.spent) if measure.to_accuracy else asked)
     ends = states(group)
     limited = [spent[repeat] for repeat, end in ends.items() if end == "time_limit"]
     bounds = {repeat: spent.get(repeat, math.nan) for repeat in found}
-    bounds |= {
-        repeat: min(limited, default=0.0) for repeat in found if ends[repeat] == "skipped"
-    }
+    bounds |= {repeat: min(limited, default=0.0) for repeat in found if ends[repeat] == "skipped"}
     return {
         repeat: _at_least(value, bounds[repeat], ends[repeat]) for repeat, value in found.items()
     }
@@ -122,6 +120,15 @@ def states(group: Group) -> dict[int, str]:
         int(repeat): str(state)
         for repeat, state in zip(repeats["repeat"], repeats["state"], strict=True)
     }
+
+
+def seconds_of_repeat(group: Group) -> float:
+    """Mean seconds that a repeat took, with evaluation; nan if none was run."""
+    runs = group.runs[group.runs["state"] != "skipped"]
+    elapsed = runs["train_seconds"]
+    if "elapsed_seconds" in runs:
+        elapsed = runs["elapsed_seconds"].fillna(elapsed)
+    return float(elapsed.groupby(runs["repeat"]).sum().mean()) if len(runs) else math.nan
 
 
 @dataclass(frozen=True)

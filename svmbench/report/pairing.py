@@ -114,4 +114,3 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
                 continue
         found.append(repeat)
     return found
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -112,6 +113,22 @@ def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
     assert len(labels[12:]) == 4
     assert asked.rounds[-1] == [] == result.open
     assert result.needed == 0.0
+
+
+def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked((0, job, ("pegasos", "ocas"), 5), (0, job, ("dcd", "sgd-s"), 5))
+
+    def doubts():
+        return [replace(each, later="dcd" in each.text) for each in asked()]
+
+    result = run_series([job], Reporter(), doubts=doubts)
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:6]) == {"pegasos", "ocas"}
+    assert set(labels[6:]) == {"dcd", "sgd-s"}
+    assert result.open == []
 
 
 def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):

@@ -365,7 +365,8 @@ def test_steps_count_a_batch_once():
         ([3, 4, 3], [5, 6, 5], 1.0, "holds", "3 of 3 seeds"),
         ([3, 4, 3], [5, 6, 5], 2.0, "does not hold", "0 of 3 seeds"),
         ([3, 4, 9], [5, 6, 5], 1.0, "holds", "2 of 3 seeds"),
-        ([3, 4, 3], [INF, INF, INF], 5.0, "holds", "3 of 3 seeds"),
+        ([3, 4, 3], [INF, INF, INF], 2.5, "holds", "3 of 3 seeds"),
+        ([1, 1, 9], [INF, INF, INF], 5.0, "holds", "2 of 2 seeds"),
         ([INF, INF, INF], [3, 4, 3], 1.0, "does not hold", "0 of 3 seeds"),
     ],
 )

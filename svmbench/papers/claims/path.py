@@ -99,7 +99,9 @@ def _pairs(
     Two runs that have both met their target make no pair: their last ordinates differ by where
     the checkpoints were, and not by their speed.
     """
-    both = [(below[repeat], above[repeat]) for repeat in order if repeat in below and repeat in above]
+    both = [
+        (below[repeat], above[repeat]) for repeat in order if repeat in below and repeat in above
+    ]
     found = [
         (a.value, b.value)
         for a, b in both
