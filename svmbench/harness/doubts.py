@@ -146,7 +146,7 @@ def batches(
     time_for_all : bool
         Whether all these questions are expected to be decided in the time that is left.
     """
-    waiting = sorted(questions, key=lambda each: (each.doubt.later, _price(each)))
+    waiting = sorted(questions, key=_price)
     while waiting:
         first, *others = waiting
         sitting = sittings[first.doubt.job]

@@ -204,6 +204,11 @@ class Sitting:
         """Runs that these options ask for and that there is reason to run."""
         return sum(self._wants(run, options) for run in self._crew.possible())
 
+    def seconds_lacking(self, options: Options) -> float:
+        """Seconds that the cells of those runs are expected to take, one repeat of each."""
+        lacking = {run.cell for run in self._crew.possible() if self._wants(run, options)}
+        return sum(map(self.seconds, lacking))
+
     def seconds(self, cell: Cell) -> float:
         """Seconds that one more repeat of a cell is expected to take."""
         known = self._crew.seconds(cell)

@@ -115,6 +115,25 @@ def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
     assert result.needed == 0.0
 
 
+def test_time_that_no_question_can_use_goes_to_a_second_repeat(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 9.0}
+    rule = RULE | {"at_least": 1}
+    dear = job_of(sweep_of("pegasos", repeats=rule), tmp_path / "dear")
+    cheap = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=rule), tmp_path / "cheap")
+    asked = Asked((1, cheap, ("dcd", "sgd-s"), 3))
+    result = run_series([dear, cheap], Reporter(), doubts=asked, budget=40.0)
+    # Four cells once; what the question takes; then the second of the cheap sweep comes first.
+    made = [(label, repeat) for _, label, repeat in simulation.made]
+    assert set(made[4:8]) == {(label, at) for label in ("dcd", "sgd-s") for at in (1, 2)}
+    assert made[8:] == [("ocas", 1), ("pegasos", 1)]
+    assert (result.left, result.open) == (0, [])
+    # Without questions, or without time, one repeat is enough.
+    alone = job_of(sweep_of("dcd", repeats=rule), tmp_path / "alone")
+    assert run_series([alone], Reporter()).made == 1
+    fixed = job_of(sweep_of("dcd", repeats=1), tmp_path / "fixed")
+    assert run_series([fixed], Reporter(), doubts=list).made == 1
+
+
 def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
     simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
     sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)

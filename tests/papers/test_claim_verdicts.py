@@ -142,7 +142,7 @@ def test_a_statistical_claim_has_three_pairs_of_each_data_set_before_it_is_judge
     result = found(claim(across="datasets"), *rows(1))
     assert result.verdict == "open"
     assert [(part.more, part.pairs) for part in result.open_parts] == [(2, 1)]
-    assert result.remedy.startswith("It would take about 2 more repeats, about")
+    assert result.remedy.startswith("It would take about 2 more repeats (about")
     assert found(claim(across="datasets"), *rows(3)).verdict == "holds"
 
 

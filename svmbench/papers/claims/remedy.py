@@ -60,7 +60,8 @@ def _repeats(parts: Sequence[PartResult]) -> str:
     """How many more repeats, and how long they take."""
     more = max(part.more or 0 for part in parts)
     seconds = expected_seconds(parts)
-    return f"about {more} more repeats{f', {_duration(seconds)}' if seconds > 0 else ''}"
+    words = f"about {more} more repeat{'' if more == 1 else 's'}"
+    return f"{words} ({_duration(seconds)})" if seconds > 0 else words
 
 
 def expected_seconds(parts: Sequence[PartResult]) -> float:
