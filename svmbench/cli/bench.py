@@ -74,7 +74,7 @@ def command(
         click.echo(describe(planned))
     if dry_run:
         return 0
-    from svmbench.bench.doubts import open_doubts
+    from svmbench.bench.doubts import open_doubts, open_tasks
     from svmbench.bench.write import write_bench
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.run import Options
@@ -84,7 +84,13 @@ def command(
         progress = None
         if not report_only:
             asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
-            progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned, targets))
+            progress = carry_out(
+                planned,
+                reporter,
+                asked,
+                lambda: open_doubts(planned, targets),
+                lambda: open_tasks(planned, targets),
+            )
         reporter.stage("tables, plots and the page")
         judged = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:

@@ -269,6 +269,19 @@ class Entry(_CatalogueModel):
             found["test"] = self.test
         return found
 
+    @property
+    def without_test(self) -> Entry | None:
+        """The same set without its test file; None if it has none or cannot do without.
+
+        A set needs both files if they decide its columns or its labels together, and a user's
+        own test file is never left out.
+        """
+        if self.test is None or self.test.path is not None:
+            return None
+        if self.n_features is None or self.positive is None:
+            return None
+        return self.model_copy(update={"test": None})
+
 
 class OwnFiles(_CatalogueModel):
     """A user's own files as a data set.

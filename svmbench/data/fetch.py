@@ -24,6 +24,25 @@ class StorageError(DataError):
     """Downloads cannot be stored, whatever their address."""
 
 
+class MissingFileError(DataError):
+    """A raw file is not on this machine and could not be downloaded.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    remedy : str
+        Which file is missing, why, and where to put it.
+    """
+
+    def __init__(self, name: str, remedy: str) -> None:
+        super().__init__(
+            f"{name}: {remedy}, or run 'svmbench run configs/smoke.yaml', which needs only data"
+            " that comes with svmbench"
+        )
+        self.remedy = remedy
+
+
 def offline_asked() -> bool:
     """Whether SVMBENCH_OFFLINE forbids the network."""
     return os.environ.get("SVMBENCH_OFFLINE", "0").lower() not in ("", "0", "false", "no")
@@ -57,9 +76,11 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
 
     Raises
     ------
-    DataError
+    MissingFileError
         When the file cannot be found or downloaded: what is missing, where to put it, what to
         run instead.
+    StorageError
+        When a download cannot be stored.
     """
     here = find(wanted)
     if here is not None:
@@ -77,7 +98,7 @@ def locate(name: str, wanted: DataFile, *, offline: bool = False) -> Path:
                 raise
             except DataError as error:
                 reason = f"{reason}, {error}" if reason else str(error)
-    raise DataError(_missing(name, wanted, reason))
+    raise MissingFileError(name, _remedy(wanted, reason))
 
 
 def find(wanted: DataFile) -> Path | None:
@@ -171,14 +192,13 @@ def check_sha256(
     )
 
 
-def _missing(name: str, wanted: DataFile, reason: str) -> str:
+def _remedy(wanted: DataFile, reason: str) -> str:
     folder = mirror()
     shown = f"{folder} (SVMBENCH_MIRROR)" if folder else "a folder that SVMBENCH_MIRROR names"
     source = f" from {wanted.urls[0]}" if wanted.urls else ""
     if wanted.obtain:
         source = f" ({wanted.obtain})"
     return (
-        f"{name}: {wanted.file} is missing ({reason}); put {wanted.file}{source}, plain or .xz,"
-        f" .bz2, .gz, into {shown} or into {downloads()}, or run 'svmbench run"
-        " configs/smoke.yaml', which needs only data that comes with svmbench"
+        f"{wanted.file} is missing ({reason}); put {wanted.file}{source}, plain or .xz,"
+        f" .bz2, .gz, into {shown} or into {downloads()}"
     )

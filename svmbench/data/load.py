@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
@@ -17,7 +18,7 @@ from svmbench.data import csvtext, idx, libsvm
 from svmbench.data.cache import entry_path, open_cached, store
 from svmbench.data.catalogue import DataFile, Entry, OwnFiles, Role, resolve
 from svmbench.data.dataset import Dataset
-from svmbench.data.fetch import check_sha256, find, locate
+from svmbench.data.fetch import MissingFileError, check_sha256, find, locate
 from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
 from svmbench.data.synthetic import GENERATOR_VERSION
@@ -33,6 +34,8 @@ from svmbench.errors import DataError
 
 Facts = list[str | int]
 
+_log = logging.getLogger(__name__)
+
 _OPENINGS = 3
 _LONGEST_NAME = 80
 
@@ -45,7 +48,7 @@ class Loaded:
     ----------
     train : Dataset
     test : Dataset or None
-        None when the set has no test file.
+        None when the set has no test file, or when it is missing and the set can do without.
     train_path, test_path : Path
         Cache entries, which other processes open with `svmbench.data.cache.open_cached`.
     """
@@ -63,6 +66,9 @@ def load(
     stand_in: float | None = None,
 ) -> Loaded:
     """Open a data set; read or generate its rows if the cache does not have them yet.
+
+    A set of the catalogue whose test file is missing is opened without test rows, which is
+    logged as a warning.
 
     Parameters
     ----------
@@ -88,10 +94,40 @@ def load(
     wanted = resolve(spec)
     if stand_in is not None:
         return _load_stand_in(wanted, stand_in)
+    wanted = _with_its_test_file(wanted, offline)
     roles: Collection[Role] = wanted.files
     return _opened(
         wanted.name, roles, lambda: cached_paths(wanted), lambda: _read_and_store(wanted, offline)
     )
+
+
+def is_cached(wanted: Entry) -> bool:
+    """Whether the rows of a data set are in the cache.
+
+    Raises
+    ------
+    DataError
+        When a file has changed since it was first read.
+    """
+    paths = cached_paths(wanted)
+    return bool(paths) and all(open_cached(path) is not None for path in paths.values())
+
+
+def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
+    """The data set, without its test file if that is missing and not needed."""
+    alone = wanted.without_test
+    if alone is None or wanted.test is None or is_cached(wanted):
+        return wanted
+    if not is_cached(alone):
+        for part in alone.train.parts:
+            _located(alone, part, offline)
+    try:
+        for part in wanted.test.parts:
+            locate(wanted.name, part, offline=offline)
+    except MissingFileError as error:
+        _log.warning("%s: no test rows, so no test error: %s", wanted.name, error.remedy)
+        return alone
+    return wanted
 
 
 def _opened(

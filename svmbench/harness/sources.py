@@ -12,10 +12,9 @@ import math
 from dataclasses import dataclass
 
 from svmbench.config.sweep import DatasetSpec
-from svmbench.data.cache import open_cached
 from svmbench.data.catalogue import Entry, Shape, resolve
 from svmbench.data.fetch import find
-from svmbench.data.load import cached_paths, load
+from svmbench.data.load import is_cached, load
 from svmbench.data.transforms import Derived
 from svmbench.errors import DataError
 from svmbench.memory import available_memory
@@ -96,7 +95,9 @@ def source_of(
         entry = resolve(origin.source if isinstance(origin, Derived) else origin)
     except DataError as error:
         return Source(dataset, unavailable=str(error))
-    if is_here(entry) or (fetch and _fetched(entry)):
+    if fetch and not _is_whole(entry):
+        _fetch(entry)
+    if is_here(entry):
         return Source(dataset)
     if entry.stand_in is None:
         return Source(dataset, unavailable="not on this machine, and it has no stand-in")
@@ -110,23 +111,26 @@ def source_of(
 
 
 def is_here(entry: Entry) -> bool:
-    """Whether a data set can be opened without the network."""
+    """Whether a data set can be opened without the network, if need be without test rows."""
+    alone = entry.without_test
+    return _is_whole(entry) or (alone is not None and _is_whole(alone))
+
+
+def _is_whole(entry: Entry) -> bool:
+    """Whether every file of a data set is on this machine, or its rows are in the cache."""
     if all(find(part) is not None for file in entry.files.values() for part in file.parts):
         return True
     try:
-        paths = cached_paths(entry)
+        return is_cached(entry)
     except DataError:
         return False
-    return bool(paths) and all(open_cached(path) is not None for path in paths.values())
 
 
-def _fetched(entry: Entry) -> bool:
+def _fetch(entry: Entry) -> None:
     try:
         load(entry)
     except DataError as error:
         _log.warning("%s", error)
-        return False
-    return True
 
 
 def scale_for(shape: Shape, budget: float | None, pace: float = ENTRIES_A_SECOND) -> float | None:

@@ -79,8 +79,8 @@ def least(group: Group, asked: Asked) -> dict[int, float]:
     -------
     dict
         For the repeats of `samples`. A repeat that failed, or stopped by its own rule, would not
-        have reached the accuracy in any time: +inf. One that was skipped would have met the same
-        limit as the one it was skipped for.
+        have reached the accuracy in any time: +inf. One that was skipped might have been faster
+        than the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
     """
     found, measure = samples(group, asked), asked.measure
     if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
@@ -89,7 +89,8 @@ def least(group: Group, asked: Asked) -> dict[int, float]:
     ends = states(group)
     limited = [spent[repeat] for repeat, end in ends.items() if end == "time_limit"]
     bounds = {repeat: spent.get(repeat, math.nan) for repeat in found}
-    bounds |= {repeat: min(limited, default=0.0) for repeat in found if ends[repeat] == "skipped"}
+    skipped = min(limited, default=0.0) / SKIPPED_FROM
+    bounds |= {repeat: skipped for repeat in found if ends[repeat] == "skipped"}
     return {
         repeat: _at_least(value, bounds[repeat], ends[repeat]) for repeat, value in found.items()
     }

@@ -54,6 +54,7 @@ def notices(
     runs = results.runs
     return [
         *(_stand_ins(runs) if of_stand_ins else ()),
+        *_untested(runs),
         *_contended(runs),
         *_remarks(runs),
         *_unfinished(results),
@@ -79,6 +80,14 @@ def stand_in_warning(names: Sequence[str]) -> str:
         f"{', '.join(names)}: a STAND-IN, generated in the shape of the real data set, "
         "not the data set itself."
     )
+
+
+def _untested(runs: pd.DataFrame) -> Iterator[Notice]:
+    """Data sets without test errors in a sweep where others have them."""
+    ended = runs[runs["primal"].notna()]
+    tested = ended["test_error"].notna().groupby(ended["dataset"], sort=False).any()
+    if tested.any() and not tested.all():
+        yield Notice(f"{', '.join(tested.index[~tested])}: no test rows, so no test error.")
 
 
 def _contended(runs: pd.DataFrame) -> Iterator[Notice]:

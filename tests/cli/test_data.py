@@ -78,7 +78,7 @@ def test_list_tells_mirror_download_and_cache(monkeypatch, small_mirror, tmp_pat
 def test_info_tells_what_is_not_known():
     text = " ".join(run("info", "w8a").stdout.split())
     assert "sha256 not stated by the source; the first one seen will count" in text
-    assert "checked The training file's counts" in text
+    assert "checked The training file's hash and counts" in text
     assert "stand-in 49,749 rows and 14,951 test rows of 300 columns, 11.65 entries per row" in text
     text = " ".join(run("info", "physics").stdout.split())
     assert "train from unpack it from https://kdd.org/" in text

@@ -14,6 +14,7 @@ from svmbench.data import libsvm
 from svmbench.data.cache import cache_dir, open_cached, verify
 from svmbench.data.catalogue import Csv, DataFile, Entry
 from svmbench.data.load import load
+from svmbench.data.transforms import Derived, Rows, Swap
 from svmbench.errors import ConfigError, DataError
 
 REAL_MIRROR = os.environ.get("SVMBENCH_MIRROR")  # before a fixture names another
@@ -304,6 +305,51 @@ def test_missing_file():
     assert message.startswith("made: absent is missing (")
 
 
+def test_a_set_without_its_test_file_is_opened_and_this_is_said_once(places, caplog):
+    whole = load(described())
+    (places / "mirror" / "rows.t").unlink()
+    assert load(described()).test.identity == whole.test.identity  # from the cache
+    assert not caplog.records
+    absent = described(test={"file": "absent", "sha256": "0" * 64})
+    loaded = load(absent)
+    assert (loaded.test, loaded.test_path) == (None, None)
+    assert loaded.train_path == whole.train_path
+    [record] = caplog.records
+    message = record.getMessage()
+    assert message.startswith("made: no test rows, so no test error: absent is missing (")
+    assert f"into {places / 'mirror'} (SVMBENCH_MIRROR)" in message
+    assert "\n" not in message
+
+
+def test_a_test_file_that_arrives_later_is_used(places, caplog):
+    (places / "mirror" / "rows.t").unlink()
+    assert load(described()).test is None
+    (places / "mirror" / "rows.t").write_bytes(TEST)
+    assert load(described()).test.n_samples == 2
+    assert len(caplog.records) == 1
+
+
+def test_transforms_of_a_set_without_its_test_file(places, caplog):
+    (places / "mirror" / "rows.t").unlink()
+    loaded = load(Derived(described(), (Rows(start=0, stop=2),), "two"))
+    assert loaded.train.n_samples == 2
+    assert loaded.test is None
+    assert len(caplog.records) == 1
+    message = refusal(Derived(described(), (Swap(),), "swapped"))
+    assert "there are no test rows; leave the swap out" in message
+
+
+@pytest.mark.parametrize("unstated", ["n_features", "positive"])
+def test_a_test_file_that_decides_columns_or_labels_is_needed(places, unstated):
+    (places / "mirror" / "rows.t").unlink()
+    assert refusal(described(**{unstated: None})).startswith("made: rows.t is missing (")
+
+
+def test_a_wrong_test_file_is_not_a_missing_one(places):
+    (places / "mirror" / "rows.t").write_bytes(TEST + b"1 1:1\n")
+    assert "not the expected rows.t" in refusal(described())
+
+
 def test_errors_of_the_name():
     assert "no data set 'adlut'" in refusal("adlut")
     assert "Extra inputs" in refusal({"path": "x", "lamda": 1}, kind=ConfigError)
@@ -340,3 +386,12 @@ def test_adult(monkeypatch):
     assert loaded.train.n_features == loaded.test.n_features == 123
     assert loaded.train.storage == "uint16+ones"
     assert np.count_nonzero(loaded.train.labels == 1) == 7841
+
+
+def test_web(monkeypatch):
+    if not REAL_MIRROR or not list(Path(REAL_MIRROR).glob("w8a.*")):
+        pytest.skip("SVMBENCH_MIRROR names no folder with w8a")
+    monkeypatch.setenv("SVMBENCH_MIRROR", REAL_MIRROR)
+    train = load("w8a").train
+    assert (train.n_samples, train.n_features, train.nnz) == (49749, 300, 579586)
+    assert np.count_nonzero(train.labels == 1) == 1479

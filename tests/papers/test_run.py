@@ -93,10 +93,19 @@ def test_what_comes_with_svmbench_is_here_and_other_sets_are_not():
 def test_a_set_in_the_mirror_is_here(tmp_path, monkeypatch):
     monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
     adult = catalogue.entry("adult")
-    for number, file in enumerate(adult.files.values()):
-        assert not is_here(adult)
-        (tmp_path / f"{file.file}{'.xz' * number}").touch()
+    assert not is_here(adult)
+    (tmp_path / "a9a.t.xz").touch()
+    assert not is_here(adult)
+    (tmp_path / "a9a").touch()
     assert is_here(adult)
+
+
+def test_a_set_whose_test_file_is_missing_is_here(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
+    adult = catalogue.entry("adult")
+    (tmp_path / "a9a.xz").touch()
+    assert is_here(adult)
+    assert not is_here(adult.model_copy(update={"n_features": None}))
 
 
 def test_stand_ins_grow_with_the_budget():

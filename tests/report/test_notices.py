@@ -44,6 +44,18 @@ def test_stand_in(calm, change):
     assert only(change(calm, stand_in=True)).text.startswith("adult: a STAND-IN")
 
 
+def test_a_data_set_without_test_rows(make_results, tmp_path, change):
+    sets = (("adult", False), ("w8a", False))
+    folder = make_results(
+        tmp_path / "two", repeats=1, lambdas=(1e-4,), datasets=sets, reference={"gap": 1e-5}
+    )
+    assert found(folder) == []
+    change(folder, "dataset == 'w8a'", test_error=None)
+    assert only(folder).text == "w8a: no test rows, so no test error."
+    # Nobody expects test errors if no data set of the sweep has them.
+    assert found(change(folder, test_error=None)) == []
+
+
 def test_contended(calm, change):
     assert "4 of 6 runs shared" in only(change(calm, "repeat < 2", contended=True)).text
 

@@ -8,12 +8,16 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
-from svmbench.bench.tables.sets import source_text, sweep_parts
+from svmbench.bench.found import Found, Measured
+from svmbench.bench.tables.columns import (
+    KeyedColumns,
+    TableColumn,
+    TablePart,
+    TableSpec,
+    parts_of,
+    source_text,
+)
 from svmbench.records.groups import Group, heading, short
-from svmbench.records.measures import Asked
-from svmbench.records.samples import samples
 from svmbench.records.statistics import median
 from svmbench.report.numbers import number_text
 from svmbench.report.overall import Share
@@ -79,29 +83,24 @@ _SECONDS = TableSpec(
 
 def seconds_table(found: Found) -> Table:
     """Median oracle seconds of every row, and of the virtual best."""
-    return _SECONDS.table(_seconds(found, swept) for swept in found.of_kind("oracle"))
+    return _SECONDS.table(_seconds(found, part) for part in found.of_kind("oracle"))
 
 
-def _seconds(found: Found, swept: Swept) -> TablePart[_Timed]:
+def _seconds(found: Found, part: Measured) -> TablePart[_Timed]:
     rows: list[_Timed] = []
-    groups = swept.groups()
-    for lam in dict.fromkeys(group.lam for group in groups):
-        members = [group for group in groups if group.lam == lam]
-        for group in members:
-            for threshold in swept.results.thresholds:
-                times = list(samples(group, Asked("seconds", threshold)).values())
-                rows.append(_timed(swept, group, threshold, times))
-        for threshold in swept.results.thresholds:
-            best = min(
-                one.seconds for one in rows if (one.group.lam, one.target) == (lam, threshold)
-            )
-            rows.append(_Timed(swept.part, members[0], _BEST, threshold, best))
-    first = groups[0].runs.iloc[0]
+    for lam in dict.fromkeys(group.lam for group in part.groups):
+        members = [group for group in part.groups if group.lam == lam]
+        for threshold in part.thresholds:
+            timed = [
+                _timed(part, group, threshold, list(part.values(group, threshold).values()))
+                for group in members
+            ]
+            best = min(one.seconds for one in timed)
+            rows += [*timed, _Timed(part.part, members[0], _BEST, threshold, best)]
+    first = part.groups[0].runs.iloc[0]
     facts = f"{first['m']:,.0f} x {first['d']:,.0f}, {first['nnz']:,.0f} nonzeros"
-    name = f"{heading(swept.spec.label, groups[0].stand_in)}, {swept.part}"
-    return TablePart(
-        name, "; ".join(filter(None, [facts, source_text(found, swept.spec.label)])), rows
-    )
+    name = f"{heading(part.set, part.groups[0].stand_in)}, {part.part}"
+    return TablePart(name, "; ".join(filter(None, [facts, source_text(found, part.set)])), rows)
 
 
 _SELF_STOPPED = TableSpec(
@@ -120,23 +119,24 @@ _SELF_STOPPED = TableSpec(
 
 def self_stopped_table(found: Found) -> Table:
     """Seconds to the solver's own gap."""
-    return _SELF_STOPPED.table(sweep_parts(found, "certificate", _certified))
+    return _SELF_STOPPED.table(parts_of(found, "certificate", _certified))
 
 
-def _certified(swept: Swept) -> Iterator[_Timed]:
-    for group in swept.groups():
-        for gap in swept.accuracies:
-            yield _timed(swept, group, gap, list(_own_gap(swept, group, gap)))
+def _certified(part: Measured) -> Iterator[_Timed]:
+    for group in part.groups:
+        for gap in part.gaps:
+            yield _timed(part, group, gap, list(_own_gap(part, group, gap)))
 
 
-def _timed(swept: Swept, group: Group, target: float, times: Sequence[float]) -> _Timed:
+def _timed(part: Measured, group: Group, target: float, times: Sequence[float]) -> _Timed:
     middle = median(times) if times else math.inf
-    return _Timed(swept.part, group, group.label, target, middle, times)
+    return _Timed(part.part, group, group.label, target, middle, times)
 
 
-def _own_gap(swept: Swept, group: Group, gap: float) -> Iterator[float]:
+def _own_gap(part: Measured, group: Group, gap: float) -> Iterator[float]:
     """Seconds of each repeat to the first checkpoint with that gap."""
-    traces = swept.results.traces
+    assert part.results is not None
+    traces = part.results.traces
     if "gap" not in traces:
         return
     for run in group.runs["id"]:
