@@ -29,6 +29,7 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.places import Place, WrittenMeasure
+from svmbench.papers.published import ABSCISSAE, Published
 from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
@@ -55,14 +56,6 @@ class TableShape(Strict):
         default=None,
         description="Label of the solver whose ratio to each is also shown, on both sides.",
     )
-
-
-#: Horizontal axes of curves: column of traces.csv and the label of the axis.
-ABSCISSAE = {
-    "seconds": ("wall_seconds", "seconds of training"),
-    "epochs": ("epochs", "epochs"),
-    "presentations": ("presentations", "rows presented"),
-}
 
 
 def _require(name: str, known: Collection[str], key: str) -> None:
@@ -105,31 +98,6 @@ class FigureShape(Strict):
             if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
                 refuse("at which accuracy? add 'at'", "at")
         return self
-
-
-class PublishedValue(Strict):
-    """One published number, by the row it belongs to."""
-
-    sweep: str | None = None
-    dataset: str | None = None
-    lambda_: float | None = Field(default=None, alias="lambda")
-    C: float | None = None
-    solver: str | None = Field(default=None, description="Label; or a program that is not run.")
-    measure: WrittenMeasure
-    value: float | str = Field(description="A number; or text such as '> 18,000'.")
-
-
-class Published(Strict):
-    """The contents of one source."""
-
-    source: str = Field(description="Publication and place in it.")
-    mark: Literal["seed", "read"] = Field(
-        description="seed: in the text of the paper the suite is built from; read: in the named "
-        "publication or its released code."
-    )
-    values: tuple[PublishedValue, ...] = ()
-    ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
-    not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
 
 
 class SweepSource(Strict):

@@ -329,6 +329,35 @@ def test_a_curve_lies_below_another_at_all_abscissae():
     assert found(wanted, *touching).verdict == "open"
 
 
+def test_a_path_is_held_to_published_ratios_at_given_abscissae():
+    apart = curves(lambda epoch: 0.1, lambda epoch: 0.4 / (1 + epoch))
+    # Of the lines 0.1 and 0.4/(1 + t): 2 at t = 1, 0.667 at t = 5.
+    near = claim("path", ratios=[[1, 2.1], [5, 0.65]], within=1.25)
+    result = found(near, *apart)
+    assert result.verdict == "holds"
+    texts = [part.text for part in result.cells[0].parts]
+    assert "at 1 epochs, over the published 2.1 = 0.9" in texts[0]
+    assert "at 5 epochs, over the published 0.65 = 1.0" in texts[1]
+    assert found(claim("path", ratios=[[1, 3], [5, 0.65]], within=1.25), *apart).verdict != "holds"
+    assert found(claim("path", ratios=[[1, 1.3]], within=1.25), *apart).verdict == "does not hold"
+
+
+def test_a_path_along_time_after_the_set_up():
+    def slow_start(label, setup):
+        # 0.4/(1 + t) at t seconds after the set-up.
+        def height(epoch, repeat):
+            return 0.4 / (1 + 3 * epoch) * noisy(seed=repeat)[0]
+
+        found = row(label, noisy(), setup_seconds=setup, traces=height)
+        found.traces["wall_seconds"] += setup
+        return found
+
+    both = slow_start("a", 0.0), slow_start("b", 20.0)
+    wanted = {"between": [1.5, 15], "points": 2, "by": 1.2}
+    assert found(claim("path", along="seconds_after_setup", **wanted), *both).verdict != "holds"
+    assert found(claim("path", along="seconds", **wanted), *both).verdict == "not testable"
+
+
 def test_a_path_before_the_first_point_is_not_testable():
     apart = curves(lambda epoch: 0.1, lambda epoch: 0.2)
     result = found(claim("path", between=[0.01, 0.05]), *apart)
@@ -591,6 +620,11 @@ def test_a_target_that_w_0_already_meets_says_nothing(kind):
         ("path", {"between": [1, 0.5]}, "both above 0"),
         ("path", {"between": [0, 5]}, "both above 0"),
         ("path", {"between": [1, 5], "measure": {"seconds": 0.01}}, "no curve shows seconds"),
+        ("path", {}, "either 'between' or 'ratios'"),
+        ("path", {"between": [1, 5], "ratios": [[1, 2]]}, "either 'between' or 'ratios'"),
+        ("path", {"ratios": [[1, 2]], "by": 2}, "write 'within' instead of 'by'"),
+        ("path", {"between": [1, 5], "within": 2}, "write 'by'"),
+        ("path", {"ratios": [[0, 2]]}, "above 0"),
         ("alike", {"solvers": ["a"], "within": 2}, "two solvers or more"),
         ("alike", {"solvers": ["a", "b"]}, "needs 'within'"),
         ("order", {"solvers": ["a", "b"], "by": 2}, "has no 'by'"),

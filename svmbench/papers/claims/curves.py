@@ -17,6 +17,9 @@ FloatArray = NDArray[np.float64]
 
 Curve = tuple[FloatArray, FloatArray]
 
+#: Columns of traces.csv for the abscissae that are times.
+_COLUMNS = {"seconds": "wall_seconds", "seconds_after_setup": "seconds_after_setup"}
+
 
 def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     """Abscissae and ordinates of each repeat's points after the start, ascending.
@@ -27,7 +30,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     Parameters
     ----------
     row : MeasuredRow
-    along : {'epochs', 'steps', 'seconds'}
+    along : {'epochs', 'steps', 'seconds', 'seconds_after_setup'}
         A step is one update from one batch of rows.
     measure : str
         Name of a measure that can be drawn along a run.
@@ -60,7 +63,7 @@ def height(points: Curve, at: float) -> float | None:
 
 
 def _abscissae(group: Group, points: pd.DataFrame, along: str) -> FloatArray:
-    column = "wall_seconds" if along == "seconds" else "epochs"
+    column = _COLUMNS.get(along, "epochs")
     values: FloatArray = pd.to_numeric(points[column], errors="coerce").to_numpy(np.float64)
     if along != "steps":
         return values

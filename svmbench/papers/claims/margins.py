@@ -66,6 +66,13 @@ def _grows(claim: Claim) -> str:
 
 
 def _path(claim: Claim) -> str:
+    if claim.ratios:
+        ends = _number(claim.ratios[0][0]), _number(claim.ratios[-1][0])
+        published = " to ".join(dict.fromkeys(ends))
+        return (
+            f"within a factor of {_number(claim.within)} of the published ratios at "
+            f"{published} {claim.along}"
+        )
     assert claim.between is not None
     first, last = map(_number, claim.between)
     abscissae = f"{claim.points} abscissae from {first} to {last} {claim.along}"

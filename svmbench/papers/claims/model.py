@@ -16,6 +16,8 @@ Kind = Literal[
     "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "untestable"
 ]  # fmt: skip
 
+Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
+
 #: Keys that a kind requires, and optional ones; all kinds have text, source and where.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
@@ -28,14 +30,17 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "reaches": (("solvers", "measure"), ("at_most", "at_least", "cells")),
     "fails": (("solver", "how"), ("measure", "cells")),
     "grows": (("solver", "measure", "along"), ("at_most", "at_least", "cells")),
-    "path": (("solver", "over", "measure", "along", "between"), ("by", "points", "cells")),
+    "path": (
+        ("solver", "over", "measure", "along"),
+        ("between", "by", "points", "ratios", "within", "cells"),
+    ),
     "counts": (("solver", "over", "measure"), ("by", "cells")),
     "untestable": (("why",), ()),
 }
 _ALWAYS = ("text", "source", "where", "kind")
 
 #: Values of `along`, by kind.
-_ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds")}
+_ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds", "seconds_after_setup")}
 
 
 class Claim(Strict):
@@ -75,8 +80,8 @@ class Claim(Strict):
     within: float = Field(
         default=2.0,
         gt=1.0,
-        description="ratio: largest factor from the published one. alike: largest factor "
-        "between the two.",
+        description="ratio, and path with ratios: largest factor from the published one. alike: "
+        "largest factor between the two.",
     )
     tie: float = Field(
         default=1.0,
@@ -88,15 +93,21 @@ class Claim(Strict):
         description="fails: not-finite: its weights overflow or become not a number. limit: it "
         "does not reach the measure's accuracy within the sweep's limits.",
     )
-    along: Literal["lambda", "m", "epochs", "steps", "seconds"] | None = Field(
+    along: Along | None = Field(
         default=None,
-        description="grows: lambda or m. path: epochs, steps (a batch is one step) or seconds.",
+        description="grows: lambda or m. path: epochs, steps (a batch is one step), seconds, or "
+        "seconds_after_setup.",
     )
     between: tuple[float, float] | None = Field(
         default=None, description="path: the range of 'along' in which the curve lies below."
     )
     points: int = Field(
         default=5, ge=2, description="path: abscissae of that range to compare; all must hold."
+    )
+    ratios: tuple[tuple[float, float], ...] = Field(
+        default=(),
+        description="path, instead of 'between': [abscissa, published ratio of 'over' to "
+        "'solver' there]; ours is within the factor 'within' of each.",
     )
     cells: Literal["all", "most", "any"] = Field(
         default="all",
@@ -153,10 +164,17 @@ class Claim(Strict):
 
     def _check_path(self) -> None:
         assert self.measure is not None
-        assert self.between is not None
         if self.measure.name not in ALONG:
             refuse(f"no curve shows {self.measure.name}; use {', '.join(ALONG)}", "measure")
-        if not 0.0 < self.between[0] < self.between[1]:
+        if (self.between is None) == (not self.ratios):
+            refuse("where along the path? give either 'between' or 'ratios'", "along")
+        if self.ratios and "by" in self.model_fields_set:
+            refuse("'ratios' are held within a factor; write 'within' instead of 'by'", "by")
+        if self.between is not None and "within" in self.model_fields_set:
+            refuse("'within' belongs to 'ratios'; write 'by'", "within")
+        if any(not (at > 0.0 and ratio > 0.0) for at, ratio in self.ratios):
+            refuse("abscissae and ratios are above 0; correct them", "ratios")
+        if self.between is not None and not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
 
     def _check_bounds(self, asked: Asked) -> None:

@@ -21,30 +21,41 @@ from svmbench.records.states import STATES
 
 
 def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
-    """One part for each abscissa: there, over / solver is at least `by`.
+    """One part for each abscissa: over / solver is at least `by` there, or near a published ratio.
 
-    The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all that can
-    be tested must hold. A repeat makes no pair at an abscissa before the first point of one of the
-    two, or where both have met their target; it counts as +inf after it diverged.
+    Unless they come with published ratios, the abscissae are spaced evenly on a logarithmic axis
+    over the range of the claim; all that can be tested must hold. A repeat makes no pair at an
+    abscissa before the first point of one of the two, or where both have met their target; it
+    counts as +inf after it diverged.
     """
     assert claim.solver is not None
     assert claim.over is not None
-    assert claim.between is not None
     assert claim.along is not None
     name = claim.asked.name
     missing = [label for label in claim.labels if label not in cell.rows]
-    for at in map(float, np.geomspace(*claim.between, claim.points)):
+    for at, ratio, region in _places(claim):
         what = f"{name} of {claim.over} / {claim.solver} at {short(at, 3)} {claim.along}"
+        if claim.ratios:
+            what += f", over the published {short(ratio, 4)}"
         if missing:
-            none, note = paired((), (), low=claim.by), f"no runs of {', '.join(missing)}"
+            none, note = paired((), (), *region), f"no runs of {', '.join(missing)}"
             yield ClaimPart(what, (), none, observed="open", note=note)
             continue
         below, above = cell.rows[claim.solver], cell.rows[claim.over]
         order = in_order(states(below.group), below.group, above.group)
         found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
-        question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
+        question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)
         reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
         yield ClaimPart(what, (below.cell, above.cell), question, reason=reason)
+
+
+def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:
+    """The abscissae, each with the published ratio (else 1) and the region claimed over it."""
+    for at, ratio in claim.ratios:
+        yield at, ratio, (1.0 / claim.within, claim.within)
+    if claim.between is not None:
+        for at in map(float, np.geomspace(*claim.between, claim.points)):
+            yield at, 1.0, (claim.by, math.inf)
 
 
 @dataclass(frozen=True)

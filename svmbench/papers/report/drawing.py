@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import ABSCISSAE, FigureShape
+from svmbench.papers.model import FigureShape
+from svmbench.papers.published import ABSCISSAE
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked

@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import Published, TableShape
+from svmbench.papers.model import TableShape
 from svmbench.papers.places import same
+from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
     ItemResults,
     Key,

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
+from svmbench.papers.published import Published
 from svmbench.papers.report.drawing import Series
 from svmbench.papers.report.figures import caption, draw, panels, told_apart
 from svmbench.papers.report.layout import ItemResults
@@ -136,6 +137,42 @@ def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
     assert difference("#0072B2", "#D55E00") > 2 * ALIKE
     red, green = "#B4503C", "#6E7832"
     assert difference(red, green) == difference(green, red) < ALIKE
+
+
+def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
+    curves = [
+        {"dataset": "adult", "solver": "dcd", "x": "epochs", "y": "train_error",
+         "points": [[0.5, 0.2], [2, 0.16]]},
+        {"dataset": "adult", "lambda": 1e-5, "solver": "not run", "x": "epochs", "y": "train_error",
+         "points": [[1, 0.3]]},
+        {"dataset": "adult", "solver": "dcd", "x": "seconds", "y": "train_error",
+         "points": [[1, 0.4]]},
+    ]  # fmt: skip
+    published = Published.model_validate({"source": "Figure 9", "mark": "read", "curves": curves})
+    item = source.item.model_copy(update={"published": (published,)})
+    paper = source.paper.model_copy(update={"items": {**source.paper.items, "times": item}})
+    source = ItemResults(paper, "times", source.results)
+    asked = shape(x="epochs", y="train_error", log_x=False, log_y=False)
+    figure, titles = draw(source, asked, LOOKS)
+    adult, other = figure.axes[0], figure.axes[1]
+    line = drawn(adult, "panel-0-published-0")
+    assert np.allclose(line.get_data(), [[0.5, 2.0], [20.0, 16.0]])
+    assert line.get_color() == LOOKS["dcd"].colour
+    assert line.get_linestyle() != "-"
+    assert titles["panel-0-published-0"] == "dcd, published"
+    assert [text.get_text() for text in adult.get_legend().get_texts()] == ["published"]
+    ids = [line.get_gid() for line in adult.lines]
+    assert "panel-0-published-1" not in ids  # that of another λ
+    assert drawn(other, "panel-1-published-1").get_ydata() == [30.0]
+    assert figure.axes[2].get_legend() is None
+    bottom, top = adult.get_ylim()
+    assert bottom < 16.0 < 20.0 < top
+    # Ours are drawn to the end of the published frame.
+    ends = [drawn(adult, f"panel-0-{at}-line").get_xdata()[-1] for at in range(4)]
+    assert max(ends) <= 2.0
+    assert adult.get_xlim()[1] == pytest.approx(2.06)
+    words = " ".join(text.get_text() for text in figure.texts)
+    assert "published (Figure 9)" in " ".join(words.split())
 
 
 def test_curves_of_errors_end_where_the_runs_do(source):
