@@ -213,6 +213,7 @@ class Crew:
         self._seconds[run.cell][run.repeat].append(elapsed)
         if taken is not None:
             self._starts.append(max(0.0, taken - elapsed))
+            self.outcome.starting += self._starts[-1]
         if trace.state == "time_limit" and not _stalled(trace):
             self._limited.add((*run.cell, run.horizon))
         if trace.state == "converged":

@@ -144,6 +144,11 @@ class Result:
         return any(outcome.faulty for outcome in self.outcomes.values())
 
     @property
+    def starting(self) -> float:
+        """Seconds that starting the processes of the runs took, which `spent` includes."""
+        return sum(outcome.starting for outcome in self.outcomes.values())
+
+    @property
     def total(self) -> Spent:
         """Seconds spent on all sweeps."""
         return sum(self.spent.values(), Spent())

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from simulated import Simulation, job_of, sweep_of
 
+from svmbench.cli.series import open_questions, time_spent
 from svmbench.harness.run import Options, Reporter, Sitting
 from svmbench.harness.series import Doubt, run_series
 from svmbench.harness.trace import Trace
@@ -219,6 +220,25 @@ def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation,
     assert (result.total.first, result.total.at_least, result.total.doubts) == (3.0, 3.0, 6.5)
     (still,) = result.open
     assert (still.lacks, still.doubt.more, result.needed) == ("time", 5, 15.0)
+    assert time_spent(result, [job]) == [
+        "time: 3 s first repeats, 3 s further repeats of every cell, 6 s repeats for open questions"
+    ]
+    (line,) = open_questions([replace(still, doubt=replace(still.doubt, later=True))])
+    assert line.startswith("1 open whose answers change no verdict, out of time: about 15 s more")
+
+
+def test_the_time_to_start_the_processes_of_runs_is_reported(simulation, tmp_path, monkeypatch):
+    quick = simulation.make_run
+
+    def slowly_started(*arguments):
+        simulation.now += 2.0
+        return quick(*arguments)
+
+    monkeypatch.setattr("svmbench.harness.crew.make_run", slowly_started)
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
+    result = run_series([job], Reporter())
+    assert result.starting == 8.0
+    assert time_spent(result, [job])[0].endswith("; 8 s of it to start the runs' processes")
 
 
 def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation, tmp_path):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from svmbench.evidence import MIN_DATA_SETS, Across
+from svmbench.harness.crew import START
 from svmbench.papers.claims.parts import CellResult, PartResult
 from svmbench.papers.measured import SweepCell
 
@@ -65,9 +66,9 @@ def _repeats(parts: Sequence[PartResult]) -> str:
 
 
 def expected_seconds(parts: Sequence[PartResult]) -> float:
-    """Seconds of training and evaluation until some parts are expected to be decided.
+    """Seconds until some parts are expected to be decided, with the start of their runs.
 
-    Parts that rest on the same cell share its repeats. Starting the runs is not included.
+    Parts that rest on the same cell share its repeats.
     """
     repeats: dict[SweepCell, int] = {}
     seconds: dict[SweepCell, float] = {}
@@ -75,7 +76,7 @@ def expected_seconds(parts: Sequence[PartResult]) -> float:
         for cell in part.part.rests_on:
             repeats[cell] = max(part.more or 0, repeats.get(cell, 0))
             each = part.seconds.get(cell, math.nan)
-            seconds[cell] = 0.0 if math.isnan(each) else each
+            seconds[cell] = START + (0.0 if math.isnan(each) else each)
     return sum(repeats[cell] * seconds[cell] for cell in repeats)
 
 
