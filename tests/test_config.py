@@ -400,7 +400,8 @@ REFUSALS = {
     ),
     "missing end": (
         ("  accuracy: [1e-3, 1e-1]\n  max_epochs: 100\n", ""),
-        "14:1: no end but a time limit; give accuracy, gap, own, max_epochs or max_updates",
+        "14:1: no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
+        "max_steps",
     ),
     "missing key of logspace": (
         ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),

@@ -319,7 +319,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "others_cpu_seconds": trace.end.get("others_cpu_seconds"),
         "load_average": trace.header.get("load_average"),
         "limit_seconds": trace.header.get("time_limit", run.stop.time_limit),
-        "max_epochs": run.stop.max_epochs,
+        "max_epochs": run.max_epochs,
         "presentations": last.get("presentations"),
         "epochs": last["presentations"] / data.n_samples if last else None,
         "updates": last.get("updates"),

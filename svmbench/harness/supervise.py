@@ -188,7 +188,8 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
         "bias": problem.bias,
         "l1_radius": problem.facts()["l1_radius"],
-        "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
+        "stop": run.stop.model_dump(mode="json", exclude={"max_steps"})
+        | {"time_limit": header["time_limit"], "max_epochs": run.max_epochs},
         "regret": run.regret,
         "keep_weights": header["keep_weights"],
         "reference_dual": header["reference_dual"],

@@ -176,7 +176,9 @@ class Measurement:
         return state
 
     def _presentations(self, epochs: float | None) -> float:
-        return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
+        # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
+        rows = self.problem.data.n_samples
+        return math.inf if epochs is None else math.ceil(round(epochs * rows, 6))
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""

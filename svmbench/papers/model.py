@@ -56,6 +56,11 @@ class TableShape(Strict):
         default=None,
         description="Label of the solver whose ratio to each is also shown, on both sides.",
     )
+    ranges: bool = Field(
+        default=False,
+        description="Whether the least and the largest value of the repeats are also shown, for "
+        "measures at the end of a run.",
+    )
 
 
 def _require(name: str, known: Collection[str], key: str) -> None:
@@ -75,7 +80,8 @@ class FigureShape(Strict):
     )
     x: str = Field(
         default="seconds",
-        description="curve: seconds, epochs, presentations. across: lambda, C, m, or a measure.",
+        description="curve: seconds, epochs, presentations, steps (a mini-batch is one step). "
+        "across: lambda, C, m, or a measure.",
     )
     y: str = Field(
         default="suboptimality",
@@ -85,6 +91,22 @@ class FigureShape(Strict):
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
+    x_range: tuple[float, float] | None = Field(
+        default=None, description="curve: ends of the horizontal axis; as the curves ask for."
+    )
+    y_range: tuple[float, float] | None = Field(
+        default=None, description="curve: ends of the vertical axis; as the curves ask for."
+    )
+
+    @model_validator(mode="after")
+    def _ranges_fit(self) -> FigureShape:
+        for key, log in (("x_range", self.log_x), ("y_range", self.log_y)):
+            ends = getattr(self, key)
+            if ends is not None and self.kind != "curve":
+                refuse(f"only a figure of kind curve has {key!r}; drop it", key)
+            if ends is not None and not (ends[0] < ends[1] and (ends[0] > 0 or not log)):
+                refuse("write the range as [FROM, TO], both above 0 on a logarithmic axis", key)
+        return self
 
     @model_validator(mode="after")
     def _axes_known(self) -> FigureShape:
@@ -136,6 +158,29 @@ class Item(Strict):
     notes: tuple[str, ...] = Field(
         default=(), description="Footnotes: what is reconstructed, what differs from the paper."
     )
+
+    @model_validator(mode="after")
+    def _claims_quote(self) -> Item:
+        """Give claims of kind spans the published values that they are about."""
+        claims = [
+            claim.quoting(self._published(claim, f"claims.{at}.solvers"))
+            if claim.kind == "spans"
+            else claim
+            for at, claim in enumerate(self.claims)
+        ]
+        object.__setattr__(self, "claims", tuple(claims))
+        return self
+
+    def _published(self, claim: Claim, key: str) -> dict[str, float]:
+        values = [value for each in self.published for value in each.values]
+        found = {
+            label: [v.value for v in values if v.solver == label and v.measure == claim.measure]
+            for label in claim.solvers
+        }
+        for label, known in found.items():
+            if len(known) != 1 or isinstance(known[0], str):
+                refuse(f"the item has {len(known)} published numbers of {label!r}, not one", key)
+        return {label: float(known[0]) for label, known in found.items()}
 
     def sweep_at(self, key: str, full: bool) -> Sweep:
         """The sweep of that key, at its quick or its full published size."""

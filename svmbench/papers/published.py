@@ -22,6 +22,7 @@ ABSCISSAE = {
     "seconds_after_setup": ("seconds_after_setup", "seconds of training after the set-up"),
     "epochs": ("epochs", "epochs"),
     "presentations": ("presentations", "rows presented"),
+    "steps": ("steps", "steps"),
 }
 
 #: Columns of a file of curves; those before `x` may be absent.

@@ -71,6 +71,9 @@ class Solver(ABC):
         Paper and section, or program, that defines the method.
     losses : tuple of str
         Losses that it supports, a subset of `svmbench.problem.LOSSES`.
+    smoothed : tuple of str
+        Those of ``losses`` that it replaces by a smooth loss: it approaches that problem's
+        optimum, and never the certified one.
     biases : tuple of str
         Biases that it supports, a subset of `svmbench.problem.BIASES`.
     constraints : tuple of str
@@ -115,6 +118,7 @@ class Solver(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    smoothed: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ("none",)
     constraints: ClassVar[tuple[str, ...]] = ("none",)
     mathematics: ClassVar[str] = ""

@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
 from svmbench.papers.claims.judge import decide, judge_claims
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.model import Item
 from svmbench.records.groups import Group
 
 # --- faster ------------------------------------------------------------------------
@@ -262,6 +264,79 @@ def test_repeats_that_are_skipped_count_as_the_one_that_met_the_limit(kind, keys
     limited = row("a", [INF] * 3, state=["time_limit", "skipped", "skipped"])
     assert found(claim(kind, **keys), limited).verdict == verdict
     assert found(claim(kind, **keys), row("a", [INF] * 3)).verdict == "open"
+
+
+# --- published values among our repeats --------------------------------------------
+
+ITEM = """\
+version: 1
+number: Table 1
+order: 1
+title: Accuracies
+question: Which?
+published:
+  - source: Table 1
+    mark: read
+    values:
+      - {{solver: a, measure: test_error, value: {published}}}
+claims:
+  - text: So it is.
+    source: Table 1
+    kind: spans
+    solvers: [{solver}]
+    measure: test_error
+"""
+
+
+def spanning(published=0.1, solver="a"):
+    """A claim of kind spans, as an item's file gives it."""
+    text = ITEM.format(published=published, solver=solver)
+    return Item.model_validate(yaml.safe_load(text)).claims[0]
+
+
+def errors(n, low=0.08, high=0.12):
+    return {"test_error": np.linspace(low, high, n)}
+
+
+@pytest.mark.parametrize(
+    ("published", "repeats", "verdict"),
+    [
+        (0.1, 20, "holds"),
+        (0.08, 20, "holds"),
+        (0.12, 40, "holds"),
+        (0.1, 19, "open"),
+        (0.0799, 20, "does not hold"),
+        (0.1201, 40, "does not hold"),
+        (0.2, 19, "open"),
+    ],
+)
+def test_a_published_value_lies_among_our_repeats_or_not(published, repeats, verdict):
+    result = found(spanning(published), row("a", [1.0] * repeats, **errors(repeats)))
+    assert result.verdict == verdict
+    assert f"published {published:g}" in result.summary
+    assert f"0.08 to 0.12 in {repeats} repeats" in result.summary
+    assert "at least 20 repeats" in result.held_to
+
+
+def test_every_published_value_must_lie_among_the_repeats():
+    claim_ = spanning().model_copy(update={"solvers": ("a", "b")}).quoting({"a": 0.1, "b": 0.3})
+    rows = [row(label, [1.0] * 20, **errors(20)) for label in "ab"]
+    result = found(claim_, *rows)
+    assert result.verdict == "does not hold"
+    assert [part.verdict for part in result.cells[0].parts] == ["holds", "does not hold"]
+
+
+def test_failed_repeats_do_not_widen_the_range():
+    values = errors(24)["test_error"].copy()
+    values[:2] = math.nan
+    runs = row("a", [1.0] * 24, state=["failed"] * 2 + ["max_steps"] * 22, test_error=values)
+    assert found(spanning(0.5), runs).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(("keys", "many"), [({"solver": "b"}, 0), ({"published": "'> 1'"}, 1)])
+def test_a_claim_about_no_published_number_is_refused(keys, many):
+    with pytest.raises(ValidationError, match=f"{many} published numbers"):
+        spanning(**keys)
 
 
 # --- growth, paths and counts ------------------------------------------------------

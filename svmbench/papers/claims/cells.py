@@ -14,7 +14,7 @@ from svmbench.papers.slots import Slot, fills
 from svmbench.records.groups import heading, short
 
 #: Kinds that claim something of each solver separately; the solvers may be in different sweeps.
-_ALONE = ("reaches", "fails", "grows")
+_ALONE = ("reaches", "fails", "grows", "spans")
 
 
 def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCell]:

@@ -40,6 +40,7 @@ from svmbench.papers.claims.parts import (
 from svmbench.papers.claims.path import path
 from svmbench.papers.claims.quantifiers import decide, may_change
 from svmbench.papers.claims.reach import fails, reaches
+from svmbench.papers.claims.spans import spans
 from svmbench.papers.measured import MeasuredRow, SweepCell
 from svmbench.papers.slots import Slot
 from svmbench.records.samples import seconds_of_repeat
@@ -56,6 +57,7 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "grows": grows,
     "path": path,
     "counts": counts,
+    "spans": spans,
 }
 
 #: Largest number of cells in a summary.

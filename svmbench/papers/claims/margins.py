@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from svmbench.evidence import MIN_DATA_SETS
-from svmbench.papers.claims.model import Claim
+from svmbench.papers.claims.model import LEAST_REPEATS, Claim
 from svmbench.records.groups import short
 
 
@@ -61,6 +61,13 @@ def _fails(claim: Claim) -> str:
     return f"{claim.asked.words} not reached within the limits in most runs"
 
 
+def _spans(claim: Claim) -> str:
+    return (
+        f"{claim.asked.words}: each published value between the least and the largest of at "
+        f"least {LEAST_REPEATS} repeats"
+    )
+
+
 def _grows(claim: Claim) -> str:
     return f"{claim.asked.words}: exponent {_bounds(claim)}"
 
@@ -91,6 +98,7 @@ def _number(value: float) -> str:
 _MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "faster": _factor,
     "counts": _factor,
+    "spans": _spans,
     "order": _order,
     "ratio": _ratio,
     "alike": _alike,

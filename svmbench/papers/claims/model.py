@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -13,7 +14,8 @@ from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.records.measures import ALONG, Asked
 
 Kind = Literal[
-    "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "untestable"
+    "faster", "order", "ratio", "alike", "reaches", "fails", "grows", "path", "counts", "spans",
+    "untestable",
 ]  # fmt: skip
 
 Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
@@ -35,9 +37,14 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("between", "by", "points", "ratios", "within", "cells"),
     ),
     "counts": (("solver", "over", "measure"), ("by", "cells")),
+    "spans": (("solvers", "measure"), ("cells",)),
     "untestable": (("why",), ()),
 }
 _ALWAYS = ("text", "source", "where", "kind")
+
+#: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
+#: outside the range of n repeats with a probability of at most 2/(n + 1).
+LEAST_REPEATS = 20
 
 #: Values of `along`, by kind.
 _ALONG = {"grows": ("lambda", "m"), "path": ("epochs", "steps", "seconds", "seconds_after_setup")}
@@ -56,7 +63,8 @@ class Claim(Strict):
         "least first. ratio: of two measures, next to the published one. alike: measures within a "
         "factor of each other. reaches: an accuracy, or a value within bounds. fails: a solver, "
         "in one of two ways. grows: a power of λ or m. path: one curve lies below another. "
-        "counts: what a seed determines, observed and compared. untestable: says why."
+        "counts: what a seed determines, observed and compared. spans: our repeats lie on both "
+        "sides of the published values. untestable: says why."
     )
     solver: str | None = Field(default=None, description="Label of the solver it is about.")
     over: str | None = Field(
@@ -120,6 +128,7 @@ class Claim(Strict):
         "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
     )
     why: str | None = Field(default=None, description="untestable: why.")
+    _quoted: tuple[tuple[str, float], ...] = ()
 
     @model_validator(mode="after")
     def _complete(self) -> Claim:
@@ -188,6 +197,17 @@ class Claim(Strict):
                 refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             refuse("no result lies between these bounds; correct them", "at_most")
+
+    @property
+    def quoted(self) -> Mapping[str, float]:
+        """spans: the item's published value of each solver."""
+        return dict(self._quoted)
+
+    def quoting(self, values: Mapping[str, float]) -> Claim:
+        """The claim with the item's published values of its solvers."""
+        claim = self.model_copy()
+        claim._quoted = tuple(values.items())
+        return claim
 
     @property
     def asked(self) -> Asked:

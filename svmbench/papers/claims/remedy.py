@@ -29,8 +29,8 @@ def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
         return _across(cells, ranks)
     undecided = [cell for cell in cells if cell.verdict == "open"]
     parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
-    said = [_repeats(parts)] if any(part.answer and part.more for part in parts) else []
-    if any(part.answer is None for part in parts):
+    said = [_repeats(parts)] if any(part.more for part in parts) else []
+    if any(part.answer is None and not part.part.lacks for part in parts):
         said.append("runs that are still missing")
     stuck = [part for part in parts if part.answer is not None and part.more is None]
     said += dict.fromkeys(part.part.limit for part in stuck if part.part.limit)

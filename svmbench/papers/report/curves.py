@@ -33,6 +33,7 @@ from svmbench.report.sheet import CurveName
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from svmbench.records.groups import Group
     from svmbench.records.read import Results
 
 #: A linear axis of an objective ends at this multiple of the optimum.
@@ -70,7 +71,11 @@ class Curves(Drawer):
             return Drawn()
         optima = self._optima(panel)
         axes.set_ylim(*self._limits(panel, optima))
-        if self.shape.log_x:
+        if self.shape.y_range is not None:
+            axes.set_ylim(*self.shape.y_range)
+        if self.shape.x_range is not None:
+            axes.set_xlim(*self.shape.x_range)
+        elif self.shape.log_x:
             limit_abscissa(axes, list(curves.values()))
         else:
             ends = [float(curve.x[-1]) for curve in curves.values()]
@@ -175,6 +180,8 @@ class Curves(Drawer):
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
         points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
+        if self.shape.x == "steps":
+            points = _with_steps(points, row.group)
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
@@ -190,6 +197,12 @@ class Curves(Drawer):
             # No errors at all are shown as half a row's share, which a logarithm can show.
             return np.maximum(heights, 0.5 * measure.scale / row.group.middle("m"))
         return heights
+
+
+def _with_steps(points: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The points with their number of steps; without any if a step's number of rows varies."""
+    rows = group.middle("step_rows") if "step_rows" in group.runs else math.nan
+    return points.assign(steps=pd.to_numeric(points["presentations"], errors="coerce") / rows)
 
 
 def _until(curve: Curve, end: float) -> Curve:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,7 @@ from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
 from svmbench.papers.published import Published
+from svmbench.papers.report.curves import Curves
 from svmbench.papers.report.drawing import Series
 from svmbench.papers.report.figures import caption, draw, panels, told_apart
 from svmbench.papers.report.layout import ItemResults
@@ -193,6 +195,43 @@ def test_linear_axes_are_linear_and_begin_at_zero(source):
     axes = figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
     assert axes.get_xlim()[0] == 0.0
+
+
+def test_axes_have_the_ranges_asked_for(source):
+    ranges = {"x_range": [0, 40.0], "y_range": [0.2, 0.6]}
+    wanted = shape(x="epochs", y="primal", log_x=False, log_y=False, **ranges)
+    figure, _ = draw(source, wanted, LOOKS)
+    shown = [axes for axes in figure.axes if axes.lines]
+    assert shown
+    for axes in shown:
+        assert axes.get_xlim() == (0, 40)
+        assert axes.get_ylim() == (0.2, 0.6)
+
+
+def test_a_batch_is_one_step(source):
+    by_rows, by_steps = (
+        Curves(source, shape(x=x, y="primal"), panels(source, shape(), LOOKS))
+        for x in ("presentations", "steps")
+    )
+    row = next(row for row in source.rows if row.group.label == "dcd")
+    halved = replace(row, group=replace(row.group, runs=row.group.runs.assign(step_rows=2.0)))
+    rows, steps = by_rows._curve(row), by_steps._curve(halved)
+    np.testing.assert_allclose(steps.x, rows.x / 2)
+    varying = replace(row, group=replace(row.group, runs=row.group.runs.assign(step_rows=np.nan)))
+    assert by_steps._curve(varying) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"kind": "regret", "x_range": [0, 1]}, "drop it"),
+        ({"x_range": [0, 1]}, "both above 0"),
+        ({"log_y": False, "y_range": [1, 0]}, "FROM, TO"),
+    ],
+)
+def test_ranges_that_no_axis_has_are_refused(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        shape(**keys)
 
 
 def test_labels_do_not_cover_each_other(source):
