@@ -316,6 +316,9 @@ def test_a_published_value_lies_among_our_repeats_or_not(published, repeats, ver
     assert f"published {published:g}" in result.summary
     assert f"0.08 to 0.12 in {repeats} repeats" in result.summary
     assert "at least 20 repeats" in result.held_to
+    lacking = [(part.more, part.pairs) for part in result.open_parts]
+    assert lacking == ([(1, 19)] if repeats == 19 else [])
+    assert ("about 1 more repeat (about" in result.remedy) == (repeats == 19)
 
 
 def test_every_published_value_must_lie_among_the_repeats():
