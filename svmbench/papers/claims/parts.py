@@ -222,7 +222,7 @@ class ClaimResult:
             for cell in self.cells
             if cell.verdict == "open"
             for part in cell.parts
-            if part.verdict == "open"
+            if part.verdict == "open" and not part.part.lacks
         ]
 
     @property
