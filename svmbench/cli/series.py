@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
+from svmbench.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -60,6 +64,39 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
             more = f": about {duration(seconds)} more" if seconds else ""
             lines.append(f"{len(these)} {why}{more}, such as {these[0].doubt.text}")
     return lines
+
+
+def budget_line(budget: float | None) -> str:
+    """The last line of a plan: when it ends."""
+    if budget is None:
+        return "no time budget; it can be interrupted and resumed"
+    return f"the budget ends it after {duration(budget)}; a later call runs the rest"
+
+
+def exit_code(result: Result, further: Sequence[str] = ()) -> int:
+    """The exit code of a series; what ended it otherwise is raised.
+
+    Parameters
+    ----------
+    result : Result
+    further : sequence of str
+        Faults besides those of the series, one line each.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user has interrupted it.
+    DataError
+        With the last of its faults; the others are printed.
+    """
+    if result.interrupted:
+        raise KeyboardInterrupt
+    faults = [*further, *result.faults]
+    if faults:
+        for fault in faults[:-1]:
+            click.echo(f"svmbench: {fault}", err=True)
+        raise DataError(faults[-1])
+    return 1 if result.faulty else 0
 
 
 def duration(seconds: float) -> str:
