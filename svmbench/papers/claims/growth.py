@@ -13,6 +13,7 @@ from svmbench.papers.claims.limits import says_nothing
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
+from svmbench.records.moments import in_order
 from svmbench.records.samples import samples
 
 #: Fewest places along the axis for an exponent.
@@ -72,7 +73,9 @@ def _along_curve(claim: Claim, cell: ClaimCell) -> ClaimPart:
     row = cell.rows[claim.solver]
     places = [float(at) for at in np.geomspace(*claim.between, claim.points)]
     repeats = []
-    for points in curve(row, claim.along, claim.asked.name).values():
+    curves = curve(row, claim.along, claim.asked.name)
+    for repeat in in_order(curves, row.group):
+        points = curves[repeat]
         heights = [height(points, at) for at in places]
         if points[0][-1] >= places[-1] * (1 - 1e-9) and None not in heights:
             repeats.append([max(0.0, value) for value in heights if value is not None])
@@ -93,7 +96,8 @@ def _bounds(claim: Claim) -> str:
 
 
 def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
-    """The measure at each place, for each repeat that has it at all of them."""
+    """The measure at each place, for each repeat that has it at all, as they were measured."""
     places = [samples(row.group, claim.asked) for row in rows]
-    repeats = sorted(set.intersection(*(set(values) for values in places)))
+    common = set.intersection(*(set(values) for values in places))
+    repeats = in_order(common, *(row.group for row in rows))
     return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]

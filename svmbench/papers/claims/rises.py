@@ -10,6 +10,7 @@ from svmbench.evidence import reaching
 from svmbench.papers.claims.curves import FloatArray, curve
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
+from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median
@@ -32,11 +33,11 @@ def rises(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         row = cell.rows[label]
         ends = states(row.group)
         curves = {
-            repeat: points[1]
-            for repeat, points in curve(row, "epochs", claim.asked.name).items()
-            if not STATES[ends[repeat]].fault
+            repeat: heights
+            for repeat, (_, heights) in curve(row, "epochs", claim.asked.name).items()
+            if heights.size > 1 and not STATES[ends[repeat]].fault
         }
-        shares = [_share_of_rises(heights) for heights in curves.values() if heights.size > 1]
+        shares = [_share_of_rises(curves[repeat]) for repeat in in_order(curves, row.group)]
         if not shares:
             reason = "no curve has two points"
             yield ClaimPart(label, (row.cell,), reaching(()), reason=reason)
