@@ -389,7 +389,7 @@ REFUSALS = {
     ),
     "unknown choice of a parameter": (
         ("blocks", "block"),
-        "12:5: 'solvers[1].schedule' should be '5/9' or 'blocks', not 'block'; "
+        "12:5: 'solvers[1].schedule' should be '4/9' or 'blocks', not 'block'; "
         "did you mean 'blocks'?",
     ),
     # missing
@@ -844,7 +844,7 @@ parameters = st.one_of(
     st.builds(lambda flag: {"name": "dcd", "shrinking": flag}, st.booleans()),
     st.builds(
         lambda schedule, epsilon: {"name": "sgd-m", "schedule": schedule, "epsilon": epsilon},
-        st.sampled_from(["5/9", "blocks"]),
+        st.sampled_from(["4/9", "blocks"]),
         st.none() | positive,
     ),
     st.builds(lambda kind: {"name": "pegasos", "precision": kind}, st.just("float32")),

@@ -134,7 +134,8 @@ class Measurement:
         self._targets, self._iteration_targets = checkpoints(m), iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0
-        solver.halts = bool(stop["own"]) or solver.horizon == "accuracy"
+        self._judged_at_end = solver.horizon != "none" and not solver.anytime
+        solver.halts = bool(stop["own"]) or (self._judged_at_end and solver.horizon == "accuracy")
         self._horizon = math.inf
         if solver.horizon == "steps":
             self._horizon = self._presentations(
@@ -168,7 +169,7 @@ class Measurement:
         state = self._verdict(point)
         while state is None:
             certificate = self._advance()
-            if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
+            if self._judged_at_end and not (self._at_horizon() or self._limit()):
                 continue  # intermediate weights are not the result that it aims for
             point = self._evaluate(certificate or self._certify())
             trace.append(point)
@@ -252,6 +253,7 @@ class Measurement:
         return {
             "kind": "point",
             "presentations": counters.presentations,
+            "visits": self.solver.visits(),
             "updates": counters.updates,
             "nonzeros": counters.nonzeros,
             "wall": self.clock.wall / 1e9,
@@ -279,7 +281,7 @@ class Measurement:
                 f"reports the lower bound {point['dual']!r}, but P* <= {self.reference_primal!r}"
             )
             return "failed"
-        if self._satisfied(point) if self.solver.horizon == "none" else self._at_horizon():
+        if self._at_horizon() if self._judged_at_end else self._satisfied(point):
             return "converged"
         return self._limit()
 

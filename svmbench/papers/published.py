@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
 from svmbench.errors import nearest
 from svmbench.papers.places import WrittenMeasure
+from svmbench.papers.published_file import PublishedFile, read_rows
 from svmbench.records.measures import ALONG
 
 #: Horizontal axes of curves: column of traces.csv and the label of the axis.
@@ -99,12 +99,7 @@ def _as_curves(value: Any, info: ValidationInfo) -> Any:
 
 def _read(path: Path) -> Iterator[PublishedCurve]:
     """The curves of a file: tab-separated, one point a line, below a line of column names."""
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    except (OSError, UnicodeError):
-        refuse(f"cannot read the curves of {path.name}; put the file beside the configuration")
-    header = lines[0] if lines else []
+    header, rows = read_rows(path)
     for name in header:
         if name not in _COLUMNS:
             refuse(f"{path.name}:1: unknown column {name!r}; {nearest(name, _COLUMNS)}")
@@ -112,9 +107,7 @@ def _read(path: Path) -> Iterator[PublishedCurve]:
         refuse(f"{path.name}:1: there is no column {missing[0]!r}; add it")
     found: dict[tuple[tuple[str, str], ...], list[tuple[str, str]]] = {}
     first: dict[tuple[tuple[str, str], ...], int] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        if len(line) != len(header):
-            refuse(f"{path.name}:{number}: {len(line)} columns instead of {len(header)}; mend it")
+    for number, line in enumerate(rows, start=2):
         cells = dict(zip(header, line, strict=True))
         key = tuple((name, cells[name]) for name in header if name not in ("at", "value", "note"))
         found.setdefault(key, []).append((cells["at"], cells["value"]))
@@ -136,7 +129,10 @@ class Published(Strict):
         description="seed: in the text of the paper the suite is built from; read: in the named "
         "publication or its released code."
     )
-    values: tuple[PublishedValue, ...] = ()
+    values: tuple[PublishedValue, ...] = Field(
+        default=(), description="The numbers; those of 'file' are added on reading."
+    )
+    file: PublishedFile | None = Field(default=None, description="Many numbers, in a file.")
     curves: Annotated[tuple[PublishedCurve, ...], BeforeValidator(_as_curves)] = Field(
         default=(),
         description="Curves, drawn into the item's figures of the same axes: a list, or the name "
@@ -144,3 +140,11 @@ class Published(Strict):
     )
     ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
     not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
+
+    @model_validator(mode="after")
+    def _with_file(self, info: ValidationInfo) -> Published:
+        folder = (info.context or {}).get("folder")
+        if self.file is None or folder is None:
+            return self
+        read = tuple(PublishedValue.model_validate(each) for each in self.file.values(folder))
+        return self.model_copy(update={"values": (*self.values, *read)})

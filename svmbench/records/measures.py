@@ -147,6 +147,10 @@ MEASURES = {
             cost=True, spent="train_epochs",
         ),
         Measure(
+            "data_passes", "passes over the data", "to accuracy",
+            lambda runs: runs["data_passes_to"], cost=True, spent="train_data_passes",
+        ),
+        Measure(
             "steps", "steps", "to accuracy",
             lambda runs: runs["epochs_to"] * runs["m"] / runs["step_rows"],
             cost=True, needs="step_rows", spent="train_steps",
@@ -170,6 +174,10 @@ MEASURES = {
         ),
         Measure(
             "train_epochs", "epochs run", "spent", lambda runs: runs["epochs"], cost=True,
+        ),
+        Measure(
+            "train_data_passes", "passes made over the data", "spent",
+            lambda runs: runs["data_passes"], cost=True,
         ),
         Measure(
             "train_steps", "steps taken", "spent",
@@ -224,6 +232,13 @@ MEASURES = {
             share=True, along=True,
         ),
         # facts of the data
+        Measure(
+            "optimal_primal", "certified P*", "of data", lambda runs: runs["reference_primal"],
+        ),
+        Measure(
+            "optimal_J", "certified J* = P*/λ", "of data",
+            lambda runs: runs["reference_primal"] / runs["lambda"],
+        ),
         Measure("rows", "rows", "of data", lambda runs: runs["m"]),
         Measure("features", "features", "of data", lambda runs: runs["d"]),
         Measure(

@@ -53,7 +53,7 @@ def test_curves_may_be_written_in_the_configuration(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (None, "cannot read the curves of points.tsv"),
+        (None, "cannot read points.tsv"),
         ("", "points.tsv:1: there is no column 'solver'"),
         (HEADER.replace("solver", "method"), "points.tsv:1: unknown column 'method'"),
         (HEADER + "a\tsgd\tepochs\tprimal\t1\n", "points.tsv:2: 5 columns instead of 7"),

@@ -10,6 +10,7 @@ from svmbench.papers.claims.limits import says_nothing
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
+from svmbench.records.moments import in_order
 from svmbench.records.samples import samples
 
 #: Fewest places along the axis for an exponent.
@@ -57,7 +58,8 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
 
 
 def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
-    """The measure at each place, for each repeat that has it at all of them."""
+    """The measure at each place, for each repeat that has it at all, as they were measured."""
     places = [samples(row.group, claim.asked) for row in rows]
-    repeats = sorted(set.intersection(*(set(values) for values in places)))
+    common = set.intersection(*(set(values) for values in places))
+    repeats = in_order(common, *(row.group for row in rows))
     return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]
