@@ -292,8 +292,14 @@ class Sitting:
             self._unpublished = False
 
     def _skip(self, report: bool = True) -> None:
-        """Skip the repeats that every cell has, and earlier skipped ones, where time is out."""
+        """Skip the repeats that every cell has, and earlier skipped ones, where time is out.
+
+        If questions decide how many repeats there are, the second is among these: one that is
+        skipped tells them that there will be no more.
+        """
         least, before = self.sweep.at_least, self._skipped_before
+        if self.sweep.at_most > least:
+            least = max(least, 2)
         self._crew.skip(lambda run: run.repeat < least or run.id in before, report=report)
 
 

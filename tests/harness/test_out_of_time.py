@@ -52,6 +52,15 @@ def test_repeats_are_skipped_also_if_nothing_else_is_run(simulation, tmp_path):
         assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * (repeats - 1)]
 
 
+def test_questions_see_that_a_cell_has_no_further_repeats(simulation, tmp_path):
+    simulation.limited = {"sgd-s": ALWAYS}
+    rule = RULE | {"at_least": 1}
+    for _ in range(2):
+        job, _ = series_of(sweep_of("dcd", "sgd-s", repeats=rule), tmp_path / "one")
+        assert states_of(job, "sgd-s") == ["time_limit", "skipped"]
+        assert states_of(job, "dcd") == ["converged"]
+
+
 @pytest.mark.parametrize("fresh", [False, True])
 def test_runs_of_other_cells_keep_their_rows(simulation, tmp_path, fresh):
     simulation.limited = {"sgd-s": ALWAYS}
