@@ -368,6 +368,11 @@ class Stop(_Model):
         description="Target: relative accuracies (P(w) - D_ref)/D_ref, of which the tightest "
         "ends a run; tables give the time to each.",
     )
+    distance: Literal["relative", "absolute"] = Field(
+        default="relative",
+        description="What accuracies are: relative, (P(w) - D_ref)/D_ref, or absolute, P(w) - "
+        "D_ref.",
+    )
     gap: Positive | None = Field(
         default=None,
         description="Target: relative gap P/D - 1 from the solver's own dual value; computing it "
