@@ -38,7 +38,8 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
     said = ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds >= 0.5)
     if not said:
         return []
-    lines = [f"time: {said}"]
+    starting = f"; {duration(result.starting)} of it to start the runs' processes"
+    lines = [f"time: {said}{starting if result.starting >= 0.5 else ''}"]
     if len(jobs) > NAMED:
         most = sorted(result.spent, key=lambda at: -result.spent[at].seconds)[:NAMED]
         named = (f"{jobs[at].title} {duration(result.spent[at].seconds)}" for at in most)
@@ -49,12 +50,15 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
 def open_questions(questions: Sequence[Open]) -> list[str]:
     """The time that open questions would take to be decided, or why time does not help them."""
     lines = []
-    for lacks, why in (
-        ("time", "open, out of time"),
-        ("repeats", "open with as many repeats as a cell may have (at_most)"),
-        ("information", "open, and further repeats are unlikely to decide them"),
+    for lacks, later, why in (
+        ("time", False, "open, out of time"),
+        ("time", True, "open whose answers change no verdict, out of time"),
+        ("repeats", None, "open with as many repeats as a cell may have (at_most)"),
+        ("information", None, "open, and further repeats are unlikely to decide them"),
     ):
-        these = [each for each in questions if each.lacks == lacks]
+        these = [
+            each for each in questions if each.lacks == lacks and later in (None, each.doubt.later)
+        ]
         if these:
             seconds = sum(each.seconds or 0.0 for each in these)
             more = f": about {duration(seconds)} more" if seconds else ""

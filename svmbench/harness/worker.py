@@ -32,7 +32,7 @@ from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
-from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
+from svmbench.problem import Evaluation, Loss, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
@@ -287,7 +287,8 @@ class Measurement:
             self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
         counters = self.solver.counters
         primal = training.primal if np.isfinite(w).all() else math.nan
-        accuracy = relative_gap(primal, self.reference_dual)
+        distance = self.stop.get("distance", "relative")
+        accuracy = accuracy_of(primal, self.reference_dual, distance)
         if self.problem.is_below(self.reference_dual, primal, w, bias):
             self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
             accuracy = math.nan  # it has reached no accuracy
