@@ -46,9 +46,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON inste
 class _Folder(click.Path):
     """A folder; an empty name, as of a variable that is not set, is refused."""
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Any:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value == "":
             self.fail("is empty; name a folder, or leave the option out", param, ctx)
         return super().convert(value, param, ctx)

@@ -440,9 +440,7 @@ class Repeats(_Model):
     until: Literal["decided"] = Field(
         description="decided: cells get further repeats while a question about them is open."
     )
-    at_most: Count = Field(
-        default=60, description="For any cell, even if its questions are open."
-    )
+    at_most: Count = Field(default=60, description="For any cell, even if its questions are open.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Repeats:
