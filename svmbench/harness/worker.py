@@ -216,8 +216,8 @@ class Measurement:
 
     def _presentations(self, epochs: float | None) -> float:
         # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
-        rows = self.problem.data.n_samples
-        return math.inf if epochs is None else math.ceil(round(epochs * rows, 6))
+        wanted = math.inf if epochs is None else epochs * self.problem.data.n_samples
+        return wanted if math.isinf(wanted) else math.ceil(round(wanted, 6))
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""

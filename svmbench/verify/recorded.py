@@ -71,10 +71,9 @@ def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) ->
     try:
         parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
         spec = SolverSpec(name=header["solver"], label=header["label"], parameters=parameters)
-        example = solver(parameters)
-        horizon = (
-            None if example.horizon == "none" else getattr(parameters, example.horizon_parameter)
-        )
+        # A solver that has been told its horizon may not say any more that it needs one.
+        told = getattr(parameters, solver(parameters).horizon_parameter or "precision")
+        named = isinstance(told, float) and f"-h{told:g}-" in header["id"]
         return Recorded(
             Instance(_problem(header["problem"], data), test, Path(), None, _reference(header)),
             spec,
@@ -83,7 +82,7 @@ def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) ->
             header["repeat"],
             header["threads"],
             header["contended"],
-            horizon,
+            told if named else None,
             bool(header.get("regret", False)),
             header=header,
         )
@@ -179,13 +178,13 @@ def misfit(run: Run, sweep: Sweep) -> str:
     problem = run.instance.problem
     radius = math.inf if sweep.constraint is None else sweep.constraint.l1
     cells = [spec for spec in sweep.solvers if spec.label == run.solver.label]
-    asked = [spec for cell in cells for spec, _ in for_each_horizon(cell, sweep.stop)]
+    asked = [each for cell in cells for each in for_each_horizon(cell, sweep.stop)]
     wanted = {
         "data set": run.cell[0] in [dataset.label for dataset in sweep.datasets],
         "lambda": problem.lam in sweep.lambdas_for(problem.data.n_samples),
         "loss": problem.facts()
         == Problem(problem.data, problem.lam, sweep.loss.loss, sweep.bias, radius).facts(),
-        "solver": any(spec == run.solver for spec in asked),
+        "solver": (run.solver, run.horizon) in asked,
         "stop": run.stop.model_dump(exclude={"grace"}) == sweep.stop.model_dump(exclude={"grace"}),
         "reference": run.reference_gap == sweep.reference.gap,
         "threads": run.threads == sweep.threads,

@@ -83,6 +83,11 @@ def test_a_run_ends_at_its_last_epoch(measure, problem):
     assert points[-1]["presentations"] == 12.5 * problem.data.n_samples
 
 
+def test_a_limit_that_overflows_is_none(measure):
+    state, _, _ = measure(plugins.Idle(), accuracy=[1e-3], max_epochs=1e308, time_limit=1e-9)
+    assert state == "time_limit"
+
+
 def test_a_run_ends_at_its_time_limit(measure):
     state, points, _ = measure(plugins.Idle(), accuracy=[1e-3], time_limit=1e-9)
     assert state == "time_limit"
