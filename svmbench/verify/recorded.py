@@ -17,7 +17,7 @@ from svmbench.errors import ConfigError
 from svmbench.harness.plan import Instance, Run, for_each_horizon
 from svmbench.harness.supervise import CIRCUMSTANCES
 from svmbench.harness.trace import Trace
-from svmbench.problem import BELOW, Loss, Problem, relative_gap
+from svmbench.problem import BELOW, Loss, Problem, accuracy_of, relative_gap
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
@@ -149,11 +149,16 @@ def check_points(run: Recorded, trace: Trace) -> None:
         below = primal < lower - max(BELOW * lower, ROUNDING)
         if below and trace.state != "failed":
             raise ContradictionError(f"P is {primal!r} at point {number}, below D_ref {lower!r}")
-        for what, bound in (("accuracy", None if below else lower), ("gap", dual)):
-            gap = None if bound is None else relative_gap(primal, bound)
-            if point[what] != (gap if gap is not None and math.isfinite(gap) else None):
+        known = {
+            "accuracy": accuracy_of(primal, lower, run.stop.distance),
+            "gap": math.nan if dual is None else relative_gap(primal, dual),
+        }
+        for what, value in known.items():
+            if below and what == "accuracy" and point[what] is None:
+                continue  # it has reached no accuracy
+            if point[what] != (value if math.isfinite(value) else None):
                 raise ContradictionError(
-                    f"its {what} is {gap!r} at point {number}, recorded as {point[what]!r}"
+                    f"its {what} is {value!r} at point {number}, recorded as {point[what]!r}"
                 )
     for before, after in pairwise(trace.points):
         for what in ("presentations", "updates", "nonzeros", "wall", "cpu"):
