@@ -47,10 +47,17 @@ def excess(task: Problem, solver: Solver, least: float) -> float:
     return 100.0 * (task.primal(solver.w, solver.bias) / least - 1.0)
 
 
-def trained(task: Problem, form: str, batch: int, increment: float | None, epochs: int) -> Solver:
+def trained(
+    task: Problem,
+    form: str,
+    batch: int,
+    increment: float | None,
+    epochs: int,
+    grows: str = "per-step",
+) -> Solver:
     """The report's method with mu0 = 100; without an increment, the suite's steps."""
     mu0 = None if increment is None else 100.0
-    given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form}
+    given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form, "mu_grows": grows}
     solver = MinibatchBias(MinibatchParameters.model_validate(given))
     solver.start(task, seed=1)
     solver.advance(epochs * M)
@@ -91,7 +98,28 @@ def main() -> None:
             values = [excess(task, each, least) for each in ends]
             rows.append((f"{theirs:g}", f"{increment:g}", *(shown(value) for value in values)))
     lengths = [f"M = {batch}: {epochs}" for batch in (1, 10, 200) for epochs in (10, 100, 1000)]
-    print(markdown(("λ of the report", "increment", *lengths), rows), end="")
+    print(markdown(("λ of the report", "increment", *lengths), rows))
+    rows = []
+    for theirs in (0.1, 1e-2, 1e-4):
+        task = problem(theirs)
+        least = optimum(task).dual()
+        for batch in (1, 10):
+            other = optimum(problem(theirs * M / batch))
+            ends = [
+                trained(task, form, batch, 0.1, epochs, grows)
+                for form in ("printed", "consistent")
+                for grows in ("per-step", "per-epoch")
+                for epochs in (100, EPOCHS)
+            ]
+            values = [excess(task, each, least) for each in (other, *ends)]
+            rows.append((f"{theirs:g}", str(batch), *(shown(value) for value in values)))
+    ways = [
+        f"{form}, μ {grows.replace('-', ' ')}: {epochs}"
+        for form in ("printed", "consistent")
+        for grows in ("per-step", "per-epoch")
+        for epochs in (100, EPOCHS)
+    ]
+    print(markdown(("λ of the report", "M", "minimum of the other", *ways), rows), end="")
 
 
 if __name__ == "__main__":
