@@ -32,8 +32,7 @@ def outcome(problem: Problem, seed: int) -> tuple[float, bool, bool]:
     released, rescaled = (started(problem, seed, rescale) for rescale in (False, True))
     scale = released._kernel.scale
     size = math.log10(scale) if scale > 0.0 else -math.inf
-    finite = (bool(np.isfinite(run.w).all()) for run in (released, rescaled))
-    return size, *finite
+    return size, bool(np.isfinite(released.w).all()), bool(np.isfinite(rescaled.w).all())
 
 
 def table(cases: Sequence[tuple[str, float]], published: bool) -> str:

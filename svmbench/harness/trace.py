@@ -36,8 +36,8 @@ def checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
 
     Visits are rows presented to the update rule, counted with repetition; presentations of a row
     in direct succession are one visit. The first checkpoint is at m/100, and steps are at most a
-    tenth. Every whole pass is a checkpoint, because methods that work in passes have fresh certificates
-    there; once passes are less than a tenth apart, all checkpoints are whole passes.
+    tenth. Every whole pass is a checkpoint, because methods that work in passes have fresh
+    certificates there; once passes are less than a tenth apart, all checkpoints are whole passes.
 
     Where the pattern of passes repeats after a cycle of several, all passes of the first ten cycles
     are checkpoints, and then the ends of cycles, at most a tenth apart.
