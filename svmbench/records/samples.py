@@ -299,6 +299,7 @@ def _counts(state: str, measure: Measure) -> Counts:
         "at end": row.at_end,
         "spent": row.spent,
         "of data": "value",
+        "along": "none",
     }
     return by_kind[measure.taken]
 

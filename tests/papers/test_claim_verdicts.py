@@ -290,6 +290,13 @@ def flat(epoch, repeat):
         ),
         (claim("grows", at_most=1.0), [row("a", noisy())], 1),
         (
+            claim("grows", along="epochs", between=[0.1, 5.0], at_most=1.0),
+            [row("a", noisy(), traces=flat)],
+            1,
+        ),
+        (claim("rises", solvers=["a"], measure="primal"), [row("a", noisy())], 1),
+        (claim("differ", solver="a", over="b", by=2), [row("a", noisy()), row("b", noisy())], 1),
+        (
             claim("grows", at_most=1.0),
             [row("a", [INF], state="interrupted", lam=lam) for lam in (1e-2, 1e-3, 1e-4)],
             1,
@@ -380,6 +387,12 @@ def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
         (claim("reaches", solvers=["a"], measure="primal", at_most=2), "at most 2"),
         (claim("fails", how="not-finite"), "weights not finite in most runs"),
         (claim("grows", at_least=-1.25, at_most=-0.75), "exponent at least -1.25 and at most"),
+        (
+            claim("grows", along="steps", measure="regret", between=[10, 1000], at_most=0.5),
+            "regret: exponent at most 0.5 over 5 abscissae from 10 to 1000 steps",
+        ),
+        (claim("differ", solver="a", over="b", by=2), "b and a apart by more than 2"),
+        (claim("rises", solvers=["a"], measure="primal"), "rises between two points"),
         (claim("path", between=[1, 5], by=2), "at least 2 at 5 abscissae from 1 to 5 epochs"),
         (claim(across="datasets"), "decided by signed ranks over at least 6 data sets"),
         (claim("untestable"), ""),

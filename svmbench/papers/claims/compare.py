@@ -1,9 +1,10 @@
-"""Claims that compare solvers by a measure: faster, order, ratio and alike."""
+"""Claims that compare solvers by a measure: faster, order, ratio, alike and differ."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from svmbench.evidence import Question, paired
@@ -45,6 +46,18 @@ def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     for other in claim.solvers[1:]:
         note = f"alike within a factor of {short(claim.within, 3)}"
         yield _factor(claim, cell, claim.solvers[0], other, region, note)
+
+
+def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: solver and over are apart by more than a factor, whichever is larger.
+
+    Its question is whether they are within the factor, and its verdict the opposite of the answer.
+    """
+    assert claim.solver is not None
+    assert claim.over is not None
+    note = f"to be apart by more than a factor of {short(claim.by, 3)}"
+    region = (1.0 / claim.by, claim.by)
+    yield replace(_factor(claim, cell, claim.solver, claim.over, region, note), denied=True)
 
 
 def _factor(

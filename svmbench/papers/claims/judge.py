@@ -23,7 +23,7 @@ from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, j
 from svmbench.evidence import exponent as exponent_of
 from svmbench.papers.claims import remedy
 from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
-from svmbench.papers.claims.compare import alike, faster, order, ratio
+from svmbench.papers.claims.compare import alike, differ, faster, order, ratio
 from svmbench.papers.claims.counts import counts
 from svmbench.papers.claims.growth import grows
 from svmbench.papers.claims.model import Claim
@@ -40,6 +40,7 @@ from svmbench.papers.claims.parts import (
 from svmbench.papers.claims.path import path
 from svmbench.papers.claims.quantifiers import decide, may_change
 from svmbench.papers.claims.reach import fails, reaches
+from svmbench.papers.claims.rises import rises
 from svmbench.papers.claims.spans import spans
 from svmbench.papers.measured import MeasuredRow, SweepCell
 from svmbench.papers.slots import Slot
@@ -52,10 +53,12 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "order": order,
     "ratio": ratio,
     "alike": alike,
+    "differ": differ,
     "reaches": reaches,
     "fails": fails,
     "grows": grows,
     "path": path,
+    "rises": rises,
     "counts": counts,
     "spans": spans,
 }
@@ -206,7 +209,15 @@ def _part(
         text = f"{part.what} {estimate(answer, exponent=part.exponent)}{note}"
     else:
         text = f"{part.what}: {part.note}"
-    return PartResult(part, answer.verdict, text, answer, seconds)
+    verdict = _DENIED[answer.verdict] if part.denied else answer.verdict
+    return PartResult(part, verdict, text, answer, seconds)
+
+
+_DENIED: Mapping[str, ClaimVerdict] = {
+    "holds": "does not hold",
+    "does not hold": "holds",
+    "open": "open",
+}
 
 
 def estimate(answer: Answer, *, exponent: bool = False) -> str:

@@ -78,6 +78,8 @@ class ClaimPart:
         Whether the question is about an exponent instead of a factor.
     by_factor : bool
         Whether to show the estimate; otherwise `note` has the numbers.
+    denied : bool
+        Whether it holds where the answer to its question is no.
     skippable : tuple
         Those of the cells it rests on whose repeats, if they are skipped for their time limit,
         make pairs all the same.
@@ -97,6 +99,7 @@ class ClaimPart:
     note: str = ""
     exponent: bool = False
     by_factor: bool = True
+    denied: bool = False
     skippable: tuple[SweepCell, ...] = ()
     seeds: int = 0
     lacks: int = 0
