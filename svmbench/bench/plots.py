@@ -13,7 +13,7 @@ from svmbench.bench.found import Found, machine_bound
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.sheet import Sheet, save_figure, uniform_style
+from svmbench.report.sheet import Sheet, log_ticks, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -169,10 +169,6 @@ def _draw(
 
 
 def _finished(sheet: Sheet, axes: Axes) -> Figure:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    log_ticks(axes.xaxis, plain_below=1000.0)
     sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
     return sheet.finish()

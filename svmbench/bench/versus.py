@@ -15,8 +15,9 @@ from svmbench.evidence.processes import evidence_of
 from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import SKIPPED_FROM, of_repeats, states, without_doubtful
-from svmbench.records.states import LIMITED, STATES
+from svmbench.records.moments import in_order
+from svmbench.records.samples import least, states, without_doubtful
+from svmbench.records.states import LIMITED
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -274,14 +275,14 @@ def side_by_side(
     if threshold is not None:
         slowest = max(filter(math.isfinite, fastest.values()), default=math.inf)
         mine = without_doubtful(ours, mine, slowest)
-    repeats = [r for r in mine if r in common]
+    repeats = in_order(mine.keys() & common, ours, *theirs)
     if not repeats:
         return None
     middles = {label: median(list(times.values())) for label, (_, times) in others.items()}
     program = min(middles, key=lambda label: middles[label])
     pairs = PairedRatio(tuple(mine[r] for r in repeats), tuple(fastest[r] for r in repeats))
     if threshold is not None:
-        spent = [_spent(group) for group, _ in others.values()]
+        spent = [least(group, Asked("seconds", threshold)) for group, _ in others.values()]
         unreached = [r for r in repeats if math.isinf(fastest[r])]
         ends = {states(group)[r] for group, _ in others.values() for r in unreached}
         pairs = replace(
@@ -302,19 +303,3 @@ def side_by_side(
         theirs=middles[program],
         among=tuple(others),
     )
-
-
-def _spent(group: Group) -> dict[int, float]:
-    """Seconds that each repeat trained at least; +inf if it failed, as it would in any time.
-
-    A repeat that was skipped has not spent the limit that an earlier one met. It might have been
-    faster, so that it counts with the limit over `SKIPPED_FROM`.
-    """
-    spent, ends = of_repeats(group, Asked("train_seconds")), states(group)
-    limited = min((spent[r] for r, end in ends.items() if end == "time_limit"), default=0.0)
-    for repeat, end in ends.items():
-        if STATES[end].fault or end == "diverged":
-            spent[repeat] = math.inf
-        elif math.isnan(spent[repeat]):
-            spent[repeat] = limited / SKIPPED_FROM if end == "skipped" else 0.0
-    return spent

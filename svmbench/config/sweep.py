@@ -272,7 +272,7 @@ def _numbers(values: tuple[float, ...]) -> str:
     return "".join(f"-{value:g}" for value in values)
 
 
-LossName = Literal["hinge", "squared-hinge", "smoothed-hinge"]
+LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
 
 
 class LossSpec(_Model):
@@ -367,6 +367,11 @@ class Stop(_Model):
         default=(),
         description="Target: relative accuracies (P(w) - D_ref)/D_ref, of which the tightest "
         "ends a run; tables give the time to each.",
+    )
+    distance: Literal["relative", "absolute"] = Field(
+        default="relative",
+        description="What accuracies are: relative, (P(w) - D_ref)/D_ref, or absolute, P(w) - "
+        "D_ref.",
     )
     gap: Positive | None = Field(
         default=None,

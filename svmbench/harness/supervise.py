@@ -165,7 +165,7 @@ def header_of(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]
         "reference_dual": reference.dual,
         "reference_primal": reference.primal,
         "reference_gap": reference.gap,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "load_average": os.getloadavg()[0],
         "time_limit": time_limit,
         "keep_weights": keep_weights,

@@ -31,7 +31,7 @@ from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
-from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
+from svmbench.problem import Evaluation, Loss, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
@@ -276,7 +276,9 @@ class Measurement:
             "cpu": self.clock.cpu / 1e9,
             "switches": self.clock.switches,
             "primal": primal,
-            "accuracy": relative_gap(primal, self.reference_dual),
+            "accuracy": accuracy_of(
+                primal, self.reference_dual, self.stop.get("distance", "relative")
+            ),
             "dual": dual,
             "gap": None if dual is None else relative_gap(primal, dual),
             "train_error": training.errors / m,

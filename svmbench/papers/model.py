@@ -35,9 +35,9 @@ from svmbench.records.measures import ALONG, MEASURES
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 
-#: Repeats of a cell in every sweep of a paper that does not say otherwise: few of each, so that
-#: most of the budget is left for the open claims.
-REPEATS = {"at_least": 2, "until": "decided", "at_most": 60}
+#: Repeats of a cell in every sweep of a paper that does not say otherwise: one of each, so that
+#: most of the budget is left for the open claims, and a second if there is time left.
+REPEATS = {"at_least": 1, "until": "decided", "at_most": 60}
 
 
 class TableShape(Strict):
@@ -62,6 +62,13 @@ class TableShape(Strict):
         "measures at the end of a run.",
     )
 
+    @model_validator(mode="after")
+    def _measured(self) -> TableShape:
+        for asked in self.measures:
+            if asked.measure.taken == "along":
+                refuse(f"{asked.name} is known along a run only; use another one", "measures")
+        return self
+
 
 def _require(name: str, known: Collection[str], key: str) -> None:
     if name not in known:
@@ -80,8 +87,8 @@ class FigureShape(Strict):
     )
     x: str = Field(
         default="seconds",
-        description="curve: seconds, epochs, presentations, steps (a mini-batch is one step). "
-        "across: lambda, C, m, or a measure.",
+        description="curve: seconds, epochs, presentations, steps (a mini-batch is one step) or "
+        "percent of the run. across: lambda, C, m, or a measure.",
     )
     y: str = Field(
         default="suboptimality",
@@ -91,6 +98,10 @@ class FigureShape(Strict):
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
+    natural: tuple[Literal["x", "y"], ...] = Field(
+        default=(),
+        description="Logarithmic axes with natural logarithms as their numbers, not the values.",
+    )
     x_range: tuple[float, float] | None = Field(
         default=None, description="curve: ends of the horizontal axis; as the curves ask for."
     )
@@ -117,6 +128,9 @@ class FigureShape(Strict):
             _require(self.x, ("lambda", "C", "m", *MEASURES), "x")
             _require(self.y, MEASURES, "y")
             asked = [name for name in (self.x, self.y) if name in MEASURES]
+            for key, name in (("x", self.x), ("y", self.y)):
+                if name in MEASURES and MEASURES[name].taken == "along":
+                    refuse(f"{name} is known along a run only; use another one", key)
             if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
                 refuse("at which accuracy? add 'at'", "at")
         return self

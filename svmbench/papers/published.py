@@ -23,6 +23,7 @@ ABSCISSAE = {
     "epochs": ("epochs", "epochs"),
     "presentations": ("presentations", "rows presented"),
     "steps": ("steps", "steps"),
+    "percent": ("percent", "per cent of the run"),
 }
 
 #: Columns of a file of curves; those before `x` may be absent.

@@ -104,7 +104,7 @@ RUNS = (
     _number("test_error", "share of the test rows that w gets wrong"),
     _number("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
     _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
-    _text("started", "when the run started", "unread"),
+    _text("started", "when the run started, in UTC", "optional"),
     _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
 )
 

@@ -589,6 +589,36 @@ def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monk
     assert doubts_of(judge_bounds(swept(narrow, monkeypatch), [target]).results) == []
 
 
+@pytest.mark.parametrize(
+    ("scatter", "stand_in", "pairs", "asks"),
+    [
+        (0.7, False, 14, True),
+        (0.0, False, 14, False),
+        (0.7, True, 14, False),  # nobody quotes numbers of stand-ins
+        (0.0, False, 3, True),  # its interval has no ends yet
+    ],
+)
+def test_ratios_that_may_be_quoted_ask_for_narrow_intervals(
+    scatter, stand_in, pairs, asks, monkeypatch
+):
+    rng = np.random.default_rng(1)
+    ours, theirs = np.exp(scatter * rng.standard_normal((2, pairs)))
+    rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
+    rows_of = [replace(each, stand_in=stand_in) for each in rows_of]
+    compared = versus.comparisons(swept(rows_of, monkeypatch), ["liblinear"])
+    found_there = list(doubts._quoted(PLAN, compared, ALONE))
+    assert [doubt.job for doubt in found_there] == [1] * asks
+    assert all(doubt.more > 0 for doubt in found_there)
+
+
+def test_a_ratio_without_an_upper_bound_does_not_ask_for_a_narrow_interval(monkeypatch):
+    never = group("liblinear", [math.nan] * 14, solver="liblinear", state="max_steps", spent=9.0)
+    compared = versus.comparisons(
+        swept([group("dcd", [1.0] * 14), never], monkeypatch), ["liblinear"]
+    )
+    assert list(doubts._quoted(PLAN, compared, ALONE)) == []
+
+
 def test_the_targets_that_come_with_svmbench_are_read():
     known = load_targets()
     assert {target.kind for target in known} == {
@@ -737,6 +767,17 @@ def test_further_repeats_of_a_task_are_added_to_those_that_are_there(tmp_path, m
     # What is repeated as a whole has no more repeats than it should have.
     assert run_task(task_of("ab", 2, limit=2.0), tmp_path, math.inf) == "made"
     assert repeats_of(tmp_path, "some") == 2
+
+
+def test_further_repeats_do_not_begin_again_because_something_failed(tmp_path, monkeypatch):
+    made = []
+    pretended(monkeypatch, made, "failed", "no such module")
+    task = task_of("a", 2)
+    run_task(task, tmp_path, math.inf)
+    run_task(task, tmp_path, math.inf, further=1)
+    assert made == [("a", 0), ("a", 1), ("a", 2)]
+    run_task(task, tmp_path, math.inf)
+    assert made[3:] == [("a", 0), ("a", 1)]
 
 
 def test_further_repeats_are_made_until_no_bound_asks_for_them(tmp_path, monkeypatch):

@@ -123,7 +123,7 @@ def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
     else:  # a noisy machine
         assert ahead.pairs == 20
     seconds = pd.read_csv(root / "tables" / "seconds.csv")
-    assert set(seconds["repeats"]) == {ahead.pairs}
+    assert set(seconds["runs"]) == {ahead.pairs}
     again = bench("doubtful.yaml")
     if ahead.pairs < 20:
         assert "0 new runs and 0 new measurements" in again.stdout

@@ -464,6 +464,24 @@ def test_updates_can_be_the_limit(tmp_path):
     assert runs.loc[("sgd-s", 0), "updates"] >= 400
 
 
+def test_accuracies_can_be_absolute(tmp_path):
+    stop = {"accuracy": [0.05, 0.01], "max_epochs": 300}
+    relative = runs_csv(run_sweep(sweep(solvers=["dcd"], repeats=1, stop=stop), tmp_path / "r"))
+    stop["distance"] = "absolute"
+    outcome = run_sweep(sweep(solvers=["dcd"], repeats=1, stop=stop), tmp_path / "a")
+    absolute = runs_csv(outcome)
+    for (_, run), above in ((next(relative.iterrows()), None), (next(absolute.iterrows()), 1.0)):
+        distance = run["primal"] - run["reference_dual"]
+        assert run["accuracy"] == pytest.approx(distance / (above or run["reference_dual"]))
+    run = absolute.iloc[0]
+    assert run["state"] == "converged"
+    assert 0 <= run["primal_at_0.05"] - run["reference_dual"] <= 0.05
+    assert run["seconds_to_0.05"] <= run["seconds_to_0.01"]
+    # The optimum is below 1: the same number is a looser target if it is absolute.
+    assert run["reference_dual"] < 1
+    assert run["epochs_to_0.01"] <= relative.iloc[0]["epochs_to_0.01"]
+
+
 def test_steps_can_be_the_limit(tmp_path):
     solvers = ["pegasos", {"name": "pegasos", "batch": 8, "label": "batches"}, "gd"]
     stop = {"max_steps": 123, "max_epochs": 4}

@@ -316,6 +316,9 @@ def test_a_published_value_lies_among_our_repeats_or_not(published, repeats, ver
     assert f"published {published:g}" in result.summary
     assert f"0.08 to 0.12 in {repeats} repeats" in result.summary
     assert "at least 20 repeats" in result.held_to
+    lacking = [(part.more, part.pairs) for part in result.open_parts]
+    assert lacking == ([(1, 19)] if repeats == 19 else [])
+    assert ("about 1 more repeat (about" in result.remedy) == (repeats == 19)
 
 
 def test_every_published_value_must_lie_among_the_repeats():
@@ -469,7 +472,8 @@ def test_steps_count_a_batch_once():
         ([3, 4, 3], [5, 6, 5], 1.0, "holds", "3 of 3 seeds"),
         ([3, 4, 3], [5, 6, 5], 2.0, "does not hold", "0 of 3 seeds"),
         ([3, 4, 9], [5, 6, 5], 1.0, "holds", "2 of 3 seeds"),
-        ([3, 4, 3], [INF, INF, INF], 5.0, "holds", "3 of 3 seeds"),
+        ([3, 4, 3], [INF, INF, INF], 2.5, "holds", "3 of 3 seeds"),
+        ([1, 1, 9], [INF, INF, INF], 5.0, "holds", "2 of 2 seeds"),
         ([INF, INF, INF], [3, 4, 3], 1.0, "does not hold", "0 of 3 seeds"),
     ],
 )
@@ -690,7 +694,15 @@ def test_a_target_that_w_0_already_meets_says_nothing(kind):
         ("fails", {}, "needs 'how'"),
         ("fails", {"how": "not-finite", "over_dataset": "b"}, "has no 'over_dataset'"),
         ("grows", {}, "with which exponent"),
-        ("grows", {"along": "epochs", "at_most": 1}, "along lambda or m"),
+        ("grows", {"along": "epochs", "at_most": 1}, "over which range"),
+        ("grows", {"at_most": 1, "points": 4}, "drop 'between' and 'points'"),
+        ("grows", {"along": "steps", "between": [1, 9], "points": 2, "at_most": 1}, "3 points"),
+        ("grows", {"along": "steps", "between": [9, 1], "at_most": 1}, "[FROM, TO]"),
+        ("grows", {"along": "steps", "between": [1, 9], "measure": "seconds_a_pass", "at_most": 1},
+         "no curve shows"),
+        ("differ", {"solver": "a", "over": "b", "by": 1}, "any two results differ"),
+        ("rises", {"solvers": ["a"], "measure": "seconds_a_pass"}, "no curve shows"),
+        ("reaches", {"solvers": ["a"], "measure": "regret", "at_most": 1}, "along a run only"),
         ("path", {"between": [1, 0.5]}, "both above 0"),
         ("path", {"between": [0, 5]}, "both above 0"),
         ("path", {"between": [1, 5], "measure": {"seconds": 0.01}}, "no curve shows seconds"),

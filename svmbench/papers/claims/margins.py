@@ -48,6 +48,11 @@ def _alike(claim: Claim) -> str:
     return f"{claim.asked.words}: {', '.join(others)} within a factor of {factor} of {first}"
 
 
+def _differ(claim: Claim) -> str:
+    factor = _number(claim.by)
+    return f"{claim.asked.words}: {claim.over} and {claim.solver} apart by more than {factor}"
+
+
 def _reaches(claim: Claim) -> str:
     bounds = _bounds(claim)
     if bounds:
@@ -69,7 +74,11 @@ def _spans(claim: Claim) -> str:
 
 
 def _grows(claim: Claim) -> str:
-    return f"{claim.asked.words}: exponent {_bounds(claim)}"
+    over = ""
+    if claim.between is not None:
+        first, last = map(_number, claim.between)
+        over = f" over {claim.points} abscissae from {first} to {last} {claim.along}"
+    return f"{claim.asked.words}: exponent {_bounds(claim)}{over}"
 
 
 def _path(claim: Claim) -> str:
@@ -84,6 +93,10 @@ def _path(claim: Claim) -> str:
     first, last = map(_number, claim.between)
     abscissae = f"{claim.points} abscissae from {first} to {last} {claim.along}"
     return f"{_factor(claim)} at {abscissae}"
+
+
+def _rises(claim: Claim) -> str:
+    return f"{claim.asked.words} rises between two points of the curve in most runs"
 
 
 def _bounds(claim: Claim) -> str:
@@ -102,8 +115,10 @@ _MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "order": _order,
     "ratio": _ratio,
     "alike": _alike,
+    "differ": _differ,
     "reaches": _reaches,
     "fails": _fails,
     "grows": _grows,
     "path": _path,
+    "rises": _rises,
 }

@@ -44,4 +44,7 @@ def _part(claim: Claim, cell: ClaimCell, label: str) -> ClaimPart:
         f"{asked.words} {short(least, 4)} to {short(most, 4)} in {len(values)} repeats, "
         f"published {short(published, 4)}"
     )
-    return ClaimPart(label, (row.cell,), observed=verdict, note=note)
+    lacks = max(0, LEAST_REPEATS - len(values))
+    return ClaimPart(
+        label, (row.cell,), observed=verdict, note=note, seeds=len(values), lacks=lacks
+    )

@@ -182,6 +182,8 @@ class Curves(Drawer):
         points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
         if self.shape.x == "steps":
             points = _with_steps(points, row.group)
+        elif self.shape.x == "percent":
+            points = _with_percent(points)
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
@@ -203,6 +205,13 @@ def _with_steps(points: pd.DataFrame, group: Group) -> pd.DataFrame:
     """The points with their number of steps; without any if a step's number of rows varies."""
     rows = group.middle("step_rows") if "step_rows" in group.runs else math.nan
     return points.assign(steps=pd.to_numeric(points["presentations"], errors="coerce") / rows)
+
+
+def _with_percent(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the share of their run that they have made, in per cent."""
+    epochs = pd.to_numeric(points["epochs"], errors="coerce")
+    longest = epochs.groupby(points["id"]).transform("max")
+    return points.assign(percent=100.0 * epochs / longest)
 
 
 def _until(curve: Curve, end: float) -> Curve:

@@ -234,6 +234,26 @@ def test_ranges_that_no_axis_has_are_refused(keys, message):
         shape(**keys)
 
 
+def test_numbers_of_an_axis_may_be_natural_logarithms(source):
+    figure, _ = draw(
+        source, shape(x="percent", y="primal", panels=["dataset"], natural=["x", "y"]), LOOKS
+    )
+    axes = figure.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("ln(per cent of the run)", "ln(P(w))")
+    assert drawn(axes, "panel-0-0-line").get_xdata()[-1] == pytest.approx(100.0)
+    for axis in (axes.xaxis, axes.yaxis):
+        places = axis.get_majorticklocs()
+        assert len(places) > 1
+        labels = [axis.get_major_formatter()(place) for place in places]
+        numbers = [float(label.replace("\N{MINUS SIGN}", "-")) for label in labels]
+        assert np.allclose(np.log(places), numbers)
+    plain, _ = draw(source, shape(x="percent", y="train_error", natural=["y"]), LOOKS)
+    assert plain.axes[0].get_ylabel() == "ln(training error)"
+    assert plain.axes[0].get_xlabel() == "per cent of the run"
+    formatter = plain.axes[0].yaxis.get_major_formatter()
+    assert float(formatter(100 * np.exp(-2.0))) == pytest.approx(-2.0)  # drawn in per cent
+
+
 def test_labels_do_not_cover_each_other(source):
     figure, _ = draw(source, shape(x="seconds", y="accuracy"), LOOKS)
     for axes in figure.axes:
