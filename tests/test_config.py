@@ -374,7 +374,7 @@ REFUSALS = {
     ),
     "unknown loss": (
         ("loss: hinge", "loss: hinges"),
-        "7:1: 'loss' should be 'hinge', 'squared-hinge' or 'smoothed-hinge', not 'hinges'; "
+        "7:1: 'loss' should be 'hinge', 'squared-hinge', 'smoothed-hinge' or 'logistic', not 'hinges'; "
         "did you mean 'hinge'?",
     ),
     "unknown table": (
