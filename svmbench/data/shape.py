@@ -58,12 +58,15 @@ class Topics(CatalogueModel):
         Mean share of a document's words that come from its topic.
     spread : float
         Standard deviation of the logarithm of that share over the documents.
+    vague : float
+        Fraction of the documents without any word of their topic.
     """
 
     count: int = Field(default=20, gt=0)
     words: int = Field(default=1000, gt=0)
     share: float = Field(gt=0, lt=1)
     spread: float = Field(default=0.6, ge=0, allow_inf_nan=False)
+    vague: float = Field(default=0.0, ge=0, lt=1)
 
 
 class Means(CatalogueModel):

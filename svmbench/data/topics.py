@@ -7,7 +7,9 @@ random from all columns. Its word of rank r has a probability proportional to 1 
 of its words comes from that topic with the probability s, and else from the background, which is
 Zipf's law of all columns. A document's s is ``share`` times a log-normal number of mean 1 whose
 logarithm has the standard deviation ``spread``, but at most 0.95: a document with a small s is hard
-to classify, as a short or general one is in reality.
+to classify, as a short or general one is in reality. A fraction ``vague`` of the documents has
+s = 0, so that nothing in them tells their class: they err half of the time at a small loss, whereas
+a flipped label errs at a large one.
 """
 
 from __future__ import annotations
@@ -78,7 +80,10 @@ class TopicModel:
         topic = 2 * rng.integers(self._topics.count, size=n) + positive
         spread = self._topics.spread
         share = self._topics.share * np.exp(spread * rng.standard_normal(n) - spread**2 / 2)
-        return Documents(positive, topic, np.minimum(share, _LARGEST_SHARE))
+        share = np.minimum(share, _LARGEST_SHARE)
+        if self._topics.vague > 0.0:
+            share[rng.random(n) < self._topics.vague] = 0.0
+        return Documents(positive, topic, share)
 
     def draw(self, rng: np.random.Generator, topic: Array, share: FloatArray) -> Array:
         """Draw a column for each pair of a topic and a share."""
@@ -94,7 +99,7 @@ class TopicModel:
     def frequencies(self) -> FloatArray:
         """Probabilities of the columns over all documents."""
         topics = self._topics
-        share = min(topics.share, _LARGEST_SHARE)
+        share = (1.0 - topics.vague) * min(topics.share, _LARGEST_SHARE)
         found: FloatArray = (1.0 - share) * self.background
         for number, words in enumerate(self.words):
             of_class = self._positives if number % 2 else 1.0 - self._positives
