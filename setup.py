@@ -165,7 +165,7 @@ setup(
         "svmbench": ["py.typed"],
         "svmbench.report": ["templates/*"],
         "svmbench.kernels": ["*.pxd"],
-        "svmbench.configs": ["*.yaml", "bench/*.yaml", "papers/*/*.yaml"],
+        "svmbench.configs": ["*.yaml", "bench/*.yaml", "papers/*/*.yaml", "papers/*/*.tsv"],
         "svmbench.datasets": ["*.yaml"],
         "svmbench.datasets.tiny": ["*.libsvm"],
     },

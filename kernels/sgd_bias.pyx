@@ -34,13 +34,15 @@ cdef class SgdWithBias(ScaledWeights):
     batch : int
         k.
     mu0, increment : float
-        Inverse of the first step, positive, and what each step adds to it.
+        Inverse of the first step, positive, and what each step adds to it. With an increment of
+        0, ``mu0`` is the inverse of all steps until it is set again.
     row_pull, step_pull : float
         What a step of k rows shrinks w by, over gamma: row_pull * k + step_pull.
     """
 
     cdef readonly Py_ssize_t batch
-    cdef readonly double mu0, increment, row_pull, step_pull
+    cdef public double mu0
+    cdef readonly double increment, row_pull, step_pull
     cdef double[::1] _margins
 
     def __init__(self, CompactRows rows, order, Py_ssize_t batch, double mu0, double increment,

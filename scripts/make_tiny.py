@@ -112,12 +112,40 @@ def plane(
     return make
 
 
+def gaussians(
+    centre: tuple[float, float],
+) -> Callable[[random.Random, tuple[int, ...]], Iterator[list[Row]]]:
+    """Two Gaussians in the plane, a point of each in turn.
+
+    Class +1 has mean 0, variances 1 and covariance -0.9; class -1 has the mean ``centre`` and the
+    identity.
+    """
+    across = math.sqrt(1.0 - 0.9 * 0.9)
+
+    def make(rng: random.Random, sizes: tuple[int, ...]) -> Iterator[list[Row]]:
+        for size in sizes:
+            rows: list[Row] = []
+            while len(rows) < size:
+                label = 1 if len(rows) % 2 == 0 else -1
+                first, second = normal(rng), normal(rng)
+                if label == 1:
+                    x = (first, -0.9 * first + across * second)
+                else:
+                    x = (centre[0] + first, centre[1] + second)
+                rows.append((label, [(j + 1, f"{v:.3f}") for j, v in enumerate(x)]))
+            yield rows
+
+    return make
+
+
 SETS: dict[str, tuple[int, tuple[int, ...], Callable[..., Iterator[list[Row]]]]] = {
     "tiny-sparse": (1, (400, 200), sparse),
     "tiny-dense": (2, (300, 150), dense),
     "tiny-separable": (3, (200,), separable),
     "plane-separable": (4, (200,), plane((1.2, 1.6), 0.3)),
     "plane-overlapping": (5, (200,), plane((0.6, 0.8), -math.inf)),
+    "gaussians-separable": (6, (200,), gaussians((3.0, 6.0))),
+    "gaussians-overlapping": (7, (200,), gaussians((1.0, 2.0))),
 }
 """Seed, rows of train and test file, and generator of each set."""
 

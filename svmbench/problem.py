@@ -109,6 +109,22 @@ def relative_gap(primal: float, dual: float) -> float:
     return (primal - dual) / dual if dual > 0.0 else math.inf
 
 
+def accuracy_of(primal: float, reference_dual: float, distance: str = "relative") -> float:
+    """The accuracy of a run: its distance from the certified optimum.
+
+    Parameters
+    ----------
+    primal : float
+    reference_dual : float
+        D_ref.
+    distance : {'relative', 'absolute'}
+        (P - D_ref)/D_ref, or P - D_ref.
+    """
+    if distance == "absolute":
+        return primal - reference_dual
+    return relative_gap(primal, reference_dual)
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A data set with a regularisation constant, a loss, and the constraints on w and b.

@@ -68,6 +68,7 @@ def traced(runs, accuracy, *, epochs=(0.0, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0)):
                 "point": at,
                 "epochs": epoch,
                 "wall_seconds": 3.0 * epoch,
+                "seconds_after_setup": 3.0 * epoch,
                 "accuracy": accuracy(epoch, repeat),
                 "primal": 0.3 * (1.0 + accuracy(epoch, repeat)),
                 "test_error": 0.1,

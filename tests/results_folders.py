@@ -250,7 +250,7 @@ sweeps:
     lambda: [1e-4, 1e-5]
     solvers:
       - pegasos
-      - {name: sgd-m, schedule: 5/9, label: "sgd-m(schedule=blocks)"}
+      - {name: sgd-m, schedule: 4/9, label: "sgd-m(schedule=blocks)"}
       - sgd-m
       - dcd
       - svmperf

@@ -86,7 +86,9 @@ class Simulation:
 
 def point(wall, accuracy):
     """A checkpoint."""
-    counts = dict.fromkeys(("presentations", "updates", "nonzeros"), 0 if accuracy is None else 100)
+    counts = dict.fromkeys(
+        ("presentations", "visits", "updates", "nonzeros"), 0 if accuracy is None else 100
+    )
     values = dict.fromkeys(("dual", "gap", "train_error", "test_error"))
     return {
         "kind": "point",

@@ -389,7 +389,7 @@ REFUSALS = {
     ),
     "unknown choice of a parameter": (
         ("blocks", "block"),
-        "12:5: 'solvers[1].schedule' should be '5/9' or 'blocks', not 'block'; "
+        "12:5: 'solvers[1].schedule' should be '4/9' or 'blocks', not 'block'; "
         "did you mean 'blocks'?",
     ),
     # missing
@@ -400,7 +400,8 @@ REFUSALS = {
     ),
     "missing end": (
         ("  accuracy: [1e-3, 1e-1]\n  max_epochs: 100\n", ""),
-        "14:1: no end but a time limit; give accuracy, gap, own, max_epochs or max_updates",
+        "14:1: no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
+        "max_steps",
     ),
     "missing key of logspace": (
         ("[1e-3, 1e-4]", "{logspace: {from: 1, to: 2}}"),
@@ -843,7 +844,7 @@ parameters = st.one_of(
     st.builds(lambda flag: {"name": "dcd", "shrinking": flag}, st.booleans()),
     st.builds(
         lambda schedule, epsilon: {"name": "sgd-m", "schedule": schedule, "epsilon": epsilon},
-        st.sampled_from(["5/9", "blocks"]),
+        st.sampled_from(["4/9", "blocks"]),
         st.none() | positive,
     ),
     st.builds(lambda kind: {"name": "pegasos", "precision": kind}, st.just("float32")),

@@ -1,31 +1,29 @@
 """ASDCA's theta: the proof's bound and a course report's 0.15, on two scalings of rows.
 
-The report's size: 670 Gaussian rows of 100 features, lambda = 1/1000, gamma = 1, batches of 8.
+The report's own 670 rows of 100 features, lambda = 1/1000, gamma = 1, batches of 8.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from measure import lower_bound, made, markdown, wants_real
+from measure import lower_bound, made, markdown, matrix, wants_real
 
+from svmbench.data.load import load
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.dual.asdca import Asdca, AsdcaParameters
 
-M, D, LAM, BATCH = 670, 100, 1e-3, 8
+M, LAM, BATCH = 670, 1e-3, 8
 EPOCHS = (10, 100, 1000, 4000)
 
 
 def problem(unit: bool) -> Problem:
-    """Gaussian rows, of unit norm if ``unit``; labels by a hyperplane, a tenth of them random."""
-    rng = np.random.default_rng(3)
-    X = rng.normal(size=(M, D))
-    y = np.where(X @ rng.normal(size=D) > 0.0, 1, -1)
-    drawn = rng.random(M) < 0.1
-    y[drawn] = rng.choice([-1, 1], size=int(drawn.sum()))
+    """The report's rows, divided by their norms if ``unit``."""
+    train = load("simulated").train
+    X = matrix(train)
     if unit:
-        X /= np.sqrt((X * X).sum(axis=1))[:, None]
-    name = "unit norm" if unit else "as drawn"
-    return made(name, X, y, LAM, Loss("smoothed-hinge", 1.0))
+        X = X / np.sqrt((X * X).sum(axis=1))[:, None]
+    name = "unit norm" if unit else "the report's"
+    return made(name, X, train.labels, LAM, Loss("smoothed-hinge", 1.0))
 
 
 def gaps(task: Problem, parameters: AsdcaParameters) -> tuple[float, list[float]]:

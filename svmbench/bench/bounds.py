@@ -9,21 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
-from typing import Any, Literal
+from typing import Literal
 
 from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.found import (
-    Found,
-    by_repeat,
-    mb_per_second,
-    memory_share,
-    nanoseconds,
-    spent_seconds,
-    steps,
-    total_seconds,
-)
-from svmbench.bench.profile import Names, Weights
+from svmbench.bench.found import Found, steps
+from svmbench.bench.profile import Weights
 from svmbench.bench.rows import last_cache
 from svmbench.bench.targets import Target
 from svmbench.bench.versus import PairedRatio, Versus, by_problem, comparisons, most_pairs
@@ -61,6 +51,8 @@ class BoundResult:
         Whether its set was kept out of tuning.
     lam : float
         nan if there is no λ that distinguishes it from others.
+    part : str
+        The sweep or task whose further repeats would help; empty if none would.
     versus : Versus, optional
         The comparison that it is about.
     """
@@ -77,6 +69,7 @@ class BoundResult:
     note: str = ""
     held_out: bool = False
     lam: float = math.nan
+    part: str = ""
     versus: Versus | None = None
 
     @property
@@ -113,8 +106,11 @@ class BoundResult:
         if self.pairs is not None and self.pairs.censored:
             low, high = self.target.region
             limit = self.pairs.deciding_limit(low or high)
-            if limit is not None:
+            if limit is not None and self.pairs.by_time:
                 return f"a time limit of {limit:.3g} s would decide it"
+            if limit is not None:
+                what = "but the time limit is not what ends them"
+                return f"runs of {limit:.3g} s would decide it, {what}"
         return "more repeats like these would not decide it"
 
 
@@ -179,11 +175,10 @@ def _is_one_of(lam: float, lambdas: Weights | None) -> bool:
 
 
 def _ratios(found: Found, target: Target) -> Iterator[BoundResult]:
-    compared = comparisons(found, target.than or None)
-    for one in map(most_pairs, by_problem(compared)):
+    for one in map(most_pairs, by_problem(comparisons(found, target.than or None))):
         if (
             (not target.sets or one.set in target.sets)
-            and (target.accuracy is None or math.isclose(one.threshold, target.accuracy))
+            and (target.accuracy is None or math.isclose(one.threshold or 0.0, target.accuracy))
             and _is_one_of(one.lam, target.lambdas)
         ):
             yield _of_versus(target, one)
@@ -198,113 +193,80 @@ def _ahead(found: Found, target: Target) -> Iterator[BoundResult]:
             yield replace(result, place=result.place + name)
 
 
+def _beside(
+    kind: str, rows: Callable[[Target], Sequence[str]]
+) -> Callable[[Found, Target], Iterator[BoundResult]]:
+    """Return the ratios between rows of measurements beside the sweeps."""
+
+    def ratios(found: Found, target: Target) -> Iterator[BoundResult]:
+        for one in comparisons(found, target.than, kind, rows(target)):
+            if not target.sets or one.set in target.sets:
+                result = _of_versus(target, one)
+                several = f", {one.label}" if len(rows(target)) > 1 else ""
+                yield replace(result, place=heading(one.set, one.stand_in) + several)
+
+    return ratios
+
+
 def _of_versus(target: Target, one: Versus) -> BoundResult:
     if one.program:
         note = f"fastest: {one.program}"
     else:
         note = "none of the programs reached it; the time they had spent counts"
     if math.isinf(one.ours):
-        note = f"{champion()} did not reach it"
+        note = f"{one.label} did not reach it"
     return BoundResult(
         target,
-        f"{heading(one.set, one.stand_in)}, λ = {short(one.lam)}, ε = {short(one.threshold)}",
+        one.place,
         one.set,
         one.pairs,
         note=note,
         held_out=one.held_out,
         lam=one.lam,
+        part=one.part,
         versus=one,
     )
 
 
+def _solvers(target: Target) -> list[str]:
+    return [champion() if solver == ROLE else solver for solver in target.solver]
+
+
 def _epochs(found: Found, target: Target) -> Iterator[BoundResult]:
-    for label, solver, epochs in _of_sets(found, target):
-        samples = tuple(nanoseconds(epochs, solver).values())
-        if samples:
-            place = f"{heading(label, epochs['stand_in'])}, {solver}"
-            yield BoundResult(target, place, label, PairedRatio((1.0,) * len(samples), samples))
-
-
-def _epoch_ratios(found: Found, target: Target) -> Iterator[BoundResult]:
-    for label, solver, epochs in _of_sets(found, target):
-        for than in target.than:
-            pairs = _paired(*(nanoseconds(epochs, name) for name in (solver, than)))
-            if pairs.ours:
-                place = f"{heading(label, epochs['stand_in'])}, {solver} and {than}"
-                yield BoundResult(target, place, label, pairs)
-
-
-def _of_sets(found: Found, target: Target) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Label of a set, and label and epochs of each solver there."""
-    for label, epochs in found.epochs.items():
-        if not target.sets or label in target.sets:
-            for solver in target.solver:
-                yield label, champion() if solver == ROLE else solver, epochs
-
-
-def _reading(found: Found, target: Target) -> Iterator[BoundResult]:
-    # For speeds more is better: the ratio is ours over theirs.
-    return _texts_of(found.readings, mb_per_second, target, target.than, (target.reader,))
-
-
-def _texts(found: Found, target: Target) -> Iterator[BoundResult]:
-    return _texts_of(found.texts, total_seconds, target, (target.program,), target.than)
-
-
-def _texts_of(
-    results: list[dict[str, Any]],
-    value: Callable[[dict[str, Any]], float],
-    target: Target,
-    below: Names,
-    above: Names,
-) -> Iterator[BoundResult]:
-    """The ratios of some values to others, on each set."""
-    for label, stand_in in {each["set"]: each["stand_in"] for each in results}.items():
-        for one, other in product(below, above):
-            pairs = _paired(
-                by_repeat(results, value, label, one),
-                by_repeat(results, value, label, other),
-                by_repeat(results, spent_seconds, label, other) if value is total_seconds else None,
-            )
-            if pairs.ours:
-                yield BoundResult(target, heading(label, stand_in), label, pairs)
-
-
-def _paired(
-    ours: dict[int, float], theirs: dict[int, float], spent: dict[int, float] | None = None
-) -> PairedRatio:
-    """The repeats that both have."""
-    common = sorted(set(ours) & set(theirs))
-    return PairedRatio(
-        *(tuple(each[r] for r in common) for each in (ours, theirs, spent or theirs))
-    )
+    for part in found.of_kind("epochs"):
+        for group in part.groups:
+            chosen = not target.sets or part.set in target.sets
+            samples = tuple(part.values(group).values())
+            if chosen and group.label in _solvers(target) and samples:
+                place = f"{heading(part.set, group.stand_in)}, {group.label}"
+                pairs = PairedRatio((1.0,) * len(samples), samples)
+                yield BoundResult(target, place, part.set, pairs, part=part.part)
 
 
 def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
-    for points in found.growth.values():
-        for step in steps(points):
-            if step.axis == "m" and step.bytes >= BEYOND * last_cache():
-                size = f"from {step.bytes / 2**20:.0f} MiB"
-                place = f"{step.rows}, {short(step.grown, 3)} times the rows, {size}"
-                expected = tuple(step.grown * seconds for seconds in step.before)
-                pairs = PairedRatio(*zip(*zip(expected, step.after, strict=False), strict=True))
-                yield BoundResult(target, place, step.rows, pairs)
+    for part in found.of_kind("growth"):
+        for step in steps(part.groups):
+            size = step.before.runs["array_bytes"].iloc[0]
+            if step.axis == "m" and size >= BEYOND * last_cache():
+                before, after = part.values(step.before), part.values(step.after)
+                common = [repeat for repeat in before if repeat in after]
+                pairs = PairedRatio(
+                    tuple(step.grown * before[r] for r in common), tuple(after[r] for r in common)
+                )
+                grown = f"{short(step.grown, 3)} times the rows, from {size / 2**20:.0f} MiB"
+                place = f"{part.set}, {grown}"
+                yield BoundResult(target, place, part.set, pairs, part=part.part)
 
 
 def _memory(found: Found, target: Target) -> Iterator[BoundResult]:
     """Memory does not scatter: one number shows whether the bound is reached."""
-    for points in found.growth.values():
-        for point in points:
-            if point["array_bytes"] >= BEYOND * last_cache():
-                share = memory_share(point)
-                one = BoundResult(
-                    target,
-                    f"{point['label']}, {point['m']} x {point['d']}",
-                    point["label"],
-                    measured=share,
-                    low=share,
-                    high=share,
-                )
+    for part in found.of_kind("growth"):
+        for group in part.groups:
+            first = group.runs.iloc[0]
+            if first["array_bytes"] >= BEYOND * last_cache():
+                share = float(first["peak_bytes"] / first["array_bytes"])
+                place = f"{part.set}, {group.label}"
+                one = BoundResult(target, place, part.set, measured=share, low=share, high=share)
                 yield replace(one, verdict="not reached" if one.missed else "reached")
 
 
@@ -312,9 +274,9 @@ _PLACES: dict[str, Callable[[Found, Target], Iterator[BoundResult]]] = {
     "ratio": _ratios,
     "ahead": _ahead,
     "epoch": _epochs,
-    "epoch-ratio": _epoch_ratios,
-    "reading": _reading,
-    "text": _texts,
+    "epoch-ratio": _beside("epochs", _solvers),
+    "reading": _beside("reading", lambda target: [target.reader]),
+    "text": _beside("text", lambda target: [target.program]),
     "growth": _growth,
     "memory": _memory,
 }

@@ -1,24 +1,29 @@
-"""The findings of a benchmark: its sweeps' results, its tasks' files, and their arithmetic."""
+"""The findings of a benchmark: the rows of its sweeps and of its other measurements.
+
+A row is a `Group`, whoever measured it: the repeats of one label on one problem. The measurements
+beside the sweeps have a column for each number.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pandas as pd
 
 from svmbench.bench.plan import Plan
-from svmbench.bench.profile import SetSpec
-from svmbench.bench.tasks import read_task
+from svmbench.bench.tasks import Task, read_task
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
 from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
+from svmbench.records.samples import samples
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -37,6 +42,16 @@ ENTRY_BYTES = {
     "dense float64": 8,
 }
 
+#: What is compared of the rows of each kind of measurement.
+MEASURES = {
+    "epochs": "ns_per_nonzero",
+    "reading": "seconds",
+    "opening": "seconds",
+    "text": "seconds",
+    "growth": "seconds_per_epoch",
+    "physics": "gather_ns",
+}
+
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     """The items by key, in their order."""
@@ -47,30 +62,62 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
 
 
 @dataclass(frozen=True)
-class Swept:
-    """The results of one part's sweep of one set.
+class Measured:
+    """The rows of one part on one set.
 
     Parameters
     ----------
-    part, kind : str
-    spec : SetSpec
-    results : Results
-    accuracies : tuple of float
-        Those that the part asks for: of the objective, or of the solver's own gap.
+    part : str
+        Name of the sweep in the profile, or of the task.
+    kind : str
+        Kind of the sweep, or of the measurement.
+    set : str
+        Label of the set, or name of generated rows.
+    groups : list of Group
+        All rows of its tables.
+    held_out : bool
+        Whether the set was kept out of tuning.
+    thresholds : tuple of float
+        Accuracies of the objective; none if something else was measured.
+    gaps : tuple of float
+        Gaps of the solver's own.
+    results : Results, optional
+        Those of a sweep.
     cut_short : int
         Repeats left out because the budget ended before all their runs were finished.
     """
 
     part: str
     kind: str
-    spec: SetSpec
-    results: Results
-    accuracies: tuple[float, ...]
+    set: str
+    groups: list[Group]
+    held_out: bool = False
+    thresholds: tuple[float, ...] = ()
+    gaps: tuple[float, ...] = ()
+    results: Results | None = None
     cut_short: int = 0
 
-    def groups(self) -> list[Group]:
-        """All rows of its tables."""
-        return [group for groups in self.results.groups.values() for group in groups]
+    def values(self, group: Group, threshold: float | None = None) -> dict[int, float]:
+        """What is compared of a row, by repeat; seconds to an accuracy if one is given."""
+        if threshold is not None:
+            return samples(group, Asked("seconds", threshold))
+        return numbers(group, MEASURES[self.kind])
+
+
+def numbers(group: Group, name: str) -> dict[int, float]:
+    """A column of a row by repeat, without repeats that do not have a number."""
+    runs = group.runs
+    return {
+        int(repeat): float(value)
+        for repeat, value in zip(runs["repeat"], runs[name], strict=True)
+        if math.isfinite(value)
+    }
+
+
+def middle(group: Group, name: str) -> float:
+    """Median of a column; nan if no repeat has a number."""
+    found = list(numbers(group, name).values())
+    return median(found) if found else math.nan
 
 
 @dataclass(frozen=True)
@@ -80,67 +127,39 @@ class Found:
     Parameters
     ----------
     plan : Plan
-    sweeps : list of Swept
-        Those that have runs.
+    parts : list of Measured
+        Those that have rows.
     """
 
     plan: Plan
-    sweeps: list[Swept]
+    parts: list[Measured]
 
-    def of_kind(self, kind: str) -> list[Swept]:
-        """The sweeps of the parts of that kind."""
-        return [swept for swept in self.sweeps if swept.kind == kind]
-
-    @cached_property
-    def physics(self) -> dict[str, Any]:
-        """The speeds of the machine; empty if they were not measured."""
-        return next(iter(self._task("physics")), {})
+    def of_kind(self, kind: str) -> list[Measured]:
+        """The parts of that kind."""
+        return [part for part in self.parts if part.kind == kind]
 
     @cached_property
-    def epochs(self) -> dict[str, dict[str, Any]]:
-        """Epochs by set."""
-        return {result["set"]: result for result in self._tasks("epochs")}
-
-    @cached_property
-    def readings(self) -> list[dict[str, Any]]:
-        """Every repeat of every reader on every set."""
-        return [each for each in self._tasks("reading") if each["kind"] == "reading"]
+    def sweeps(self) -> list[tuple[Measured, Results]]:
+        """The sweeps with their results."""
+        return [(part, part.results) for part in self.parts if part.results is not None]
 
     @property
-    def openings(self) -> list[dict[str, Any]]:
-        """The openings of the cached rows of every set."""
-        return [each for each in self._tasks("reading") if each["kind"] == "opening"]
-
-    @cached_property
-    def texts(self) -> list[dict[str, Any]]:
-        """Every repeat of every program on every text."""
-        return list(self._tasks("text"))
-
-    @cached_property
-    def growth(self) -> dict[str, list[dict[str, Any]]]:
-        """The points of each kind of rows."""
-        return grouped(self._tasks("growth"), lambda result: str(result["label"]))
+    def gathers(self) -> list[Group]:
+        """The speeds of the machine, a row for each level of memory; empty if not measured."""
+        return [group for part in self.of_kind("physics") for group in part.groups]
 
     @cached_property
     def unmade(self) -> list[str]:
         """Measurements that did not end well, in words."""
-        tasks = self.plan.tasks
+        records = {task.name: read_task(self.plan.parts, task.name) for task in self.plan.tasks}
         ended = [
-            f"{task.name}, {result['label']}: {result['state']}, {result['reason']}"
-            for task in tasks
-            for result in read_task(self.plan.parts, task.name)
-            if result["state"] != "ok"
+            f"{name}, {record['label']}: {record['state']}, {record['reason']}"
+            for name, found in records.items()
+            for record in found
+            if record["reason"]
         ]
-        none = [task.name for task in tasks if not read_task(self.plan.parts, task.name)]
-        return [*dict.fromkeys(ended), *(f"{name}: not measured yet" for name in none)]
-
-    def _task(self, name: str) -> Iterator[dict[str, Any]]:
-        return (r for r in read_task(self.plan.parts, name) if r["state"] == "ok")
-
-    def _tasks(self, kind: str) -> Iterator[dict[str, Any]]:
-        for task in self.plan.tasks:
-            if task.name.partition("-")[0] == kind:
-                yield from self._task(task.name)
+        none = [f"{name}: not measured yet" for name, found in records.items() if not found]
+        return [*dict.fromkeys(ended), *none]
 
 
 def read_found(plan: Plan) -> Found:
@@ -151,17 +170,65 @@ def read_found(plan: Plan) -> Found:
     DataError
         If results cannot be read.
     """
-    sweeps = []
-    specs = {each.label: each for each in plan.profile.sets}
+    parts = []
+    held_out = {each.label: each.held_out for each in plan.profile.sets}
     for job in plan.jobs:
         if (job.folder / "runs.csv").exists():
             part = plan.profile.sweeps[job.name]
             written = (job.folder / "runs.csv").stat().st_mtime_ns
             results, cut_short = without_unfinished(_read(job.folder, written), job.sweep)
             if len(results.runs):
-                spec, accuracies = specs[job.item], part.accuracy
-                sweeps.append(Swept(job.name, part.kind, spec, results, accuracies, cut_short))
-    return Found(plan, sweeps)
+                groups = [group for groups in results.groups.values() for group in groups]
+                certified = part.kind == "certificate"
+                parts.append(
+                    Measured(
+                        job.name,
+                        part.kind,
+                        job.item,
+                        groups,
+                        held_out[job.item],
+                        results.thresholds,
+                        part.accuracy if certified else (),
+                        results,
+                        cut_short,
+                    )
+                )
+    for task in plan.tasks:
+        parts += _of_task(task, read_task(plan.parts, task.name), held_out)
+    return Found(plan, parts)
+
+
+def _of_task(
+    task: Task, records: Sequence[dict[str, object]], held_out: dict[str, bool]
+) -> list[Measured]:
+    """The rows of each kind of measurement of a task."""
+    parts = []
+    done = [record for record in records if not record["reason"]]
+    for kind, of_kind in grouped(done, lambda record: str(record["kind"])).items():
+        name = str(of_kind[0]["set"])
+        accuracies = {record["accuracy"] for record in of_kind if "accuracy" in record}
+        groups = [row(members) for members in grouped(of_kind, lambda r: str(r["label"])).values()]
+        thresholds = tuple(sorted(map(float, accuracies)))  # type: ignore[arg-type]
+        parts.append(Measured(task.name, kind, name, groups, held_out.get(name, False), thresholds))
+    return parts
+
+
+def row(records: Sequence[dict[str, object]]) -> Group:
+    """The records of one label as a row."""
+    runs = pd.DataFrame(
+        [{key: math.nan if v is None else v for key, v in record.items()} for record in records]
+    )
+    runs["horizon"] = math.nan
+    first = runs.iloc[0]
+    lam = float(first.get("lambda", math.nan))
+    return Group(
+        str(first["set"]),
+        bool(first["stand_in"]),
+        lam,
+        str(first.get("solver", first["label"])),
+        str(first["label"]),
+        runs.sort_values("repeat", kind="stable"),
+    )
 
 
 @lru_cache(maxsize=256)
@@ -202,21 +269,7 @@ def _at_its_end(results: Results, runs: pd.DataFrame) -> bool:
     return bool(over.any())
 
 
-# ---------------------------------------------------------------- epochs and their bounds
-
-
-def nanoseconds(epochs: dict[str, Any], label: str) -> dict[int, float]:
-    """Nanoseconds per stored nonzero by repeat, without stretches of no measurable time."""
-    for entry in epochs["epochs"]:
-        if entry["label"] == label:
-            return {
-                repeat: seconds / (passes * epochs["nnz"]) * 1e9
-                for repeat, (seconds, passes) in enumerate(
-                    zip(entry["seconds"], entry["passes"], strict=True)
-                )
-                if seconds > 0 and passes > 0
-            }
-    return {}
+# ---------------------------------------------------------------- the machine's bound of an epoch
 
 
 @dataclass(frozen=True)
@@ -244,57 +297,22 @@ class MachineBound:
         return max(self.stream, self.core)
 
 
-def machine_bound(physics: dict[str, Any], epochs: dict[str, Any]) -> MachineBound | None:
+def machine_bound(gathers: Sequence[Group], epochs: Group) -> MachineBound | None:
     """The bound of a set's epoch by this machine's own speeds; None if they are unknown."""
-    if not physics:
+    if not gathers:
         return None
-    entry = ENTRY_BYTES[epochs["storage"]] + epochs["m"] * 8 / epochs["nnz"]
-    if epochs["storage"].startswith("dense"):
-        entry = ENTRY_BYTES[epochs["storage"]]
-    stream = entry / median(physics["stream_gb_per_second"])
+    facts = epochs.runs.iloc[0]
+    dense = facts["storage"].startswith("dense")
+    entry = ENTRY_BYTES[facts["storage"]] + (0 if dense else facts["m"] * 8 / facts["nnz"])
+    stream = entry / middle(gathers[0], "stream_gb_per_second")
     level = next(
-        (g for g in physics["gathers"] if 8 * epochs["d"] <= g["bytes"]), physics["gathers"][-1]
+        (g for g in gathers if 8 * facts["d"] <= g.runs["table_bytes"].iloc[0]), gathers[-1]
     )
-    core = median(level["sum_ns"]) + median(level["add_ns"])
-    dense = epochs["storage"].startswith("dense")
-    return MachineBound(stream, 0.0 if dense else core, level["level"])
+    core = middle(level, "gather_ns") + middle(level, "gather_add_ns")
+    return MachineBound(stream, 0.0 if dense else core, level.label)
 
 
-# ---------------------------------------------------------------- reading, texts and growth
-
-
-def mb_per_second(result: dict[str, Any]) -> float:
-    """MB/s of one reading."""
-    return float(result["text_bytes"] / result["seconds"] / 1e6)
-
-
-def total_seconds(result: dict[str, Any]) -> float:
-    """Seconds from a text to the accuracy, +inf if it was not reached."""
-    trained = result["train_seconds"]
-    return math.inf if trained is None else _until(result, trained)
-
-
-def spent_seconds(result: dict[str, Any]) -> float:
-    """Seconds from a text to the end of the training, whether it reached the accuracy or not."""
-    return _until(result, result.get("spent_seconds", 0.0))
-
-
-def _until(result: dict[str, Any], trained: float) -> float:
-    return float(result["read_seconds"] + result["convert_seconds"] + trained)
-
-
-def by_repeat(
-    results: Sequence[dict[str, Any]],
-    value: Callable[[dict[str, Any]], float],
-    label: str,
-    name: str,
-) -> dict[int, float]:
-    """A value of the results of one reader or program on a set, by repeat."""
-    return {
-        result["repeat"]: value(result)
-        for result in results
-        if result["set"] == label and result["label"] == name
-    }
+# ---------------------------------------------------------------- growth
 
 
 @dataclass(frozen=True)
@@ -303,52 +321,37 @@ class GrowthStep:
 
     Parameters
     ----------
-    rows : str
-        Kind of rows.
     axis : {'m', 'd'}
         What grows.
     grown : float
         Factor by which the entries grow.
-    before, after : list of float
-        Seconds of an epoch on the smaller and on the larger rows.
-    bytes : int
-        Size of the smaller rows.
+    before, after : Group
+        The smaller and the larger rows.
     """
 
-    rows: str
     axis: str
     grown: float
-    before: list[float]
-    after: list[float]
-    bytes: int
+    before: Group
+    after: Group
 
     @property
     def slowed(self) -> float:
         """Factor by which an epoch takes longer."""
-        return median(self.after) / median(self.before)
+        before, after = (middle(g, "seconds_per_epoch") for g in (self.before, self.after))
+        return after / before
 
 
-def steps(points: Sequence[dict[str, Any]]) -> list[GrowthStep]:
+def steps(points: Sequence[Group]) -> list[GrowthStep]:
     """The steps from each size to the next along m, and along d from the first size."""
     found = []
-    ordered = sorted(points, key=lambda point: point["point"])
-    along_m = [p for p in ordered if p["d"] == ordered[0]["d"]]
-    along_d = [p for p in ordered if p["m"] == ordered[0]["m"]]
-    for axis, line in (("m", along_m), ("d", along_d)):
-        for small, large in pairwise(line):
-            found.append(
-                GrowthStep(
-                    small["label"],
-                    axis,
-                    large["nnz"] / small["nnz"],
-                    small["seconds_per_epoch"],
-                    large["seconds_per_epoch"],
-                    small["array_bytes"],
-                )
-            )
+    ordered = sorted(points, key=lambda point: float(point.runs["point"].iloc[0]))
+    facts = [point.runs.iloc[0] for point in ordered]
+    for axis, fixed in (("m", "d"), ("d", "m")):
+        line = [
+            (fact["nnz"], point)
+            for fact, point in zip(facts, ordered, strict=True)
+            if fact[fixed] == facts[0][fixed]
+        ]
+        for (few, small), (many, large) in pairwise(line):
+            found.append(GrowthStep(axis, many / few, small, large))
     return found
-
-
-def memory_share(point: dict[str, Any]) -> float:
-    """All memory that rows and solver took over the bytes of the rows."""
-    return float(point["peak_bytes"] / point["array_bytes"])

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from svmbench.bench.pace import epochs, growth, timed
+from svmbench.bench.pace import epochs, growth, repeats_of, timed
 from svmbench.data import libsvm
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
@@ -33,7 +33,6 @@ from svmbench.harness.worker import (
     Measurement,
     loaded_solver,
     of_this_process,
-    open_rows,
     peak_memory,
 )
 from svmbench.problem import Loss, Problem
@@ -58,10 +57,14 @@ def physics(job: dict[str, Any]) -> dict[str, Any]:
     repeats: int = job["repeats"]
     last = max(caches.values())
     sizes = {level: int(FILLED * size) for level, size in caches.items()}
-    levels = [*sizes.items(), ("memory", BEYOND * last)]
+    stream = _stream(BEYOND * last, repeats)
     return {
-        "stream_gb_per_second": _stream(BEYOND * last, repeats),
-        "gathers": [_gathers(level, size, repeats) for level, size in levels],
+        "facts": {},
+        "samples": [
+            sample | {"stream_gb_per_second": speed}
+            for level, size in [*sizes.items(), ("memory", BEYOND * last)]
+            for sample, speed in zip(_gathers(level, size, repeats), stream, strict=True)
+        ],
     }
 
 
@@ -73,7 +76,7 @@ def _stream(size: int, repeats: int) -> list[float]:
     return [words.nbytes / s / 1e9 for s in timed(lambda: stream_sum(words), repeats)]
 
 
-def _gathers(level: str, size: int, repeats: int) -> dict[str, Any]:
+def _gathers(level: str, size: int, repeats: int) -> Iterator[dict[str, Any]]:
     from svmbench.kernels.physics import gather_add, gather_sum
 
     table = np.ones(size // 8)
@@ -84,12 +87,14 @@ def _gathers(level: str, size: int, repeats: int) -> dict[str, Any]:
     gather_sum(index, table)
     sums = timed(lambda: gather_sum(index, table, rounds), repeats)
     adds = timed(lambda: gather_add(index, table, 1e-9, rounds), repeats)
-    return {
-        "level": level,
-        "bytes": table.nbytes,
-        "sum_ns": [s / (rounds * count) * 1e9 for s in sums],
-        "add_ns": [s / (rounds * count) * 1e9 for s in adds],
-    }
+    for repeat in range(repeats):
+        yield {
+            "label": level,
+            "repeat": repeat,
+            "table_bytes": table.nbytes,
+            "gather_ns": sums[repeat] / (rounds * count) * 1e9,
+            "gather_add_ns": adds[repeat] / (rounds * count) * 1e9,
+        }
 
 
 # ---------------------------------------------------------------- reading
@@ -97,10 +102,11 @@ def _gathers(level: str, size: int, repeats: int) -> dict[str, Any]:
 
 def opening(job: dict[str, Any]) -> dict[str, Any]:
     """Measure the seconds to open rows from the cache, without reading them."""
-    path = Path(job["path"])
+    path, repeats = Path(job["path"]), repeats_of(job)
+    seconds = timed(lambda: open_cached(path), len(repeats))
     return {
-        "seconds": timed(lambda: open_cached(path), job["repeats"]),
-        "bytes": open_rows(job["path"]).nbytes,
+        "facts": {},
+        "samples": [{"repeat": r, "seconds": s} for r, s in zip(repeats, seconds, strict=True)],
     }
 
 
@@ -113,13 +119,14 @@ def reading(job: dict[str, Any]) -> dict[str, Any]:
     clock = Clock()
     with clock.running():
         rows = read(path, job)
-    return {
+    sample = {
         "seconds": clock.wall / 1e9,
-        "cpu_seconds": clock.cpu / 1e9,
+        "mb_per_second": size * 1e3 / clock.wall,
         "text_bytes": size,
         "array_bytes": _array_bytes(rows),
         "peak_bytes": peak_memory() - held,
     }
+    return {"facts": {}, "samples": [sample]}
 
 
 #: Reads a text, whose path and job it is given: a data set, or a matrix and its labels.
@@ -210,17 +217,22 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
             conversion,
         )  # fmt: skip
         points: list[dict[str, Any]] = []
-        state = measurement.run(job["repeat"], points)
+        state = measurement.run(job["first"], points)
         reached = (point["wall"] for point in points if point["accuracy"] <= job["accuracy"])
         seconds = next(reached, None)
         if seconds is not None or state != "converged":
             break
-    return {
+    before = clock.wall / 1e9 + conversion
+    sample = {
+        "state": state,
         "read_seconds": clock.wall / 1e9,
         "convert_seconds": conversion,
-        "train_seconds": seconds,
-        "spent_seconds": points[-1]["wall"],
+        "fit_seconds": seconds,
+        f"seconds_to_{job['accuracy']!r}": None if seconds is None else before + seconds,
+        "train_seconds": before + points[-1]["wall"],
+        "limit_seconds": job["limit"],
     }
+    return {"facts": {}, "samples": [sample]}
 
 
 def _sparse(rows: tuple[Any, Any], positive: list[float] | None) -> tuple[Any, Any]:

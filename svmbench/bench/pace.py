@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+from svmbench.data.dataset import Dataset
 from svmbench.harness.worker import Clock, loaded_solver, of_this_process, open_rows, peak_memory
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
@@ -46,28 +47,43 @@ def epochs(job: dict[str, Any]) -> dict[str, Any]:
         solver = loaded_solver(entry["solver_class"], entry["parameters"])
         pace = ForeignPace if solver.foreign else OwnPace
         paces[entry["label"]] = pace(solver, problem)
-    samples: dict[str, list[tuple[float, float]]] = {label: [] for label in paces}
-    rng = random.Random(job["seed"])
-    for repeat in range(job["repeats"]):
+    samples: list[dict[str, Any]] = []
+    rng = random.Random(job["first"])
+    for repeat in repeats_of(job):
         order = list(paces)
         rng.shuffle(order)
         for label in order:
-            samples[label].append(paces[label].sample(repeat))
+            seconds, passes = paces[label].sample(repeat)
+            samples.append(
+                {
+                    "label": label,
+                    "repeat": repeat,
+                    "ns_per_nonzero": nanoseconds(seconds, passes, data.nnz),
+                    "how": paces[label].how,
+                }
+            )
+    order = list(paces)
+    samples.sort(key=lambda sample: order.index(sample["label"]))
+    return {"facts": _facts(data), "samples": samples}
+
+
+def repeats_of(job: dict[str, Any]) -> range:
+    """Numbers of the repeats that a job asks for."""
+    return range(job["first"], job["first"] + job["repeats"])
+
+
+def nanoseconds(seconds: float, passes: float, nnz: int) -> float | None:
+    """Nanoseconds per stored nonzero; None for a stretch of no measurable time."""
+    return seconds / (passes * nnz) * 1e9 if seconds > 0 and passes > 0 else None
+
+
+def _facts(data: Dataset) -> dict[str, Any]:
     return {
         "storage": data.storage,
         "m": data.n_samples,
         "d": data.n_features,
         "nnz": data.nnz,
-        "bytes": data.nbytes,
-        "epochs": [
-            {
-                "label": label,
-                "seconds": [seconds for seconds, _ in found],
-                "passes": [passes for _, passes in found],
-                "how": paces[label].how,
-            }
-            for label, found in samples.items()
-        ],
+        "array_bytes": data.nbytes,
     }
 
 
@@ -78,16 +94,11 @@ def growth(job: dict[str, Any]) -> dict[str, Any]:
     data = open_rows(job["path"])
     pace = OwnPace(solver, Problem(data, job["lambda"]))
     del solver
-    samples = [pace.sample(repeat) for repeat in range(job["repeats"])]
-    return {
-        "m": data.n_samples,
-        "d": data.n_features,
-        "nnz": data.nnz,
-        "storage": data.storage,
-        "seconds_per_epoch": [seconds / passes for seconds, passes in samples],
-        "array_bytes": data.nbytes,
-        "peak_bytes": peak_memory() - held,
-    }
+    samples = []
+    for repeat in repeats_of(job):
+        seconds, passes = pace.sample(repeat)
+        samples.append({"repeat": repeat, "seconds_per_epoch": seconds / passes})
+    return {"facts": _facts(data) | {"peak_bytes": peak_memory() - held}, "samples": samples}
 
 
 class OwnPace:

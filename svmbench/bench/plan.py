@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -162,18 +162,21 @@ def _physics(profile: Profile) -> Iterator[Task]:
     job = {
         "kind": "physics",
         "label": "physics",
+        "set": "this machine",
+        "stand_in": False,
         "caches": caches(),
+        "first": 0,
         "repeats": part.repeats,
         "limit": part.limit,
     }
-    yield Task("physics", part.limit, lambda: [job])
+    yield Task("physics", part.limit, part.repeats, lambda first, count: [job])
 
 
 def _epochs(profile: Profile, data: _Data) -> Iterator[Task]:
     if (part := profile.epochs) is None:
         return
 
-    def jobs(spec: SetSpec) -> list[dict[str, Any]]:
+    def jobs(spec: SetSpec, first: int, count: int) -> list[dict[str, Any]]:
         solvers = [solver_job(named(entry)) for entry in part.solvers]
         job = data.facts(spec) | {
             "kind": "epochs",
@@ -181,14 +184,14 @@ def _epochs(profile: Profile, data: _Data) -> Iterator[Task]:
             "path": str(data.rows(spec).train_path),
             "lambda": part.lambda_,
             "solvers": [each for each in solvers if find_solver(each["name"]).missing() is None],
-            "repeats": part.repeats,
-            "seed": 0,
+            "first": first,
+            "repeats": count,
             "limit": part.limit,
         }
         return [job]
 
     for each in data.available(part.sets):
-        yield Task(f"epochs-{_file(each)}", part.limit, partial(jobs, each))
+        yield Task(f"epochs-{_file(each)}", part.limit, part.repeats, partial(jobs, each))
 
 
 def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
@@ -207,15 +210,16 @@ def _reading(profile: Profile, data: _Data) -> Iterator[Task]:
         for reader, threads in readers
     ]
 
-    def jobs(spec: SetSpec) -> list[dict[str, Any]]:
+    def jobs(spec: SetSpec, first: int, count: int) -> list[dict[str, Any]]:
         rows = str(data.rows(spec).train_path)
-        opening = {"kind": "opening", "label": "cache", "path": rows, "repeats": 20}
+        opening: dict[str, Any] = {"kind": "opening", "label": "cache", "path": rows}
+        opening |= {"first": first, "repeats": count}
         common = data.text(spec) | {"limit": part.limit}
-        return [common | job for job in (opening, *_shuffled(readings, part.repeats))]
+        return [common | job for job in (opening, *_shuffled(readings, first, count))]
 
     bound = part.limit * part.repeats * len(readers)
     for each in data.texts():
-        yield Task(f"reading-{_file(each)}", bound, partial(jobs, each))
+        yield Task(f"reading-{_file(each)}", bound, part.repeats, partial(jobs, each))
 
 
 def _growth(profile: Profile) -> Iterator[Task]:
@@ -223,16 +227,19 @@ def _growth(profile: Profile) -> Iterator[Task]:
         return
     solver = solver_job(named(part.solver))
 
-    def jobs(growth: Growth) -> list[dict[str, Any]]:
+    def jobs(growth: Growth, first: int, count: int) -> list[dict[str, Any]]:
         return [
             {
                 "kind": "growth",
-                "label": growth.name,
+                "set": growth.name,
+                "stand_in": False,
+                "label": f"{m:,} x {d:,}",
                 "point": at,
                 "path": str(rows_path(growth, m, d)),
                 "solver": solver,
                 "lambda": part.lambda_,
-                "repeats": part.repeats,
+                "first": first,
+                "repeats": count,
                 "limit": part.limit,
             }
             for at, (m, d) in enumerate(sizes(growth))
@@ -250,6 +257,7 @@ def _growth(profile: Profile) -> Iterator[Task]:
         yield Task(
             f"growth-{growth.name}",
             part.limit * len(sizes(growth)),
+            part.repeats,
             partial(jobs, growth),
             partial(prepare, growth),
             partial(clean, growth),
@@ -260,23 +268,25 @@ def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
     if (part := profile.text) is None:
         return
 
-    def jobs(spec: SetSpec) -> list[dict[str, Any]]:
-        programs = [
-            {
-                "label": program.label,
-                "reader": program.reader,
-                "solver": solver_job(named(program.solver)),
-                "threads": program.threads,
-            }
-            for program in part.programs
-        ]
+    programs = [
+        {
+            "label": program.label,
+            "reader": program.reader,
+            "solver": solver_job(named(program.solver)),
+            "threads": program.threads,
+        }
+        for program in part.programs
+    ]
+
+    @cache
+    def common(spec: SetSpec) -> dict[str, Any]:
         text = data.text(spec)
         parsed = read_libsvm(
             Path(text["path"]), n_features=text["n_features"], positive=text["positive"]
         )
         problem = Problem(parsed, part.lambda_)
         optimum = certified_optimum(problem, REFERENCE_SHARE * part.accuracy, part.limit)
-        common = text | {
+        return text | {
             "kind": "text",
             "lambda": part.lambda_,
             "accuracy": part.accuracy,
@@ -284,17 +294,19 @@ def _texts(profile: Profile, data: _Data) -> Iterator[Task]:
             "reference_primal": optimum.primal,
             "limit": part.limit,
         }
-        return [common | job for job in _shuffled(programs, part.repeats)]
+
+    def jobs(spec: SetSpec, first: int, count: int) -> list[dict[str, Any]]:
+        return [common(spec) | job for job in _shuffled(programs, first, count)]
 
     bound = part.limit * part.repeats * len(part.programs)
     for each in data.texts():
-        yield Task(f"text-{_file(each)}", bound, partial(jobs, each))
+        yield Task(f"text-{_file(each)}", bound, part.repeats, partial(jobs, each))
 
 
-def _shuffled(jobs: Sequence[dict[str, Any]], repeats: int) -> Iterator[dict[str, Any]]:
+def _shuffled(jobs: Sequence[dict[str, Any]], first: int, count: int) -> Iterator[dict[str, Any]]:
     """The jobs once for each repeat, in an order drawn anew each time."""
-    for repeat in range(repeats):
-        block = [job | {"repeat": repeat} for job in jobs]
+    for repeat in range(first, first + count):
+        block = [job | {"first": repeat} for job in jobs]
         random.Random(repeat).shuffle(block)
         yield from block
 

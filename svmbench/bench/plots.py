@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, machine_bound, nanoseconds
+from svmbench.bench.found import Found, machine_bound
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading, short
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.sheet import Sheet, save_figure, uniform_style
+from svmbench.report.sheet import Sheet, log_ticks, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ def write_plots(
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
             for path in save_figure(_ratios(compared, threshold), folder / "ratios", {}):
                 yield path, caption
-        if found.epochs:
+        if found.of_kind("epochs"):
             caption = "Nanoseconds per stored nonzero of an epoch, with the bounds of this machine"
             for path in save_figure(_epochs(found, looks), folder / "epochs", {}):
                 yield path, caption
@@ -74,7 +74,7 @@ def write_plots(
 
 def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     problems = list(dict.fromkeys(map(_problem, compared)))
-    accuracies = sorted({one.threshold for one in compared}, reverse=True)
+    accuracies = sorted({one.threshold for one in compared if one.threshold}, reverse=True)
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),
         "open mark: a lower bound; LIBLINEAR did not reach the accuracy in every repeat": any(
@@ -116,17 +116,18 @@ def _problem(one: Versus) -> tuple[str, bool, bool, float]:
 
 
 def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
-    names = [heading(name, epochs["stand_in"]) for name, epochs in found.epochs.items()]
+    parts = found.of_kind("epochs")
+    names = [heading(part.set, part.groups[0].stand_in) for part in parts]
     sheet, axes = _sheet(names, "One epoch", "ns per stored nonzero")
-    labels = dict.fromkeys(e["label"] for each in found.epochs.values() for e in each["epochs"])
-    for number, label in enumerate(labels):
+    for number, label in enumerate(dict.fromkeys(g.label for part in parts for g in part.groups)):
         dots = []
-        for line, epochs in enumerate(found.epochs.values()):
-            samples = list(nanoseconds(epochs, label).values())
-            if samples:
-                dots.append(_Dot(line, median(samples), *median_interval(samples)[:2]))
+        for line, part in enumerate(parts):
+            for group in part.groups:
+                samples = list(part.values(group).values())
+                if group.label == label and samples:
+                    dots.append(_Dot(line, median(samples), *median_interval(samples)[:2]))
         _draw(axes, dots, label, number, {"color": looks[label].colour} if label in looks else {})
-    bounds = [machine_bound(found.physics, epochs) for epochs in found.epochs.values()]
+    bounds = [machine_bound(found.gathers, part.groups[0]) for part in parts]
     drawn = [(bound.least, line) for line, bound in enumerate(bounds) if bound is not None]
     if drawn:
         style: dict[str, Any] = {"marker": "|", "markersize": 13, "color": "#000000", "zorder": 4}
@@ -168,10 +169,6 @@ def _draw(
 
 
 def _finished(sheet: Sheet, axes: Axes) -> Figure:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    log_ticks(axes.xaxis, plain_below=1000.0)
     sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
     return sheet.finish()

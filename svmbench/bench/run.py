@@ -1,28 +1,32 @@
 """Carries out a benchmark's plan within its budget.
 
 The measurements beside the sweeps come first, and none of them is started once nearly half of
-the budget has passed. `svmbench.harness.series` makes the sweeps in the remaining time, in the
-profile's order, except for a share that is kept for writing. A later call makes what is missing.
+the budget has passed; those with open bounds then get further repeats, up to a third of it.
+`svmbench.harness.series` makes the sweeps in the remaining time, in the profile's order, except for
+a share that is kept for writing. If it leaves time over, open bounds beside the sweeps get it. A
+later call makes what is missing.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from svmbench.bench.plan import Plan
-from svmbench.bench.tasks import Task, run_task
+from svmbench.bench.tasks import Task, repeats_of, run_task
 from svmbench.errors import DataError
-from svmbench.harness.doubts import Doubt
+from svmbench.harness.doubts import BATCH, Doubt
 from svmbench.harness.run import Options, Reporter
 from svmbench.harness.series import Result, run_series
 
-#: Shares of the budget for the measurements beside the sweeps and for writing, and the seconds
-#: that are kept for writing at most.
-BESIDE_SHARE, WRITING_SHARE, WRITING = 0.45, 0.1, 45.0
+#: Shares of the budget for the measurements beside the sweeps, for the first and for the further
+#: repeats; the share for writing, and the seconds that are kept for writing at most.
+BESIDE_SHARE, FURTHER_SHARE, WRITING_SHARE, WRITING = 0.45, 0.3, 0.1, 45.0
+
+#: Most repeats of a measurement beside the sweeps.
+AT_MOST = 60
 
 
 @dataclass
@@ -53,6 +57,7 @@ def carry_out(
     reporter: Reporter,
     wanted: Options | None = None,
     doubts: Callable[[], Sequence[Doubt]] | None = None,
+    beside: Callable[[], Mapping[str, int]] | None = None,
 ) -> Progress:
     """Carry out the missing parts of a plan within the budget.
 
@@ -64,38 +69,78 @@ def carry_out(
         How the runs are made; ``fresh`` applies to the measurements beside the sweeps, too.
     doubts : callable, optional
         Returns the open bounds, which get the remaining time once every cell has its repeats.
+    beside : callable, optional
+        Returns the further repeats that open bounds need of the measurements beside the sweeps.
     """
     # A ratio is taken within pairs of runs, which must be made side by side.
     wanted = replace(wanted or Options(), whole_blocks=True)
-    progress = Progress()
     begun, budget = time.monotonic(), planned.budget
     end = math.inf if budget is None else begun + budget - min(WRITING, WRITING_SHARE * budget)
-    early = math.inf if budget is None else begun + BESIDE_SHARE * budget
+    early, earlier = (
+        math.inf if budget is None else begun + share * budget
+        for share in (BESIDE_SHARE, FURTHER_SHARE)
+    )
+    tasks = _Beside(planned, reporter, end)
+    progress = tasks.progress
     try:
-        _make(planned.tasks, planned.parts, reporter, progress, early, end, wanted.fresh)
+        tasks.make(early, wanted.fresh)
+        if beside is not None:
+            tasks.decide(earlier, beside)
         left = None if budget is None else max(1.0, end - time.monotonic())
         progress.sweeps = run_series(planned.jobs, reporter, wanted, budget=left, doubts=doubts)
+        if beside is not None and not progress.sweeps.interrupted:
+            tasks.decide(end, beside)
     except KeyboardInterrupt:
         progress.sweeps.interrupted = True
     return progress
 
 
-def _make(
-    tasks: list[Task],
-    folder: Path,
-    reporter: Reporter,
-    progress: Progress,
-    latest: float,
-    end: float,
-    fresh: bool,
-) -> None:
-    """Make tasks; none is started after ``latest``, and none continues beyond ``end``."""
-    for task in tasks:
-        if time.monotonic() >= latest:
-            progress.tasks[task.name] = "left"
-            continue
-        reporter.stage(task.name)
+class _Beside:
+    """The measurements beside the sweeps."""
+
+    def __init__(self, planned: Plan, reporter: Reporter, end: float) -> None:
+        self.progress = Progress()
+        self._plan, self._reporter, self._end = planned, reporter, end
+        self._in_vain: set[str] = set()
+
+    def make(self, latest: float, fresh: bool) -> None:
+        """Make the repeats that every measurement has; none is started after ``latest``."""
+        for task in self._plan.tasks:
+            outcome = "left"
+            if time.monotonic() < latest:
+                outcome = self._run(task, fresh=fresh)
+            if outcome != "fault":
+                self.progress.tasks[task.name] = outcome
+
+    def decide(self, latest: float, ask: Callable[[], Mapping[str, int]]) -> None:
+        """Make further repeats for open bounds, those first that take the least time."""
+        while time.monotonic() < latest:
+            asked = {name: more for name, more in ask().items() if name not in self._in_vain}
+            lacking = {
+                task: min(asked[task.name], AT_MOST - repeats_of(self._plan.parts, task.name))
+                for task in self._plan.tasks
+                if task.name in asked
+            }
+            cheapest = sorted(
+                (task for task, more in lacking.items() if more > 0),
+                key=lambda task: lacking[task] * task.bound / task.repeats,
+            )
+            if not cheapest:
+                return
+            for task in cheapest:
+                if time.monotonic() >= latest:
+                    return
+                further = min(math.ceil(BATCH * lacking[task]), task.repeats)
+                if self._run(task, further=further) == "made":
+                    self.progress.tasks[task.name] = "made"
+                else:
+                    self._in_vain.add(task.name)
+
+    def _run(self, task: Task, *, fresh: bool = False, further: int = 0) -> str:
+        """Run a task; returns what became of it."""
+        self._reporter.stage(task.name)
         try:
-            progress.tasks[task.name] = run_task(task, folder, end, fresh)
+            return run_task(task, self._plan.parts, self._end, fresh, further)
         except DataError as error:
-            progress.faults.append(f"{task.name}: {error}")
+            self.progress.faults.append(f"{task.name}: {error}")
+            return "fault"

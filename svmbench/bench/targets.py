@@ -16,6 +16,9 @@ from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Accuracy, Positive, Text
 from svmbench.records.groups import short
 
+#: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
+LIBLINEAR = ("liblinear", "linear-svc")
+
 Kind = Literal[
     "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory"
 ]  # fmt: skip

@@ -1,8 +1,9 @@
 """Measurements besides the sweeps, each in processes of its own, kept and reused.
 
 A task is a list of jobs for `svmbench.bench.measure`, with its findings in one file
-``parts/NAME.json``. If anything that it could depend on has changed, the whole task is repeated:
-the contents of one file were measured side by side.
+``parts/NAME.json``: a record for each number of the repeat and label. If anything that it could
+depend on has changed, the whole task is repeated: the contents of one file were measured on the
+same machine with the same programs. Further repeats are added to those that are there.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 #: Seconds that starting a process and its imports may take in addition to its limit.
 STARTING = 10.0
@@ -49,9 +50,12 @@ class Task:
     name : str
         Name of its file.
     bound : float
-        Seconds it takes at most, once its data are there.
+        Seconds its repeats take at most, once its data are there.
+    repeats : int
+        Repeats that it has at least.
     jobs : callable
-        Returns the jobs in order; called just before they are executed.
+        Returns the jobs of some repeats in order, from the number of the first one and how many
+        they are; called just before they are executed.
     prepare : callable
         Called before the task is executed, and not if it is reused.
     clean : callable
@@ -60,34 +64,41 @@ class Task:
 
     name: str
     bound: float
-    jobs: Callable[[], list[dict[str, Any]]]
+    repeats: int
+    jobs: Callable[[int, int], list[dict[str, Any]]]
     prepare: Callable[[], None] = lambda: None
     clean: Callable[[], None] = lambda: None
 
 
-def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outcome:
-    """Execute a task's measurements and write the findings.
+def run_task(
+    task: Task, folder: Path, end: float, fresh: bool = False, further: int = 0
+) -> Outcome:
+    """Execute the measurements that a task lacks and write the findings.
 
     Parameters
     ----------
     task : Task
     folder : Path
     end : float
-        Moment of the monotonic clock at which it is abandoned, leaving nothing.
+        Moment of the monotonic clock at which it is abandoned, leaving what was there before.
     fresh : bool
         Repeat it even if nothing has changed.
+    further : int
+        Repeats to add to those that are there.
     """
     path = folder / f"{task.name}.json"
-    jobs = task.jobs()
     try:
-        facts = _facts(jobs)
-        if not fresh and _recorded(path) == facts:
+        facts = _facts(task.jobs(0, 1))
+        known = [] if fresh or _recorded(path) != facts else read_task(folder, task.name)
+        there = 1 + max((record["repeat"] for record in known), default=-1)
+        lacking = max(task.repeats, there + further) - there
+        if not lacking:
             return "reused"
         task.prepare()
-        results = _made(jobs, end)
-        if results is None:
+        made = _made(task.jobs(there, lacking), known, end)
+        if made is None:
             return "left"
-        found = {"schema_version": SCHEMA_VERSION, "facts": facts, "results": results}
+        found = {"schema_version": SCHEMA_VERSION, "facts": facts, "results": [*known, *made]}
         write_text(path, json.dumps(found, indent=1) + "\n")
         return "made"
     finally:
@@ -95,7 +106,7 @@ def run_task(task: Task, folder: Path, end: float, fresh: bool = False) -> Outco
 
 
 def read_task(folder: Path, name: str) -> list[dict[str, Any]]:
-    """The findings of a task, one mapping per job; empty if it was not executed."""
+    """The records of a task; empty if it was not executed."""
     return list(_read(folder / f"{name}.json").get("results", ()))
 
 
@@ -112,30 +123,43 @@ def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _made(jobs: Sequence[dict[str, Any]], end: float) -> list[dict[str, Any]] | None:
+def repeats_of(folder: Path, name: str) -> int:
+    """Number of repeats that a task has."""
+    return len({record["repeat"] for record in read_task(folder, name)})
+
+
+def _made(
+    jobs: Sequence[dict[str, Any]], known: Sequence[dict[str, Any]], end: float
+) -> list[dict[str, Any]] | None:
+    """The records of some jobs; None if the time ends before them."""
     results: list[dict[str, Any]] = []
-    spent: set[str] = set()
+    spent = {record["label"] for record in known if _is_late(record)}
     for job in jobs:
         if job["label"] in spent:
-            results.append(_result(job, "skipped", "its first repeat had met the time limit"))
+            results.append(_record(job, "skipped", "its first repeat had met the time limit"))
             continue
         left = end - time.monotonic()
         if left <= 0.0:
             return None
-        result = run_job(job, min(job["limit"] + STARTING, left))
-        if result["state"] == "time_limit":
+        found = run_job(job, min(job["limit"] + STARTING, left))
+        if _is_late(found[0]):
             if time.monotonic() >= end:
                 return None
             spent.add(job["label"])
-        results.append(result)
+        results += found
     return results
 
 
-def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Execute one measurement; the findings, with a state and, if it failed, the reason."""
+def _is_late(record: dict[str, Any]) -> bool:
+    """Whether a whole measurement, not only its training, has met the limit."""
+    return bool(record["state"] == "time_limit" and record["reason"])
+
+
+def run_job(job: dict[str, Any], seconds: float) -> list[dict[str, Any]]:
+    """Execute one measurement; its records, or one with the reason why there are none."""
     for solver in _solvers_of(job):
         if missing := solver.missing():
-            return _result(job, "not_installed", missing)
+            return [_record(job, "not_installed", missing)]
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryFile() as complaints:
         found, kills = Path(folder) / "found.json", memory_kills()
         worker = child.start("svmbench.bench.measure", job.get("threads", 1), complaints)
@@ -143,7 +167,7 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         try:
             worker.communicate(json.dumps(wanted).encode(), timeout=seconds)
         except subprocess.TimeoutExpired:
-            return _result(job, "time_limit", f"more than {seconds:.0f} s")
+            return [_record(job, "time_limit", f"more than {seconds:.0f} s")]
         finally:
             with contextlib.suppress(ProcessLookupError):
                 worker.kill()
@@ -151,18 +175,17 @@ def run_job(job: dict[str, Any], seconds: float) -> dict[str, Any]:
         if worker.returncode != 0 or not found.exists():
             for_memory = kills is None or memory_kills() != kills
             state, reason = child.cause_of_death(worker.returncode, complaints, for_memory)
-            return _result(job, state, textwrap.shorten(reason, _LONGEST_REASON))
+            return [_record(job, state, textwrap.shorten(reason, _LONGEST_REASON))]
         measured: dict[str, Any] = json.loads(found.read_text())
-    return _result(job, "ok", "") | measured
+    facts = _record(job, "converged", "") | measured["facts"]
+    return [facts | sample for sample in measured["samples"]]
 
 
-def _result(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
-    """The keys that distinguish this job's result from others, and how it ended."""
-    kept = (
-        "kind", "set", "label", "stand_in", "scale", "threads", "repeat", "lambda", "accuracy",
-        "point",
-    )  # fmt: skip
-    return {key: job[key] for key in kept if key in job} | {"state": state, "reason": reason}
+def _record(job: dict[str, Any], state: str, reason: str) -> dict[str, Any]:
+    """The keys that distinguish this job's records from others, and how it ended."""
+    kept = ("kind", "set", "label", "stand_in", "scale", "threads", "lambda", "accuracy", "point")
+    found = {key: job[key] for key in kept if key in job}
+    return found | {"repeat": job["first"], "state": state, "reason": reason}
 
 
 def _solvers_of(job: dict[str, Any]) -> list[type[Solver]]:

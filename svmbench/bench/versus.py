@@ -1,22 +1,23 @@
-"""The champion compared with the fastest of several programs, in pairs of the same repeat."""
+"""A row compared with the fastest of several others, in pairs of the same repeat."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Swept, grouped
+from svmbench.bench.found import Found, Measured, grouped
 from svmbench.evidence import Question, RatioEvidence, log_ratios
 from svmbench.evidence.processes import evidence_of
 from svmbench.harness.plan import Cell
-from svmbench.records.groups import Group
+from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import of_repeats, samples, states, without_doubtful
-from svmbench.records.states import STATES
+from svmbench.records.moments import in_order
+from svmbench.records.samples import least, states, without_doubtful
+from svmbench.records.states import LIMITED
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -36,11 +37,14 @@ class PairedRatio:
     spent : tuple of float
         What theirs had spent at least when it ended. It is a lower bound of their time if they
         did not reach the accuracy.
+    by_time : bool
+        Whether the time limit ended all of theirs that did not reach it.
     """
 
     ours: tuple[float, ...]
     theirs: tuple[float, ...]
     spent: tuple[float, ...] = ()
+    by_time: bool = True
 
     @property
     def censored(self) -> bool:
@@ -122,22 +126,26 @@ class PairedRatio:
 
 @dataclass(frozen=True)
 class Versus:
-    """The champion against the fastest of some programs, on one problem and to one accuracy.
+    """A row against the fastest of some others, on one problem and to one accuracy.
 
     Parameters
     ----------
     part : str
-        The sweep that they were run in.
+        The sweep or task that they were run in.
     set, stand_in, held_out : str, bool, bool
-    lam, threshold : float
+    lam : float
+    threshold : float or None
+        None if something else than the time to an accuracy is compared.
+    label : str
+        The row.
     pairs : PairedRatio
-        Seconds of the champion, and of the fastest program of each repeat.
+        What it took, and what the fastest other one took in each repeat.
     program : str
-        The fastest in the median; empty if none reached the accuracy.
+        The fastest other one in the median; empty if none reached the accuracy.
     theirs : float
-        Its median seconds.
+        What it took in the median.
     among : tuple of str
-        Labels of the programs that were run.
+        Labels of the others.
     """
 
     part: str
@@ -145,7 +153,8 @@ class Versus:
     stand_in: bool
     held_out: bool
     lam: float
-    threshold: float
+    threshold: float | None
+    label: str
     pairs: PairedRatio
     program: str
     theirs: float
@@ -153,13 +162,21 @@ class Versus:
 
     @property
     def ours(self) -> float:
-        """Median seconds of the champion, +inf if it did not reach the accuracy."""
+        """What the row took in the median, +inf if it did not reach the accuracy."""
         return median(self.pairs.ours)
+
+    @property
+    def place(self) -> str:
+        """The problem in words."""
+        words = [heading(self.set, self.stand_in)]
+        if self.threshold is not None:
+            words += [f"λ = {short(self.lam)}", f"ε = {short(self.threshold)}"]
+        return ", ".join(words)
 
     @property
     def cells(self) -> tuple[Cell, ...]:
         """The cells of the sweep that it compares."""
-        return tuple((self.set, self.lam, label) for label in (champion(), *self.among))
+        return tuple((self.set, self.lam, label) for label in (self.label, *self.among))
 
     def standing(self, threshold: float) -> Standing:
         """Who is ahead, by the interval of the evidence at this threshold."""
@@ -173,29 +190,45 @@ class Versus:
         return "champion ahead" if low >= 1.0 else "open"
 
 
-def comparisons(found: Found, than: Sequence[str] | None = None) -> list[Versus]:
-    """The champion against programs in every oracle's sweep, on every problem, to every accuracy.
+def comparisons(
+    found: Found,
+    than: Collection[str] | None = None,
+    kind: str = "oracle",
+    labels: Collection[str] | None = None,
+) -> list[Versus]:
+    """Rows against programs in every part of a kind, on every problem, to every accuracy.
 
     Parameters
     ----------
     found : Found
-    than : sequence of str, optional
-        Names of solvers; the fastest of their rows counts in every repeat. All solvers from
-        outside unless given.
+    than : collection of str, optional
+        Names of solvers or readers; the fastest of their rows counts in every repeat. All solvers
+        from outside unless given.
+    kind : str
+    labels : collection of str, optional
+        Of the rows; the champion's unless given.
     """
+    own = (champion(),) if labels is None else labels
     compared = []
-    for swept in found.of_kind("oracle"):
-        groups = swept.groups()
-        for ours in (group for group in groups if group.label == champion()):
-            theirs = [group for group in groups if group.lam == ours.lam and _asked(group, than)]
-            for threshold in swept.results.thresholds:
-                one = side_by_side(swept, ours, theirs, threshold)
+    for part in found.of_kind(kind):
+        for ours in (group for group in part.groups if group.label in own):
+            theirs = [
+                group
+                for group in part.groups
+                if _same(group.lam, ours.lam) and _asked(group, than) and group is not ours
+            ]
+            for threshold in part.thresholds or (None,):
+                one = side_by_side(part, ours, theirs, threshold)
                 if one is not None:
                     compared.append(one)
     return compared
 
 
-def _asked(group: Group, than: Sequence[str] | None) -> bool:
+def _same(lam: float, other: float) -> bool:
+    return lam == other or (math.isnan(lam) and math.isnan(other))
+
+
+def _asked(group: Group, than: Collection[str] | None) -> bool:
     return find_solver(group.solver).foreign if than is None else group.solver in than
 
 
@@ -224,52 +257,49 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
 
 
 def side_by_side(
-    swept: Swept, ours: Group, theirs: Sequence[Group], threshold: float
+    part: Measured, ours: Group, theirs: Sequence[Group], threshold: float | None
 ) -> Versus | None:
-    """One row of a sweep's tables against others, to an accuracy; None without common repeats."""
-    asked = Asked("seconds", threshold)
-    others = {group.label: samples(group, asked) for group in theirs}
-    others = {label: times for label, times in others.items() if times}
+    """One row of a part against others; None without common repeats."""
+    others = {group.label: (group, part.values(group, threshold)) for group in theirs}
+    mine = part.values(ours, threshold)
+    if threshold is not None:
+        slowest = max(filter(math.isfinite, mine.values()), default=math.inf)
+        others = {
+            label: (group, without_doubtful(group, times, slowest))
+            for label, (group, times) in others.items()
+        }
+    others = {label: found for label, found in others.items() if found[1]}
     # As long as one of the programs has not been run, the fastest is unknown.
-    common = set.intersection(*map(set, others.values())) if others else set()
-    fastest = {r: min(times[r] for times in others.values()) for r in common}
-    slowest = max(filter(math.isfinite, fastest.values()), default=math.inf)
-    mine = without_doubtful(ours, samples(ours, asked), slowest)
-    repeats = [r for r in mine if r in common]
+    common = set.intersection(*(set(times) for _, times in others.values())) if others else set()
+    fastest = {r: min(times[r] for _, times in others.values()) for r in common}
+    if threshold is not None:
+        slowest = max(filter(math.isfinite, fastest.values()), default=math.inf)
+        mine = without_doubtful(ours, mine, slowest)
+    repeats = in_order(mine.keys() & common, ours, *theirs)
     if not repeats:
         return None
-    middles = {label: median(list(times.values())) for label, times in others.items()}
+    middles = {label: median(list(times.values())) for label, (_, times) in others.items()}
     program = min(middles, key=lambda label: middles[label])
-    spent = [_spent(group) for group in theirs if group.label in others]
-    pairs = PairedRatio(
-        tuple(mine[r] for r in repeats),
-        tuple(fastest[r] for r in repeats),
-        tuple(min(each[r] for each in spent) for r in repeats),
-    )
+    pairs = PairedRatio(tuple(mine[r] for r in repeats), tuple(fastest[r] for r in repeats))
+    if threshold is not None:
+        spent = [least(group, Asked("seconds", threshold)) for group, _ in others.values()]
+        unreached = [r for r in repeats if math.isinf(fastest[r])]
+        ends = {states(group)[r] for group, _ in others.values() for r in unreached}
+        pairs = replace(
+            pairs,
+            spent=tuple(min(each[r] for each in spent) for r in repeats),
+            by_time=ends.issubset(LIMITED),
+        )
     return Versus(
-        part=swept.part,
-        set=swept.spec.label,
+        part=part.part,
+        set=part.set,
         stand_in=ours.stand_in,
-        held_out=swept.spec.held_out,
+        held_out=part.held_out,
         lam=ours.lam,
         threshold=threshold,
+        label=ours.label,
         pairs=pairs,
         program=program if math.isfinite(middles[program]) else "",
         theirs=middles[program],
         among=tuple(others),
     )
-
-
-def _spent(group: Group) -> dict[int, float]:
-    """Seconds that each repeat trained; +inf if it failed, as it would in any time.
-
-    A repeat that was skipped would have met the time limit like the one it was skipped for.
-    """
-    spent, ends = of_repeats(group, Asked("train_seconds")), states(group)
-    limited = min((spent[r] for r, end in ends.items() if end == "time_limit"), default=0.0)
-    for repeat, end in ends.items():
-        if STATES[end].fault or end == "diverged":
-            spent[repeat] = math.inf
-        elif math.isnan(spent[repeat]):
-            spent[repeat] = limited if end == "skipped" else 0.0
-    return spent

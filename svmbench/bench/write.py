@@ -18,10 +18,10 @@ from svmbench.bench.found import Found, read_found
 from svmbench.bench.plan import Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
-from svmbench.bench.tables import LIBLINEAR, build_tables
+from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.tables.ratios import fastest, standings
-from svmbench.bench.targets import Target
+from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.report.html import environment_facts, figure_of, render
@@ -121,7 +121,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     """
     found = read_found(plan)
     judged = judge_bounds(found, targets)
-    results = [swept.results for swept in found.of_kind("oracle")]
+    results = [results for part, results in found.sweeps if part.kind == "oracle"]
     problems = problems_of(results)
     contributions = shares(problems)
     tables = build_tables(found, judged, contributions)
@@ -181,7 +181,7 @@ def _looks() -> dict[str, Look]:
 def _notices(found: Found) -> list[str]:
     """What makes the numbers less trustworthy, or fewer."""
     said = [notice()] if notice() else []
-    runs = [swept.results.runs for swept in found.sweeps]
+    runs = [results.runs for _, results in found.sweeps]
     if runs:
         together = pd.concat(runs)
         missing = sorted(set(together.loc[together["state"] == "not_installed", "solver"]))
@@ -198,13 +198,13 @@ def _notices(found: Found) -> list[str]:
             said.append(f"The machine did other work: the load average rose to {load:.2g}.")
     at_least = {(job.name, job.item): job.sweep.at_least for job in found.plan.jobs}
     fewer = [
-        f"{swept.part} on {swept.spec.label}"
-        for swept in found.sweeps
-        if len(set(swept.results.runs["repeat"])) < at_least[swept.part, swept.spec.label]
+        f"{part.part} on {part.set}"
+        for part, results in found.sweeps
+        if len(set(results.runs["repeat"])) < at_least[part.part, part.set]
     ]
     if fewer:
         said.append(f"Fewer repeats than requested: {', '.join(fewer)}.")
-    cut_short = sum(swept.cut_short for swept in found.sweeps)
+    cut_short = sum(part.cut_short for part in found.parts)
     if cut_short:
         said.append(
             f"{cut_short} repeats are left out: the budget ended between their runs; run the same "
@@ -217,7 +217,7 @@ def _notices(found: Found) -> list[str]:
             f"Measured by other versions, on another machine or for another profile: "
             f"{', '.join(old)}; run the same command again to replace them."
         )
-    there = {(swept.part, swept.spec.label) for swept in found.sweeps}
+    there = {(part.part, part.set) for part, _ in found.sweeps}
     lacking = [
         f"{job.name} on {job.item}" for job in found.plan.jobs if (job.name, job.item) not in there
     ]
@@ -228,9 +228,10 @@ def _notices(found: Found) -> list[str]:
 
 def _sets(found: Found) -> list[dict[str, str]]:
     """Each set, where its rows came from and what it was used for."""
-    rows: dict[str, Any] = dict(found.epochs)
-    for swept in found.sweeps:
-        rows.setdefault(swept.spec.label, swept.results.runs.iloc[0])
+    rows: dict[str, Any] = {}
+    for part in found.parts:
+        if part.kind == "epochs" or part.results is not None:
+            rows.setdefault(part.set, part.groups[0].runs.iloc[0])
     listed = []
     for each in found.plan.profile.sets:
         source = found.plan.sources[each.label]

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import options
-from svmbench.cli.series import counted, duration, open_questions, time_spent
+from svmbench.cli.series import (
+    budget_line,
+    counted,
+    duration,
+    exit_code,
+    open_questions,
+    time_spent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,7 +71,6 @@ def command(
     from svmbench.bench.profile import load_profile
     from svmbench.bench.run import carry_out
     from svmbench.bench.targets import load_targets
-    from svmbench.errors import DataError
 
     chosen, targets = load_profile(profile), load_targets()
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
@@ -74,7 +80,7 @@ def command(
         click.echo(describe(planned))
     if dry_run:
         return 0
-    from svmbench.bench.doubts import open_doubts
+    from svmbench.bench.doubts import open_doubts, open_tasks
     from svmbench.bench.write import write_bench
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.run import Options
@@ -84,7 +90,13 @@ def command(
         progress = None
         if not report_only:
             asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
-            progress = carry_out(planned, reporter, asked, lambda: open_doubts(planned, targets))
+            progress = carry_out(
+                planned,
+                reporter,
+                asked,
+                lambda: open_doubts(planned, targets),
+                lambda: open_tasks(planned, targets),
+            )
         reporter.stage("tables, plots and the page")
         judged = write_bench(planned, targets, linked=pictures == "linked")
     if not quiet:
@@ -94,16 +106,7 @@ def command(
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         click.echo(f"bounds: {said or 'none measured'}")
         click.echo(f"page: {root / 'index.html'}")
-    if progress is None:
-        return 0
-    if progress.sweeps.interrupted:
-        raise KeyboardInterrupt
-    faults = [*progress.faults, *progress.sweeps.faults]
-    if faults:
-        for fault in faults[:-1]:
-            click.echo(f"svmbench: {fault}", err=True)
-        raise DataError(faults[-1])
-    return 1 if progress.sweeps.faulty else 0
+    return 0 if progress is None else exit_code(progress.sweeps, progress.faults)
 
 
 def describe(planned: Plan) -> str:
@@ -143,12 +146,7 @@ def describe(planned: Plan) -> str:
         bound = sum(task.bound for task in members)
         lines.append(f"  {kind}: {len(members)}, at most {duration(bound)} (every limit hit)")
     lines.append(f"in all at most {duration(planned.bound)} if every limit is hit")
-    if planned.budget is None:
-        lines.append("no time budget; it can be interrupted and resumed")
-    else:
-        lines.append(
-            f"the budget ends it after {duration(planned.budget)}; a later call runs the rest"
-        )
+    lines.append(budget_line(planned.budget))
     return "\n".join(lines)
 
 

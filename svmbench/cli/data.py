@@ -169,6 +169,10 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
         if file.label_file is not None:
             facts[f"{role} labels"] = file.label_file.file
             facts |= _origin(f"{role} labels", file.label_file)
+    if entry.recipe is not None:
+        facts["drawn by"] = ", ".join(
+            f"{key} {value}" for key, value in entry.recipe.model_dump().items()
+        )
     if entry.stand_in is not None:
         facts["stand-in"] = _shape(entry.stand_in)
         found = "; ".join(calibration(entry.targets))
@@ -254,6 +258,8 @@ def _state(entry: Entry) -> tuple[str, str]:
     """Where a set is, and the size of its raw files: on this machine, else uncompressed."""
     from svmbench.data.fetch import downloads, find
 
+    if entry.recipe is not None:
+        return "drawn here", "-"
     paths = {role: find(part) for role, part in _parts(entry).items()}
     here = [path for path in paths.values() if path is not None]
     stated = [part.bytes for part in _parts(entry).values() if part.bytes is not None]

@@ -12,7 +12,14 @@ import click
 from svmbench.cli import options
 from svmbench.cli.columns import align
 from svmbench.cli.run import ended_from_outside, made_again
-from svmbench.cli.series import counted, duration, open_questions, time_spent
+from svmbench.cli.series import (
+    budget_line,
+    counted,
+    duration,
+    exit_code,
+    open_questions,
+    time_spent,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -134,7 +141,6 @@ def _make(
     quiet: bool,
 ) -> int:
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.errors import DataError
     from svmbench.harness.series import run_series
     from svmbench.papers.doubts import Doubts
     from svmbench.papers.plan import reserve
@@ -152,15 +158,9 @@ def _make(
             remember(root, known, stale, write_papers(root, known, stale, linked=linked))
     if not quiet:
         click.echo(_summary(result, planned, root, time.monotonic() - begun))
-    if result.interrupted:
-        raise KeyboardInterrupt
-    if not quiet:
+    if not (quiet or result.interrupted):
         click.echo(_claims(known, chosen, root))
-    if result.faults:
-        for fault in result.faults[:-1]:
-            click.echo(f"svmbench: {fault}", err=True)
-        raise DataError(result.faults[-1])
-    return 1 if result.faulty else 0
+    return exit_code(result)
 
 
 def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> str:
@@ -198,10 +198,7 @@ def plan(known: Mapping[str, Paper], planned: Sequence[Job], budget: float | Non
         return "nothing to run"
     references = sum(job.problems for job in planned)
     lines.append(f"in all: {_amount(planned)}, and {references} reference optima")
-    if budget is None:
-        lines.append("no time budget; it can be interrupted and resumed")
-    else:
-        lines.append(f"the budget ends it after {duration(budget)}; a later call runs the rest")
+    lines.append(budget_line(budget))
     return "\n".join(lines)
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
+from svmbench.errors import DataError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +38,8 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
     said = ", ".join(f"{duration(seconds)} {what}" for seconds, what in parts if seconds >= 0.5)
     if not said:
         return []
-    lines = [f"time: {said}"]
+    starting = f"; {duration(result.starting)} of it to start the runs' processes"
+    lines = [f"time: {said}{starting if result.starting >= 0.5 else ''}"]
     if len(jobs) > NAMED:
         most = sorted(result.spent, key=lambda at: -result.spent[at].seconds)[:NAMED]
         named = (f"{jobs[at].title} {duration(result.spent[at].seconds)}" for at in most)
@@ -45,17 +50,53 @@ def time_spent(result: Result, jobs: Sequence[Job]) -> list[str]:
 def open_questions(questions: Sequence[Open]) -> list[str]:
     """The time that open questions would take to be decided, or why time does not help them."""
     lines = []
-    for lacks, why in (
-        ("time", "open, out of time"),
-        ("repeats", "open with as many repeats as a cell may have (at_most)"),
-        ("information", "open, and further repeats are unlikely to decide them"),
+    for lacks, later, why in (
+        ("time", False, "open, out of time"),
+        ("time", True, "open whose answers change no verdict, out of time"),
+        ("repeats", None, "open with as many repeats as a cell may have (at_most)"),
+        ("information", None, "open, and further repeats are unlikely to decide them"),
     ):
-        these = [each for each in questions if each.lacks == lacks]
+        these = [
+            each for each in questions if each.lacks == lacks and later in (None, each.doubt.later)
+        ]
         if these:
             seconds = sum(each.seconds or 0.0 for each in these)
             more = f": about {duration(seconds)} more" if seconds else ""
             lines.append(f"{len(these)} {why}{more}, such as {these[0].doubt.text}")
     return lines
+
+
+def budget_line(budget: float | None) -> str:
+    """The last line of a plan: when it ends."""
+    if budget is None:
+        return "no time budget; it can be interrupted and resumed"
+    return f"the budget ends it after {duration(budget)}; a later call runs the rest"
+
+
+def exit_code(result: Result, further: Sequence[str] = ()) -> int:
+    """The exit code of a series; what ended it otherwise is raised.
+
+    Parameters
+    ----------
+    result : Result
+    further : sequence of str
+        Faults besides those of the series, one line each.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If the user has interrupted it.
+    DataError
+        With the last of its faults; the others are printed.
+    """
+    if result.interrupted:
+        raise KeyboardInterrupt
+    faults = [*further, *result.faults]
+    if faults:
+        for fault in faults[:-1]:
+            click.echo(f"svmbench: {fault}", err=True)
+        raise DataError(faults[-1])
+    return 1 if result.faulty else 0
 
 
 def duration(seconds: float) -> str:

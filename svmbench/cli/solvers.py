@@ -137,6 +137,7 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
         "own_stop": solver.stopped is not Solver.stopped,
         "horizon": solver.horizon,
         "horizon_parameter": solver.horizon_parameter or None,
+        "anytime": solver.anytime,
         "ladder": solver.ladder,
         "outputs_with_horizon": list(getattr(solver.schema, "needs_horizon", ())),
         "kernels": list(solver.kernels),
@@ -239,6 +240,8 @@ def _cited(source: str) -> str:
 def _horizon(facts: dict[str, Any]) -> str:
     horizon, outputs = facts["horizon"], facts["outputs_with_horizon"]
     text = f"{horizon}: {LADDERS[horizon] if facts['ladder'] else HORIZONS[horizon]}"
+    if facts["anytime"]:
+        text = text.replace("at its end", "at every checkpoint")
     if horizon != "none":
         return f"{text}; parameter {facts['horizon_parameter']}"
     if not outputs:

@@ -368,6 +368,11 @@ class Stop(_Model):
         description="Target: relative accuracies (P(w) - D_ref)/D_ref, of which the tightest "
         "ends a run; tables give the time to each.",
     )
+    distance: Literal["relative", "absolute"] = Field(
+        default="relative",
+        description="What accuracies are: relative, (P(w) - D_ref)/D_ref, or absolute, P(w) - "
+        "D_ref.",
+    )
     gap: Positive | None = Field(
         default=None,
         description="Target: relative gap P/D - 1 from the solver's own dual value; computing it "
@@ -379,6 +384,11 @@ class Stop(_Model):
     )
     max_updates: Positive | None = Field(
         default=None, description="Limit: updates of the weights, in units of the number of rows."
+    )
+    max_steps: Positive | None = Field(
+        default=None,
+        description="Limit: steps, where each has the same number of rows: a mini-batch is one "
+        "step.",
     )
     time_limit: Duration = Field(
         default=60.0, description="Limit: training time in seconds, or a duration such as 2m."
@@ -399,8 +409,12 @@ class Stop(_Model):
 
     @model_validator(mode="after")
     def _ends(self) -> Stop:
-        if not (self.accuracy or self.gap or self.own or self.max_epochs or self.max_updates):
-            _refuse("no end but a time limit; give accuracy, gap, own, max_epochs or max_updates")
+        limits = (self.max_epochs, self.max_updates, self.max_steps)
+        if not (self.accuracy or self.gap or self.own or any(limits)):
+            _refuse(
+                "no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
+                "max_steps"
+            )
         if self.relative_limit is not None and not self.accuracy:
             _refuse("a relative limit needs an accuracy; give that too", "relative_limit")
         return self

@@ -108,6 +108,36 @@ class Csv(CatalogueModel):
     drop: tuple[Column, ...] = ()
 
 
+class Recipe(CatalogueModel):
+    """How an author drew a simulated set; `svmbench.data.recipes` draws the same numbers.
+
+    Rows are standard normal, and so is a vector beta; a row's label is the sign of its product
+    with beta plus noise. All columns are then standardised, and some rows are set apart.
+
+    Parameters
+    ----------
+    law : {'gaussian-hyperplane'}
+    m, d : int
+        Rows, training and test together, and columns.
+    noise : float
+        Standard deviation of the noise.
+    seed : int
+        Of NumPy's legacy generator (``RandomState``), for rows, beta and noise.
+    test : float
+        Fraction of the rows for the test, rounded up.
+    split_seed : int
+        Of the legacy generator that permutes the rows before the split.
+    """
+
+    law: Literal["gaussian-hyperplane"]
+    m: int = Field(ge=2)
+    d: int = Field(gt=0, lt=1 << 31)
+    noise: float = Field(ge=0, allow_inf_nan=False)
+    seed: int = Field(ge=0, lt=1 << 32)
+    test: float = Field(gt=0, lt=1)
+    split_seed: int = Field(ge=0, lt=1 << 32)
+
+
 class Entry(CatalogueModel):
     """A data set: its files, the meaning of its labels and its source.
 
@@ -140,6 +170,9 @@ class Entry(CatalogueModel):
         For a synthetic imitation.
     targets : tuple of Target
         Published figures that the stand-in should meet.
+    recipe : Recipe, optional
+        How to draw the set itself, which then has no files: ``train`` and ``test`` only state
+        names and counts.
     """
 
     name: str
@@ -160,6 +193,15 @@ class Entry(CatalogueModel):
     checked: str = ""
     stand_in: Shape | None = None
     targets: tuple[Target, ...] = ()
+    recipe: Recipe | None = None
+
+    @model_validator(mode="after")
+    def _drawn_or_read(self) -> Self:
+        if self.recipe is not None and self.stand_in is not None:
+            raise ValueError("a set with a recipe is drawn itself; drop its 'stand_in'")
+        if self.recipe is not None and (self.train.urls or self.train.path):
+            raise ValueError("a set with a recipe has no files; drop 'urls' and 'path'")
+        return self
 
     @model_validator(mode="after")
     def _fields_belong_to_the_format(self) -> Self:
@@ -176,7 +218,9 @@ class Entry(CatalogueModel):
 
     @property
     def files(self) -> dict[Role, DataFile]:
-        """Its files by role; without 'test' if there is no test file."""
+        """Its files by role; without 'test' if there is no test file, none for a recipe."""
+        if self.recipe is not None:
+            return {}
         found: dict[Role, DataFile] = {"train": self.train}
         if self.test is not None:
             found["test"] = self.test

@@ -21,6 +21,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.fetch import MissingFileError, check_sha256, find, locate
 from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
+from svmbench.data.recipes import RECIPES_VERSION, draw
 from svmbench.data.synthetic import GENERATOR_VERSION
 from svmbench.data.synthetic import stand_in as make_stand_in
 from svmbench.data.transforms import (
@@ -95,6 +96,8 @@ def load(
     wanted = resolve(spec)
     if stand_in is not None:
         return _load_stand_in(wanted, stand_in)
+    if wanted.recipe is not None:
+        return _load_drawn(wanted)
     wanted = _with_its_test_file(wanted, offline)
     roles: Collection[Role] = wanted.files
     return _opened(
@@ -167,6 +170,13 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
         return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
 
     return _generated(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
+
+
+def _load_drawn(wanted: Entry) -> Loaded:
+    recipe = wanted.recipe
+    assert recipe is not None
+    identity = [RECIPES_VERSION, recipe.model_dump(mode="json")]
+    return _generated(wanted.name, identity, True, lambda: draw(recipe, wanted.name))
 
 
 def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loaded:

@@ -55,7 +55,7 @@ class Answer:
         Whether the ratio was shown to lie inside the region, outside, or neither.
     estimate : float
         Median ratio of the informative pairs; may be 0 or +inf; nan without pairs. A lower bound
-        of it if the question has `Question.upper_logs`.
+        of it if the question has `Question.upper_logs`; its upper bound is `estimate_high`.
     low, high : float
         Interval of the ratio by the same evidence and threshold: it lies within the region if the
         claim holds, outside if the claim does not hold, and contains a boundary of the region if
@@ -69,6 +69,8 @@ class Answer:
     more : int or None
         Further pairs until the question is decided if they are like those so far; 0 if it is
         decided, None if `forecast.MOST` more pairs would not decide it.
+    estimate_high : float
+        The same as `estimate` unless that is a bound.
     """
 
     verdict: Verdict
@@ -80,6 +82,7 @@ class Answer:
     e_outside: float
     threshold: float
     more: int | None
+    estimate_high: float = math.nan
 
 
 def judge(
@@ -234,6 +237,7 @@ class _View:
             e_outside=_exp(outside),
             threshold=threshold,
             more=0 if verdict != "open" else self._more(following),
+            estimate_high=_exp(self.upper.median),
         )
 
     def _interval(self, threshold: float) -> tuple[float, float]:

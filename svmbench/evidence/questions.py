@@ -93,7 +93,13 @@ def log_ratios(a: Sequence[float], b: Sequence[float]) -> tuple[float, ...]:
 
 
 def paired(
-    a: Sequence[float], b: Sequence[float], low: float = 0.0, high: float = math.inf
+    a: Sequence[float],
+    b: Sequence[float],
+    low: float = 0.0,
+    high: float = math.inf,
+    *,
+    a_least: Sequence[float] | None = None,
+    b_least: Sequence[float] | None = None,
 ) -> Question:
     """Ask whether the ratio b/a of samples of the same blocks lies in a region.
 
@@ -105,8 +111,20 @@ def paired(
         As for `log_ratios`.
     low, high : float
         Claimed region of b/a. "a is at least 1.5 times faster" is low=1.5.
+    a_least, b_least : sequence of float, optional
+        Lower bounds of a and b, for samples that are +inf because a limit ended the run: how much
+        longer it would have taken is not known. The samples themselves unless given.
     """
-    return Question(log_ratios(a, b), low, high)
+    known = [math.isfinite(x) or math.isfinite(y) for x, y in zip(a, b, strict=True)]
+    lowest = _chosen(a if a_least is None else a_least, known)
+    least = _chosen(b if b_least is None else b_least, known)
+    most, highest = _chosen(a, known), _chosen(b, known)
+    lowers, uppers = log_ratios(most, least), log_ratios(lowest, highest)
+    return Question(lowers, low, high, upper_logs=None if lowers == uppers else uppers)
+
+
+def _chosen(values: Sequence[float], wanted: Sequence[bool]) -> list[float]:
+    return [value for value, is_wanted in zip(values, wanted, strict=True) if is_wanted]
 
 
 def reaching(reached: Sequence[bool]) -> Question:

@@ -7,12 +7,12 @@ block later, on another day say, lack that property.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from svmbench.harness.plan import Run
 from svmbench.harness.store import Store
-from svmbench.harness.trace import Trace, read_trace
+from svmbench.harness.trace import read_trace
 
 #: An interrupted block is resumed unless its last run is older than this.
 RESUMABLE = timedelta(hours=1)
@@ -26,14 +26,20 @@ def block_of(run: Run) -> Block:
 
 
 def torn(
-    done: Sequence[tuple[Run, Trace]], wanted: Sequence[Run], store: Store, changed: bool
+    runs: Sequence[Run],
+    found: Mapping[str, datetime],
+    wanted: Sequence[Run],
+    store: Store,
+    changed: bool,
 ) -> set[Block]:
     """The blocks that would mix old and new runs if only the missing runs were executed.
 
     Parameters
     ----------
-    done : sequence of (Run, Trace)
-        Finished runs.
+    runs : sequence of Run
+        The plan.
+    found : mapping of str to datetime
+        When the finished ones had started, by their ids.
     wanted : sequence of Run
         Runs still to execute.
     store : Store
@@ -43,9 +49,10 @@ def torn(
         rather than interrupted.
     """
     last: dict[Block, datetime] = {}
-    for run, trace in done:
-        block = block_of(run)
-        last[block] = max(_started(trace), last.get(block, _started(trace)))
+    for run in runs:
+        if run.id in found:
+            block, started = block_of(run), found[run.id]
+            last[block] = max(started, last.get(block, started))
     now, before = datetime.now(UTC), _names(store)
     return {
         block
@@ -72,10 +79,6 @@ def _has_ended(run: Run, store: Store, before: dict[str, list[str]]) -> bool:
     trace = read_trace(store.path(run))
     # A solver that was not installed has an ended trace too: its block was executed without it.
     return trace is not None and bool(trace.end) and trace.state != "interrupted"
-
-
-def _started(trace: Trace) -> datetime:
-    return datetime.fromisoformat(trace.header["started"])
 
 
 def _names(store: Store) -> dict[str, list[str]]:

@@ -8,6 +8,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from statistics import fmean
 from typing import Literal
 
@@ -44,8 +45,8 @@ class Crew:
     outcome : Outcome
     skipped : set of str
         Ids of runs that were skipped because their cell is out of time.
-    finished : list of (Run, Trace)
-        The runs that were finished before.
+    found : dict of str to datetime
+        When each run that was finished before had started, by its id.
     pending : dict
         Unfinished runs of the plan by id, in the plan's order.
     stopped : frozenset of str
@@ -75,24 +76,22 @@ class Crew:
         self._stop = threading.Event()
         self._todo: Iterator[Run] = iter(())
         self._deadline = self._end = math.inf
-        self.finished: list[tuple[Run, Trace]] = []
+        self.found: dict[str, datetime] = {}
         for run in runs if not options.fresh else ():
             trace = store.finished(run, options.retry_faults, options.keep_weights)
-            if trace is not None:
-                self.finished.append((run, trace))
-        done = {run.id for run, _ in self.finished}
+            if trace is not None:  # not kept: all traces together may be large
+                self.found[run.id] = datetime.fromisoformat(trace.header["started"])
+                self._learn(run, trace)
         if not options.fresh:
-            lost = Counter(store.loss(run) for run in runs if run.id not in done)
+            lost = Counter(store.loss(run) for run in runs if run.id not in self.found)
             self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
-        self.pending = {run.id: run for run in runs if run.id not in done}
+        self.pending = {run.id: run for run in runs if run.id not in self.found}
         self.stopped = frozenset(
             name
             for name, run in self.pending.items()
             if (found := store.read(run)) is not None and found.state == "interrupted"
         )
-        for run, trace in self.finished:
-            self._learn(run, trace)
-        self.outcome.reused = len(done)
+        self.outcome.reused = len(self.found)
 
     def possible(self) -> list[Run]:
         """The pending runs that there is reason to run, as far as the finished ones show."""
@@ -214,6 +213,7 @@ class Crew:
         self._seconds[run.cell][run.repeat].append(elapsed)
         if taken is not None:
             self._starts.append(max(0.0, taken - elapsed))
+            self.outcome.starting += self._starts[-1]
         if trace.state == "time_limit" and not _stalled(trace):
             self._limited.add((*run.cell, run.horizon))
         if trace.state == "converged":

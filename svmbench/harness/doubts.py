@@ -36,6 +36,12 @@ class Doubt:
         Informative pairs so far.
     text : str
         The question in words.
+    skippable : frozenset of cells
+        Those of its cells that make pairs although their repeats are skipped, once they are out of
+        time: because the limit that they met is far from the times of the other cells.
+    later : bool
+        Whether it is worth time only when no other question is left, because its answer changes no
+        verdict.
     """
 
     job: int
@@ -43,6 +49,8 @@ class Doubt:
     more: int | None
     pairs: int
     text: str = ""
+    skippable: frozenset[Cell] = frozenset()
+    later: bool = False
 
     @property
     def key(self) -> tuple[int, frozenset[Cell]]:
@@ -111,7 +119,8 @@ def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
     sitting = sittings.get(doubt.job)
     if sitting is None:
         return Open(doubt, None, "time")
-    if any(map(sitting.is_out_of_time, doubt.cells)):
+    skipped = set(filter(sitting.is_out_of_time, doubt.cells))
+    if skipped and not (skipped <= doubt.skippable and skipped < set(doubt.cells)):
         # Repeats of its other cells alone show nothing new.
         return Open(doubt, None, "information")
     if not sitting.free_repeats(doubt.cells):

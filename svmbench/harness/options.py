@@ -38,6 +38,8 @@ class Outcome:
     damaged, missing : int
         Runs that existed before and are rerun: the file has been changed, or is gone.
     interrupted : bool
+    starting : float
+        Seconds that starting the processes of the new runs took.
     """
 
     folder: Path
@@ -49,6 +51,7 @@ class Outcome:
     damaged: int = 0
     missing: int = 0
     interrupted: bool = False
+    starting: float = 0.0
 
     @property
     def faulty(self) -> bool:

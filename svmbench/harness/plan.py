@@ -97,6 +97,16 @@ class Run:
         digest = hashlib.sha256(f"svmbench repeat {self.repeat}".encode()).digest()
         return int.from_bytes(digest[:8], "little")
 
+    @property
+    def max_epochs(self) -> float | None:
+        """Its limit of epochs, or of steps in epochs if that is less; None if it has neither."""
+        m = self.instance.problem.data.n_samples
+        rows = find_solver(self.solver.name)(self.solver.parameters).step_rows(m)
+        limits = [self.stop.max_epochs]
+        if self.stop.max_steps is not None and rows is not None:
+            limits.append(self.stop.max_steps * rows / m)
+        return min((limit for limit in limits if limit is not None), default=None)
+
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""
         solver = find_solver(self.solver.name)

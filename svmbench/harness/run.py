@@ -204,6 +204,11 @@ class Sitting:
         """Runs that these options ask for and that there is reason to run."""
         return sum(self._wants(run, options) for run in self._crew.possible())
 
+    def seconds_lacking(self, options: Options) -> float:
+        """Seconds that the cells of those runs are expected to take, one repeat of each."""
+        lacking = {run.cell for run in self._crew.possible() if self._wants(run, options)}
+        return sum(map(self.seconds, lacking))
+
     def seconds(self, cell: Cell) -> float:
         """Seconds that one more repeat of a cell is expected to take."""
         known = self._crew.seconds(cell)
@@ -287,8 +292,14 @@ class Sitting:
             self._unpublished = False
 
     def _skip(self, report: bool = True) -> None:
-        """Skip the repeats that every cell has, and earlier skipped ones, where time is out."""
+        """Skip the repeats that every cell has, and earlier skipped ones, where time is out.
+
+        If questions decide how many repeats there are, the second is among these: one that is
+        skipped tells them that there will be no more.
+        """
         least, before = self.sweep.at_least, self._skipped_before
+        if self.sweep.at_most > least:
+            least = max(least, 2)
         self._crew.skip(lambda run: run.repeat < least or run.id in before, report=report)
 
 
@@ -345,7 +356,7 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
             for run in crew.possible()
             if run.repeat < sweep.at_least and not find_solver(run.solver.name).missing()
         ]
-        void = torn(crew.finished, wanted, store, changed=not same)
+        void = torn(runs, crew.found, wanted, store, changed=not same)
     if void:
         forget([run for run in runs if block_of(run) in void], store)
         kept = {run.id for run in runs if block_of(run) not in void}

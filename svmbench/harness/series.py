@@ -8,8 +8,9 @@
    the third, and so on, each sweep within its share of the budget.
 3. The rest of the time goes to open questions. The first is the one that is expected to be decided
    in the least time: the seconds that a repeat of its cells takes times the repeats that are still
-   needed. After every round the questions are asked again. Cells without an open question get no
-   more repeats.
+   needed. After every round the questions are asked again. Questions whose answers change no
+   verdict come last.
+4. Time that no question can use goes to a second repeat of the cells that have only one.
 
 A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
 the missing ones.
@@ -37,6 +38,9 @@ __all__ = ["Doubt", "Job", "Open", "Result", "Spent", "run_series"]
 #: Rounds in which the first repeats, and those up to ``at_least``, run within shares of the time;
 #: each continues the sweeps that the one before has cut short.
 ROUNDS = 2
+
+#: Repeats that every cell has if there is time left that no question can use.
+SPARE = 2
 
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
@@ -140,6 +144,11 @@ class Result:
         return any(outcome.faulty for outcome in self.outcomes.values())
 
     @property
+    def starting(self) -> float:
+        """Seconds that starting the processes of the runs took, which `spent` includes."""
+        return sum(outcome.starting for outcome in self.outcomes.values())
+
+    @property
     def total(self) -> Spent:
         """Seconds spent on all sweeps."""
         return sum(self.spent.values(), Spent())
@@ -194,6 +203,7 @@ def run_series(
             series.make_repeats_at_least()
             if doubts is not None:
                 series.decide(doubts)
+                series.make_spare_repeats()
         except KeyboardInterrupt:
             series.result.interrupted = True
     return series.result
@@ -290,6 +300,7 @@ class _Series:
             ]
             if not todo:
                 return
+            todo = [each for each in todo if not each.doubt.later] or todo
             enough = time.monotonic() + PATIENCE * took
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
@@ -298,6 +309,24 @@ class _Series:
                 if self._over() or time.monotonic() >= enough:
                     break
         self._ask(ask)
+
+    def make_spare_repeats(self) -> None:
+        """Run the second repeat of every cell in the time that no question can use.
+
+        Only sweeps whose questions decide how many repeats their cells have get it, the cheapest
+        first.
+        """
+        costs = {
+            at: sitting.seconds_lacking(Options(repeats=SPARE))
+            for at, sitting in self._sittings.items()
+            if sitting.sweep.at_least < SPARE <= sitting.sweep.at_most
+        }
+        for at in sorted(costs, key=costs.__getitem__):
+            if self._over():
+                return
+            if lacking := self._lacking(at, SPARE):
+                self._reporter.grow(lacking)
+                self._turn(at, "at_least", self._end, Options(repeats=SPARE))
 
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
         """Ask the questions; return the seconds that took."""

@@ -319,9 +319,10 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "others_cpu_seconds": trace.end.get("others_cpu_seconds"),
         "load_average": trace.header.get("load_average"),
         "limit_seconds": trace.header.get("time_limit", run.stop.time_limit),
-        "max_epochs": run.stop.max_epochs,
+        "max_epochs": run.max_epochs,
         "presentations": last.get("presentations"),
         "epochs": last["presentations"] / data.n_samples if last else None,
+        "data_passes": _data_passes(last, data.n_samples),
         "updates": last.get("updates"),
         "nonzeros": last.get("nonzeros"),
         "primal": last.get("primal"),
@@ -392,6 +393,12 @@ def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
     ]
 
 
+def _data_passes(point: dict[str, Any] | None, m: int) -> float | None:
+    """Passes over the data at a point; None without a point, and for traces that lack them."""
+    visits = (point or {}).get("visits")
+    return None if visits is None else visits / m
+
+
 def _hit(points: list[dict[str, Any]], threshold: float, m: int) -> dict[str, Any]:
     """First checkpoint that reached the accuracy, and the last that did not."""
     within = [p["accuracy"] is not None and p["accuracy"] <= threshold for p in points]
@@ -401,6 +408,7 @@ def _hit(points: list[dict[str, Any]], threshold: float, m: int) -> dict[str, An
         f"seconds_to_{threshold!r}": first and first["wall"],
         f"cpu_seconds_to_{threshold!r}": first and first["cpu"],
         f"epochs_to_{threshold!r}": first and first["presentations"] / m,
+        f"data_passes_to_{threshold!r}": _data_passes(first, m),
         f"primal_at_{threshold!r}": first and first["primal"],
         f"last_above_seconds_{threshold!r}": above[-1] if above else None,
     }

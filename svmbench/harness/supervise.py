@@ -165,7 +165,7 @@ def header_of(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]
         "reference_dual": reference.dual,
         "reference_primal": reference.primal,
         "reference_gap": reference.gap,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
         "load_average": os.getloadavg()[0],
         "time_limit": time_limit,
         "keep_weights": keep_weights,
@@ -188,7 +188,8 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
         "bias": problem.bias,
         "l1_radius": problem.facts()["l1_radius"],
-        "stop": run.stop.model_dump(mode="json") | {"time_limit": header["time_limit"]},
+        "stop": run.stop.model_dump(mode="json", exclude={"max_steps"})
+        | {"time_limit": header["time_limit"], "max_epochs": run.max_epochs},
         "regret": run.regret,
         "keep_weights": header["keep_weights"],
         "reference_dual": header["reference_dual"],

@@ -31,7 +31,7 @@ from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
-from svmbench.problem import Evaluation, Loss, Problem, count_errors, relative_gap
+from svmbench.problem import Evaluation, Loss, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
@@ -134,7 +134,8 @@ class Measurement:
         self._targets, self._iteration_targets = checkpoints(m), iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0
-        solver.halts = bool(stop["own"]) or solver.horizon == "accuracy"
+        self._judged_at_end = solver.horizon != "none" and not solver.anytime
+        solver.halts = bool(stop["own"]) or (self._judged_at_end and solver.horizon == "accuracy")
         self._horizon = math.inf
         if solver.horizon == "steps":
             self._horizon = self._presentations(
@@ -168,7 +169,7 @@ class Measurement:
         state = self._verdict(point)
         while state is None:
             certificate = self._advance()
-            if self.solver.horizon != "none" and not (self._at_horizon() or self._limit()):
+            if self._judged_at_end and not (self._at_horizon() or self._limit()):
                 continue  # intermediate weights are not the result that it aims for
             point = self._evaluate(certificate or self._certify())
             trace.append(point)
@@ -176,7 +177,9 @@ class Measurement:
         return state
 
     def _presentations(self, epochs: float | None) -> float:
-        return math.inf if epochs is None else math.ceil(epochs * self.problem.data.n_samples)
+        # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
+        rows = self.problem.data.n_samples
+        return math.inf if epochs is None else math.ceil(round(epochs * rows, 6))
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
@@ -250,13 +253,16 @@ class Measurement:
         return {
             "kind": "point",
             "presentations": counters.presentations,
+            "visits": self.solver.visits(),
             "updates": counters.updates,
             "nonzeros": counters.nonzeros,
             "wall": self.clock.wall / 1e9,
             "cpu": self.clock.cpu / 1e9,
             "switches": self.clock.switches,
             "primal": primal,
-            "accuracy": relative_gap(primal, self.reference_dual),
+            "accuracy": accuracy_of(
+                primal, self.reference_dual, self.stop.get("distance", "relative")
+            ),
             "dual": dual,
             "gap": None if dual is None else relative_gap(primal, dual),
             "train_error": training.errors / m,
@@ -275,7 +281,7 @@ class Measurement:
                 f"reports the lower bound {point['dual']!r}, but P* <= {self.reference_primal!r}"
             )
             return "failed"
-        if self._satisfied(point) if self.solver.horizon == "none" else self._at_horizon():
+        if self._at_horizon() if self._judged_at_end else self._satisfied(point):
             return "converged"
         return self._limit()
 

@@ -65,17 +65,24 @@ class Doubts:
             for result in results:
                 for doubt in self._doubts(self._papers[key], name, result):
                     known = found.get(doubt.key)
-                    if known is None or _needs(doubt) > _needs(known):
+                    if known is None or _order(doubt) < _order(known):
                         found[doubt.key] = doubt
         return list(found.values())
 
     def _doubts(self, paper: Paper, item: str, result: ClaimResult) -> Iterator[Doubt]:
-        for part in result.open_parts:
-            job = self._job(paper, item, part)
-            if job is not None and part.answer is not None:
-                cells = tuple(cell[1:] for cell in part.part.rests_on)
-                text = f"{result.claim.text} {part.part.what}"
-                yield Doubt(job, cells, part.answer.more, part.pairs, text)
+        for parts, later in ((result.open_parts, False), (result.spare_parts, True)):
+            for part in parts:
+                job = self._job(paper, item, part)
+                if job is not None and (part.answer is not None or part.part.lacks):
+                    yield Doubt(
+                        job,
+                        tuple(cell[1:] for cell in part.part.rests_on),
+                        part.more,
+                        part.pairs,
+                        f"{result.claim.text} {part.part.what}",
+                        frozenset(cell[1:] for cell in part.part.skippable),
+                        later,
+                    )
 
     def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
         """The sweep whose repeats the part needs; None if it is not being run."""
@@ -103,5 +110,6 @@ class Doubts:
         return known[1]
 
 
-def _needs(doubt: Doubt) -> float:
-    return -1.0 if doubt.worth is None else float(doubt.worth)
+def _order(doubt: Doubt) -> tuple[bool, float]:
+    """Of several doubts about the same cells, the least is kept."""
+    return doubt.later, 1.0 if doubt.worth is None else -float(doubt.worth)

@@ -12,7 +12,7 @@ import pandas as pd
 from svmbench.papers.model import Item, Paper, SweepSource
 from svmbench.papers.places import Place, same
 from svmbench.records.groups import Group
-from svmbench.records.read import Results, read_results
+from svmbench.records.read import Results, read_regret, read_results
 
 #: Sweep of an item, data set, λ and label: what the repeats of a row have in common.
 SweepCell = tuple[str, str, float, str]
@@ -29,6 +29,8 @@ class MeasuredRow:
     group : Group
     traces : DataFrame
         The points of all runs of the sweep; no rows if there are none.
+    regrets : DataFrame
+        The regrets of all runs of the sweep; no rows if it did not ask for them.
     origin : tuple, optional
         Its cell, if it differs from what its group says.
     """
@@ -36,6 +38,7 @@ class MeasuredRow:
     sweep: str
     group: Group
     traces: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
+    regrets: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     origin: SweepCell | None = None
 
     @property
@@ -74,8 +77,9 @@ class MeasuredRow:
 def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
     """All rows of an item's sweeps, in the order of the sweeps and of their tables."""
     return [
-        MeasuredRow(sweep, group, result.traces)
+        MeasuredRow(sweep, group, result.traces, regrets)
         for sweep, result in results.items()
+        for regrets in (read_regret(result.folder),)
         for groups in result.groups.values()
         for group in groups
     ]

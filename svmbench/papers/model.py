@@ -29,14 +29,15 @@ from svmbench.errors import ConfigError, nearest
 from svmbench.papers.claims.empty import check_claims
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.places import Place, WrittenMeasure
+from svmbench.papers.published import ABSCISSAE, Published
 from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
 
 
-#: Repeats of a cell in every sweep of a paper that does not say otherwise: few of each, so that
-#: most of the budget is left for the open claims.
-REPEATS = {"at_least": 2, "until": "decided", "at_most": 60}
+#: Repeats of a cell in every sweep of a paper that does not say otherwise: one of each, so that
+#: most of the budget is left for the open claims, and a second if there is time left.
+REPEATS = {"at_least": 1, "until": "decided", "at_most": 60}
 
 
 class TableShape(Strict):
@@ -55,14 +56,18 @@ class TableShape(Strict):
         default=None,
         description="Label of the solver whose ratio to each is also shown, on both sides.",
     )
+    ranges: bool = Field(
+        default=False,
+        description="Whether the least and the largest value of the repeats are also shown, for "
+        "measures at the end of a run.",
+    )
 
-
-#: Horizontal axes of curves: column of traces.csv and the label of the axis.
-ABSCISSAE = {
-    "seconds": ("wall_seconds", "seconds of training"),
-    "epochs": ("epochs", "epochs"),
-    "presentations": ("presentations", "rows presented"),
-}
+    @model_validator(mode="after")
+    def _measured(self) -> TableShape:
+        for asked in self.measures:
+            if asked.measure.taken == "along":
+                refuse(f"{asked.name} is known along a run only; use another one", "measures")
+        return self
 
 
 def _require(name: str, known: Collection[str], key: str) -> None:
@@ -82,7 +87,8 @@ class FigureShape(Strict):
     )
     x: str = Field(
         default="seconds",
-        description="curve: seconds, epochs, presentations. across: lambda, C, m, or a measure.",
+        description="curve: seconds, epochs, presentations, steps (a mini-batch is one step) or "
+        "percent of the run. across: lambda, C, m, or a measure.",
     )
     y: str = Field(
         default="suboptimality",
@@ -92,6 +98,26 @@ class FigureShape(Strict):
     panels: tuple[Literal["sweep", "dataset", "lambda", "C"], ...] = ("dataset", "lambda")
     log_x: bool = True
     log_y: bool = True
+    natural: tuple[Literal["x", "y"], ...] = Field(
+        default=(),
+        description="Logarithmic axes with natural logarithms as their numbers, not the values.",
+    )
+    x_range: tuple[float, float] | None = Field(
+        default=None, description="curve: ends of the horizontal axis; as the curves ask for."
+    )
+    y_range: tuple[float, float] | None = Field(
+        default=None, description="curve: ends of the vertical axis; as the curves ask for."
+    )
+
+    @model_validator(mode="after")
+    def _ranges_fit(self) -> FigureShape:
+        for key, log in (("x_range", self.log_x), ("y_range", self.log_y)):
+            ends = getattr(self, key)
+            if ends is not None and self.kind != "curve":
+                refuse(f"only a figure of kind curve has {key!r}; drop it", key)
+            if ends is not None and not (ends[0] < ends[1] and (ends[0] > 0 or not log)):
+                refuse("write the range as [FROM, TO], both above 0 on a logarithmic axis", key)
+        return self
 
     @model_validator(mode="after")
     def _axes_known(self) -> FigureShape:
@@ -102,34 +128,12 @@ class FigureShape(Strict):
             _require(self.x, ("lambda", "C", "m", *MEASURES), "x")
             _require(self.y, MEASURES, "y")
             asked = [name for name in (self.x, self.y) if name in MEASURES]
+            for key, name in (("x", self.x), ("y", self.y)):
+                if name in MEASURES and MEASURES[name].taken == "along":
+                    refuse(f"{name} is known along a run only; use another one", key)
             if self.at is None and any(MEASURES[name].to_accuracy for name in asked):
                 refuse("at which accuracy? add 'at'", "at")
         return self
-
-
-class PublishedValue(Strict):
-    """One published number, by the row it belongs to."""
-
-    sweep: str | None = None
-    dataset: str | None = None
-    lambda_: float | None = Field(default=None, alias="lambda")
-    C: float | None = None
-    solver: str | None = Field(default=None, description="Label; or a program that is not run.")
-    measure: WrittenMeasure
-    value: float | str = Field(description="A number; or text such as '> 18,000'.")
-
-
-class Published(Strict):
-    """The contents of one source."""
-
-    source: str = Field(description="Publication and place in it.")
-    mark: Literal["seed", "read"] = Field(
-        description="seed: in the text of the paper the suite is built from; read: in the named "
-        "publication or its released code."
-    )
-    values: tuple[PublishedValue, ...] = ()
-    ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
-    not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
 
 
 class SweepSource(Strict):
@@ -168,6 +172,29 @@ class Item(Strict):
     notes: tuple[str, ...] = Field(
         default=(), description="Footnotes: what is reconstructed, what differs from the paper."
     )
+
+    @model_validator(mode="after")
+    def _claims_quote(self) -> Item:
+        """Give claims of kind spans the published values that they are about."""
+        claims = [
+            claim.quoting(self._published(claim, f"claims.{at}.solvers"))
+            if claim.kind == "spans"
+            else claim
+            for at, claim in enumerate(self.claims)
+        ]
+        object.__setattr__(self, "claims", tuple(claims))
+        return self
+
+    def _published(self, claim: Claim, key: str) -> dict[str, float]:
+        values = [value for each in self.published for value in each.values]
+        found = {
+            label: [v.value for v in values if v.solver == label and v.measure == claim.measure]
+            for label in claim.solvers
+        }
+        for label, known in found.items():
+            if len(known) != 1 or isinstance(known[0], str):
+                refuse(f"the item has {len(known)} published numbers of {label!r}, not one", key)
+        return {label: float(known[0]) for label, known in found.items()}
 
     def sweep_at(self, key: str, full: bool) -> Sweep:
         """The sweep of that key, at its quick or its full published size."""

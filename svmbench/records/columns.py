@@ -93,6 +93,7 @@ RUNS = (
     _number("max_epochs", "limit of epochs"),
     _number("presentations", "rows presented to the solver", presence="unread"),
     _number("epochs", "presentations over rows"),
+    _number("data_passes", "visits of rows over rows", presence="optional"),
     _number("updates", "presentations that changed w or a dual variable", presence="unread"),
     _number("nonzeros", "stored entries read or written", presence="unread"),
     _number("primal", "P(w) at the last checkpoint"),
@@ -103,7 +104,7 @@ RUNS = (
     _number("test_error", "share of the test rows that w gets wrong"),
     _number("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
     _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
-    _text("started", "when the run started", "unread"),
+    _text("started", "when the run started, in UTC", "optional"),
     _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
 )
 
@@ -112,6 +113,7 @@ OF_ACCURACY = (
     _number("seconds_to", "training time until E was first reached", "s"),
     _number("cpu_seconds_to", "processor time until then", "s", "optional"),
     _number("epochs_to", "epochs until then"),
+    _number("data_passes_to", "passes over the data until then", presence="optional"),
     _number("primal_at", "P(w) then", presence="unread"),
     _number("last_above_seconds", "when the run was last above E", "s"),
 )

@@ -118,11 +118,11 @@ def _merged(runs: pd.DataFrame) -> pd.Series:
     row = runs.sort_values("accuracy", kind="stable").iloc[0].copy()  # nan comes last
     row["state"] = _state(runs)
     for column in runs.columns:
-        if column.startswith(("seconds_to_", "epochs_to_", "passes_to_")):
+        if column.startswith(("seconds_to_", "epochs_to_", "data_passes_to_", "passes_to_")):
             row[column] = runs[column].min()
         elif column.startswith("last_above_seconds_"):
             row[column] = math.nan  # other runs' points say nothing about this one's
-    for column in ("train_seconds", "train_passes", "epochs"):
+    for column in ("train_seconds", "train_passes", "epochs", "data_passes"):
         row[column] = runs[column].max()
     return row
 

@@ -17,7 +17,7 @@ from svmbench.errors import nearest
 #: Columns of runs.csv by name; those of an accuracy, ``seconds_to_E``, are called ``seconds_to``.
 Columns = Mapping[str, Any]
 
-Taken = Literal["to accuracy", "at end", "spent", "of data"]
+Taken = Literal["to accuracy", "at end", "spent", "of data", "along"]
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,10 @@ class Measure:
         Its name in configurations and columns of CSV files.
     words : str
         Its name on axes and in headings; "to 0.01" follows if it is taken to an accuracy.
-    taken : {'to accuracy', 'at end', 'spent', 'of data'}
+    taken : {'to accuracy', 'at end', 'spent', 'of data', 'along'}
         Until an accuracy is first reached; at the last checkpoint; over the whole run, which is
-        informative only if the run ended by its own rule; or a fact of the data.
+        informative only if the run ended by its own rule; a fact of the data; or along a run and
+        in no other way.
     formula : callable
         Its values from the columns of runs.csv, or, if it can be drawn along a run, from those of
         traces.csv together with the facts of the problem.
@@ -147,6 +148,10 @@ MEASURES = {
             cost=True, spent="train_epochs",
         ),
         Measure(
+            "data_passes", "passes over the data", "to accuracy",
+            lambda runs: runs["data_passes_to"], cost=True, spent="train_data_passes",
+        ),
+        Measure(
             "steps", "steps", "to accuracy",
             lambda runs: runs["epochs_to"] * runs["m"] / runs["step_rows"],
             cost=True, needs="step_rows", spent="train_steps",
@@ -172,6 +177,10 @@ MEASURES = {
             "train_epochs", "epochs run", "spent", lambda runs: runs["epochs"], cost=True,
         ),
         Measure(
+            "train_data_passes", "passes made over the data", "spent",
+            lambda runs: runs["data_passes"], cost=True,
+        ),
+        Measure(
             "train_steps", "steps taken", "spent",
             lambda runs: runs["epochs"] * runs["m"] / runs["step_rows"], cost=True,
             needs="step_rows",
@@ -179,14 +188,27 @@ MEASURES = {
         Measure(
             "seconds_with_evaluation", "time with the cost evaluated at every step", "spent",
             lambda runs: runs["train_seconds"]
-            + runs["evaluation_seconds"] * runs["epochs"] * runs["m"],
-            unit="s", cost=True, per_machine=True,
+            + runs["evaluation_seconds"] * runs["epochs"] * runs["m"] / runs["step_rows"],
+            unit="s", cost=True, per_machine=True, needs="step_rows",
         ),
         # at the last checkpoint
         Measure(
             "seconds_a_pass", "time per pass", "at end",
             lambda runs: _train_seconds_after_setup(runs) / runs["epochs"],
             unit="s", cost=True, per_machine=True,
+        ),
+        Measure(
+            "seconds_a_step", "time per step", "at end",
+            lambda runs: _train_seconds_after_setup(runs)
+            / (runs["epochs"] * runs["m"] / runs["step_rows"]),
+            unit="s", cost=True, per_machine=True, needs="step_rows",
+        ),
+        Measure(
+            "seconds_a_step_with_evaluation", "time per step with the cost evaluated", "at end",
+            lambda runs: _train_seconds_after_setup(runs)
+            / (runs["epochs"] * runs["m"] / runs["step_rows"])
+            + runs["evaluation_seconds"],
+            unit="s", cost=True, per_machine=True, needs="step_rows",
         ),
         Measure(
             "primal", "P(w)", "at end", lambda runs: runs["primal"], objective=True, along=True,
@@ -223,7 +245,16 @@ MEASURES = {
             "train_error", "training error", "at end", lambda runs: runs["train_error"],
             share=True, along=True,
         ),
+        # along a run only; regret.csv has its points
+        Measure("regret", "regret", "along", lambda runs: runs["regret_high"]),
         # facts of the data
+        Measure(
+            "optimal_primal", "certified P*", "of data", lambda runs: runs["reference_primal"],
+        ),
+        Measure(
+            "optimal_J", "certified J* = P*/λ", "of data",
+            lambda runs: runs["reference_primal"] / runs["lambda"],
+        ),
         Measure("rows", "rows", "of data", lambda runs: runs["m"]),
         Measure("features", "features", "of data", lambda runs: runs["d"]),
         Measure(

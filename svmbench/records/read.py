@@ -42,7 +42,8 @@ class Results:
         recomputed, for older results too. ``pass_unit`` is the unit of `in_passes`, and the columns
         of seconds to an accuracy are repeated in it: ``passes_to_E``.
     traces : DataFrame
-        traces.csv: one row per checkpoint.
+        traces.csv: one row per checkpoint. ``seconds_after_setup`` is the training time less that
+        of the run's set-up.
     thresholds : tuple of float
         The sweep's accuracies, the loosest first; may be empty.
     tables, plots : tuple of str
@@ -99,6 +100,8 @@ def read_results(folder: Path) -> Results:
     runs = _read_runs(folder / "runs.csv")
     traces = _read_table(folder / "traces.csv", empty=TRACES)
     _convert(traces, folder / "traces.csv", TRACES)
+    setup = traces["id"].map(runs.set_index("id")["setup_seconds"])
+    traces["seconds_after_setup"] = traces["wall_seconds"] - setup
     thresholds = _thresholds(runs)
     return Results(
         folder=folder,

@@ -17,7 +17,8 @@ import pandas as pd
 
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure
-from svmbench.records.states import STATES, Counts
+from svmbench.records.moments import in_order
+from svmbench.records.states import ENDED_BY_LIMIT, STATES, Counts
 
 #: A pair with a skipped repeat counts only if the time limit, which another repeat of
 #: its group met, is at least this many times the longest that the other side took.
@@ -35,9 +36,9 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     Returns
     -------
     dict
-        In the order of the repeats. A repeat that failed, or that did not reach the accuracy,
-        has the measure's worst value. A repeat of which nothing is known is absent; all are if
-        the runs do not have the measure or the accuracy.
+        In the order in which the repeats were measured. A repeat that failed, or that did not
+        reach the accuracy, has the measure's worst value. A repeat of which nothing is known is
+        absent; all are if the runs do not have the measure or the accuracy.
     """
     values = _of_runs(group.runs, asked)
     if values is None:
@@ -49,11 +50,11 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
     ):
         return {}  # the others ended well and have none either: there is no such number
     found = {}
-    for repeat, state in ends.items():
+    for repeat in in_order(ends, group):
         if repeat in known:
             found[repeat] = known[repeat]
             continue
-        counts = _counts(state, asked.measure)
+        counts = _counts(ends[repeat], asked.measure)
         if counts == "worst" or (counts == "worst if none reached it" and not known):
             found[repeat] = asked.measure.worst
     return found
@@ -62,7 +63,43 @@ def samples(group: Group, asked: Asked) -> dict[int, float]:
 def measured(group: Group, asked: Asked) -> dict[int, float]:
     """Those of `samples` that are measured values, without replacements for failures."""
     values = _of_runs(group.runs, asked)
-    return {} if values is None else _known(group, asked, values)
+    known = {} if values is None else _known(group, asked, values)
+    return {repeat: known[repeat] for repeat in in_order(known, group)}
+
+
+def least(group: Group, asked: Asked) -> dict[int, float]:
+    """What each repeat takes at least: its sample, or what it had spent when a limit ended it.
+
+    Parameters
+    ----------
+    group : Group
+    asked : Asked
+
+    Returns
+    -------
+    dict
+        For the repeats of `samples`. A repeat that failed, or stopped by its own rule, would not
+        have reached the accuracy in any time: +inf. One that was skipped might have been faster
+        than the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
+    """
+    found, measure = samples(group, asked), asked.measure
+    if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
+        return found
+    spent = of_repeats(group, Asked(measure.spent) if measure.to_accuracy else asked)
+    ends = states(group)
+    limited = [spent[repeat] for repeat, end in ends.items() if end == "time_limit"]
+    bounds = {repeat: spent.get(repeat, math.nan) for repeat in found}
+    skipped = min(limited, default=0.0) / SKIPPED_FROM
+    bounds |= {repeat: skipped for repeat in found if ends[repeat] == "skipped"}
+    return {
+        repeat: _at_least(value, bounds[repeat], ends[repeat]) for repeat, value in found.items()
+    }
+
+
+def _at_least(value: float, spent: float, end: str) -> float:
+    if math.isfinite(value) or end not in ENDED_BY_LIMIT:
+        return value
+    return 0.0 if math.isnan(spent) else spent
 
 
 def of_repeats(group: Group, asked: Asked) -> dict[int, float]:
@@ -86,6 +123,15 @@ def states(group: Group) -> dict[int, str]:
     }
 
 
+def seconds_of_repeat(group: Group) -> float:
+    """Mean seconds that a repeat took, with evaluation; nan if none was run."""
+    runs = group.runs[group.runs["state"] != "skipped"]
+    elapsed = runs["train_seconds"]
+    if "elapsed_seconds" in runs:
+        elapsed = runs["elapsed_seconds"].fillna(elapsed)
+    return float(elapsed.groupby(runs["repeat"]).sum().mean()) if len(runs) else math.nan
+
+
 @dataclass(frozen=True)
 class Pairs:
     """What two groups took in the repeats that both have.
@@ -93,13 +139,18 @@ class Pairs:
     Parameters
     ----------
     repeats : tuple of int
+        In the order in which they were measured.
     a, b : tuple of float
-        From 0 to +inf, in the order of the repeats.
+        From 0 to +inf, in the same order.
+    a_least, b_least : tuple of float
+        Lower bounds of them: what a run had spent when a limit ended it.
     """
 
     repeats: tuple[int, ...]
     a: tuple[float, ...]
     b: tuple[float, ...]
+    a_least: tuple[float, ...]
+    b_least: tuple[float, ...]
 
     def __len__(self) -> int:
         return len(self.repeats)
@@ -131,12 +182,29 @@ def pairs(one: Group, other: Group, asked: Asked) -> Pairs:
             _without_doubtful(one, left, other, asked.at),
             _without_doubtful(other, right, one, asked.at),
         )
-    both = tuple(repeat for repeat in left if repeat in right)
+    both = tuple(in_order(left.keys() & right.keys(), one, other))
     return Pairs(
         both,
-        tuple(max(0.0, left[repeat]) for repeat in both),
-        tuple(max(0.0, right[repeat]) for repeat in both),
+        *(
+            tuple(max(0.0, values[repeat]) for repeat in both)
+            for values in (left, right, least(one, asked), least(other, asked))
+        ),
     )
+
+
+def skipped_make_pairs(group: Group, other: Group, asked: Asked) -> bool:
+    """Whether a further repeat makes a pair although that of the first group is skipped.
+
+    Parameters
+    ----------
+    group : Group
+        Its cell has met the time limit.
+    other : Group
+    asked : Asked
+    """
+    if asked.at is None or measured(group, asked):
+        return False
+    return _is_generous(group, _slowest(other, asked.at))
 
 
 def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> dict[int, float]:
@@ -154,14 +222,24 @@ def without_doubtful(group: Group, found: dict[int, float], slowest: float) -> d
     skipped = set(group.runs.loc[group.runs["state"] == "skipped", "repeat"])
     if not skipped:
         return found
-    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
-    if float(limits.min()) >= SKIPPED_FROM * slowest:  # False with nan
+    if _is_generous(group, slowest):
         return found
     return {
         repeat: value
         for repeat, value in found.items()
         if repeat not in skipped or math.isfinite(value)
     }
+
+
+def _is_generous(group: Group, slowest: float) -> bool:
+    """Whether the limit that a group met is far enough from the other side's times."""
+    limits = group.runs.loc[group.runs["state"] == "time_limit", "limit_seconds"]
+    return float(limits.min()) >= SKIPPED_FROM * slowest  # False with nan
+
+
+def _slowest(group: Group, at: float) -> float:
+    """The longest that a repeat took to an accuracy, in seconds; +inf if none reached it."""
+    return max(measured(group, Asked("seconds", at)).values(), default=math.inf)
 
 
 # ---------------------------------------------------------------- runs
@@ -221,6 +299,7 @@ def _counts(state: str, measure: Measure) -> Counts:
         "at end": row.at_end,
         "spent": row.spent,
         "of data": "value",
+        "along": "none",
     }
     return by_kind[measure.taken]
 
@@ -229,5 +308,4 @@ def _without_doubtful(
     group: Group, found: dict[int, float], other: Group, at: float
 ) -> dict[int, float]:
     """Samples without those of skipped repeats whose limit is too near the other's times."""
-    slowest = max(measured(other, Asked("seconds", at)).values(), default=math.inf)
-    return without_doubtful(group, found, slowest)
+    return without_doubtful(group, found, _slowest(other, at))

@@ -90,5 +90,8 @@ RERUN = tuple(state.name for state in STATES.values() if state.rerun)
 #: Ends caused by the time limit.
 LIMITED = ("time_limit", "skipped")
 
+#: Ends after which a run might have reached an accuracy if it had gone on.
+ENDED_BY_LIMIT = (*LIMITED, "max_steps", HORIZON)
+
 #: Ends that a report warns about: the run went wrong, or was stopped from outside.
 ENDED_BADLY = (*(s.name for s in STATES.values() if s.at_end == "worst"), "interrupted")

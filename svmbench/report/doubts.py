@@ -21,7 +21,7 @@ def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
         Index of the folder's sweep in the series.
     """
     return [
-        Doubt(job, (each.leader, each.other), each.more, each.pairs, each.text)
+        Doubt(job, (each.leader, each.other), each.more, each.pairs, each.text, each.skippable)
         for each in leader_questions(folder)
         if each.is_open
     ]

@@ -11,12 +11,11 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from weakref import WeakKeyDictionary
+from datetime import timedelta
 
-from svmbench.errors import DataError
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
+from svmbench.records.moments import starts
 from svmbench.records.samples import pairs
 
 #: Standard deviation, in logarithms, of a machine's speed on different days, and of the shift
@@ -70,7 +69,7 @@ def samples_together(
     found = pairs(one, other, asked)
     if not asked.measure.per_machine:  # the seed alone decides the value
         return Together(found.repeats, found.a, found.b, paired=True)
-    recorded = _starts(one) and _starts(other)
+    recorded = starts(one) and starts(other)
     together: Collection[int] = ()
     if same_sweep and not recorded:
         together = found.repeats
@@ -98,16 +97,16 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
         Ascending. A repeat that was skipped has no start; it says nothing about the machine's
         state, and is included. Results that record no start at all have no pairs.
     """
-    starts = (_starts(one), _starts(other))
-    if not all(starts):
+    known = (starts(one), starts(other))
+    if not all(known):
         return []
-    merged = sorted([*starts[0], *starts[1]])
+    merged = sorted([*known[0], *known[1]])
     moments = [moment for moment, _ in merged]
-    earliest = [{repeat: moment for moment, repeat in reversed(side)} for side in starts]
+    earliest = [{repeat: moment for moment, repeat in reversed(side)} for side in known]
     found = []
     for repeat in sorted(repeats):
         first = [side[repeat] for side in earliest if repeat in side]
-        if len(first) == len(starts):
+        if len(first) == len(known):
             if max(first) - min(first) > SITTING:
                 continue
             between = merged[bisect_right(moments, min(first)) : bisect_left(moments, max(first))]
@@ -115,33 +114,3 @@ def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[in
                 continue
         found.append(repeat)
     return found
-
-
-_Starts = tuple[tuple[datetime, int], ...]
-
-#: A group is compared with many others; its start times are cached as long as it exists.
-_known_starts: WeakKeyDictionary[Group, _Starts] = WeakKeyDictionary()
-
-
-def _starts(group: Group) -> _Starts:
-    """When each run started, to the second, and its repeat; ascending."""
-    if group not in _known_starts:
-        texts = group.runs["started"] if "started" in group.runs else [""] * len(group.runs)
-        _known_starts[group] = tuple(
-            sorted(
-                (_moment(str(text)), int(repeat))
-                for text, repeat in zip(texts, group.runs["repeat"], strict=True)
-                if text
-            )
-        )
-    return _known_starts[group]
-
-
-def _moment(text: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        raise DataError(
-            f"runs.csv: column 'started': {text!r} is not a time; run the sweep again to rewrite it"
-        ) from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

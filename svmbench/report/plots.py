@@ -25,7 +25,14 @@ from svmbench.report.curves import (
     trajectories,
 )
 from svmbench.report.numbers import format_value
-from svmbench.report.sheet import PANELS_ACROSS, CurveName, Sheet, save_figure, uniform_style
+from svmbench.report.sheet import (
+    PANELS_ACROSS,
+    CurveName,
+    Sheet,
+    log_ticks,
+    save_figure,
+    uniform_style,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -405,17 +412,11 @@ def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:
 
 def set_ticks(axes: Axes) -> None:
     """Plain numbers on an axis of less than two decades, powers of ten on longer ones."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import MaxNLocator, NullLocator
 
-    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
-        plain = FuncFormatter(lambda value, _: short(value))
-        axis.set_major_formatter(plain)
-        axis.set_minor_formatter(NullFormatter())
+    for axis in (axes.xaxis, axes.yaxis):
+        low, high = axis.get_view_interval()
+        log_ticks(axis, most=7)
         if high < 4 * low:
             axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
             axis.set_minor_locator(NullLocator())
-        elif high < 100 * low:
-            axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            axis.set_minor_locator(NullLocator())
-        else:
-            axis.set_major_locator(LogLocator(numticks=7))

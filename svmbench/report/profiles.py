@@ -24,7 +24,14 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median, performance_ratios, solved_shares
-from svmbench.report.sheet import PANEL, CurveName, Sheet, save_figure, uniform_style
+from svmbench.report.sheet import (
+    PANEL,
+    CurveName,
+    Sheet,
+    log_ticks,
+    save_figure,
+    uniform_style,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -259,7 +266,7 @@ def _fill(axes: Axes, profile: ProfilePanel, look: Mapping[str, Look]) -> list[C
     axes.axhline(1.0, color="#999999", linewidth=0.6, zorder=1)
     first, last = _range(profile)
     axes.set_xlim(first, last)
-    _set_ticks(axes)
+    log_ticks(axes.xaxis)
     areas, names = {}, []
     for label, (values, shares) in profile.curves.items():
         stairs = _stairs(values, shares, first, last)
@@ -291,17 +298,3 @@ def _stairs(
             corners += [(value, height), (value, share)]
             height = share
     return np.array([*corners, (last, height)])
-
-
-def _set_ticks(axes: Axes) -> None:
-    """Plain numbers below two decades, powers of ten above."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    low, high = axes.get_xlim()
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    if high < 100 * low:
-        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.xaxis.set_minor_locator(NullLocator())
-    else:
-        axes.xaxis.set_major_locator(LogLocator(numticks=9))

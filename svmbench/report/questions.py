@@ -17,7 +17,7 @@ from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.samples import samples
+from svmbench.records.samples import samples, skipped_make_pairs
 from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
 
@@ -42,6 +42,8 @@ class LeaderQuestion:
         cannot show one.
     pairs : int
         For an open question: its informative pairs.
+    skippable : frozenset of cells
+        As for `svmbench.harness.doubts.Doubt`.
     """
 
     leader: Cell
@@ -50,6 +52,7 @@ class LeaderQuestion:
     is_open: bool
     more: int | None
     pairs: int
+    skippable: frozenset[Cell] = frozenset()
 
 
 def leader_questions(folder: Path) -> list[LeaderQuestion]:
@@ -74,6 +77,7 @@ def leader_questions(folder: Path) -> list[LeaderQuestion]:
             is_open=_key(one, other, asked) in found.more,
             more=found.more.get(_key(one, other, asked)),
             pairs=found.pairs.get(_key(one, other, asked), 0),
+            skippable=_skippable(one, other, asked),
         )
         for asked in _main(results)
         for groups in _places(results)
@@ -81,6 +85,11 @@ def leader_questions(folder: Path) -> list[LeaderQuestion]:
         for other in groups
         if other is not one and samples(other, asked)
     ]
+
+
+def _skippable(one: Group, other: Group, asked: Asked) -> frozenset[Cell]:
+    sides = ((one, other), (other, one))
+    return frozenset(_cell(a) for a, b in sides if skipped_make_pairs(a, b, asked))
 
 
 def _cell(group: Group) -> Cell:

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmbench.durable import replacing
+from svmbench.records.groups import short
 from svmbench.report.svg import with_titles
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from matplotlib.text import Annotation
 
@@ -249,6 +251,30 @@ def _top(block: tuple[float, int], apart: float) -> float:
 
 def _bottom(block: tuple[float, int], apart: float) -> float:
     return block[0] / block[1] - apart * (block[1] - 1) / 2
+
+
+def log_ticks(axis: Axis, *, most: int = 9, plain_below: float = 100.0) -> None:
+    """Plain numbers on a logarithmic axis: powers of ten, and 1, 2, 5 on a short one.
+
+    Parameters
+    ----------
+    axis : Axis
+        Of which the limits are set.
+    most : int
+        Number of powers of ten at most.
+    plain_below : float
+        Ratio of the limits below which an axis is short.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    low, high = axis.get_view_interval()
+    axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axis.set_minor_formatter(NullFormatter())
+    if max(low, high) < plain_below * min(low, high):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_minor_locator(NullLocator())
+    else:
+        axis.set_major_locator(LogLocator(numticks=most))
 
 
 def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterator[Path]:

@@ -71,6 +71,9 @@ class Solver(ABC):
         Paper and section, or program, that defines the method.
     losses : tuple of str
         Losses that it supports, a subset of `svmbench.problem.LOSSES`.
+    smoothed : tuple of str
+        Those of ``losses`` that it replaces by a smooth loss: it approaches that problem's
+        optimum, and never the certified one.
     biases : tuple of str
         Biases that it supports, a subset of `svmbench.problem.BIASES`.
     constraints : tuple of str
@@ -88,11 +91,14 @@ class Solver(ABC):
     horizon : {'none', 'steps', 'accuracy'}
         What a run must know before it starts: nothing, its final number of steps, or the
         requested accuracy. With 'none', one trajectory serves every threshold. Otherwise the
-        solver runs once per horizon, and each run is judged at its end. A subclass may derive
-        it from its parameters.
+        solver runs once per horizon, and each run is judged at its end, unless it is `anytime`.
+        A subclass may derive it from its parameters.
     horizon_parameter : str
         Parameter that holds the horizon: epochs or an accuracy. The harness sets it where its
         value is None, the default.
+    anytime : bool
+        Whether the weights before its horizon are results too. Its runs are then judged at every
+        checkpoint and stopped by the sweep's targets, like those of a method without a horizon.
     ladder : bool
         Whether its horizons form a ladder, from the cheapest run to the most expensive, each at
         least as accurate as the one before. A repeat then ends with the first run that reaches
@@ -115,6 +121,7 @@ class Solver(ABC):
     summary: ClassVar[str]
     source: ClassVar[str]
     losses: ClassVar[tuple[str, ...]] = ("hinge",)
+    smoothed: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ("none",)
     constraints: ClassVar[tuple[str, ...]] = ("none",)
     mathematics: ClassVar[str] = ""
@@ -123,6 +130,7 @@ class Solver(ABC):
     step: ClassVar[Literal["presentation", "iteration"]] = "presentation"
     horizon: Literal["none", "steps", "accuracy"] = "none"
     horizon_parameter: str = ""
+    anytime: ClassVar[bool] = False
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
     tricks: ClassVar[tuple[tuple[str, Any], ...]] = ()
@@ -155,6 +163,13 @@ class Solver(ABC):
         if batch is not None:
             return min(int(batch), m)
         return 1 if self.step == "presentation" else None
+
+    def visits(self) -> int:
+        """Number of rows visited so far, whose ratio to m is the number of passes over the data.
+
+        It differs from the presentations where one visit presents a row several times.
+        """
+        return int(self.counters.presentations)
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """Horizons to run; at each accuracy the best of them counts.

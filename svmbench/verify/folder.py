@@ -16,7 +16,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.errors import DataError
 from svmbench.harness.trace import Trace, read_trace
 from svmbench.harness.weights import kept_weights
-from svmbench.problem import relative_gap
+from svmbench.problem import accuracy_of
 from svmbench.reference.optimum import reference_path, stored_pair
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
 
@@ -253,7 +253,8 @@ def _check_table(row: dict[str, str], trace: Trace) -> None:
             )
     if last["primal"] is None:
         return
-    accuracy = relative_gap(last["primal"], lower)
+    distance = trace.header.get("stop", {}).get("distance", "relative")
+    accuracy = accuracy_of(last["primal"], lower, distance)
     if last["accuracy"] != (accuracy if math.isfinite(accuracy) else None):
         raise ContradictionError(f"its accuracy is {accuracy!r}, recorded as {last['accuracy']!r}")
 

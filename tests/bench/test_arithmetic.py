@@ -18,44 +18,55 @@ from svmbench.bench import bounds, doubts, rows, versus
 from svmbench.bench import found as findings
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.champion import ablations, named
-from svmbench.bench.found import Found
-from svmbench.bench.pace import ForeignPace
+from svmbench.bench.found import Found, Measured
+from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
+from svmbench.bench.run import carry_out
 from svmbench.bench.tables import ratios
+from svmbench.bench.tables.columns import over_arrays
 from svmbench.bench.targets import Target, load_targets
-from svmbench.bench.tasks import Task, read_task, run_job, run_task, solver_job
+from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.evidence import LEVEL, judge
+from svmbench.harness.options import Reporter
 from svmbench.kernels.counters import Counters
 from svmbench.records.groups import Group
 from svmbench.records.read import Results
 from svmbench.solvers.dual.dcd import Dcd
 
-PHYSICS = {
-    "stream_gb_per_second": [20.0, 30.0, 25.0],
-    "gathers": [
-        {"level": "L1", "bytes": 1000, "sum_ns": [0.2], "add_ns": [0.4]},
-        {"level": "memory", "bytes": 10**9, "sum_ns": [4.0], "add_ns": [8.0]},
-    ],
-}
+GATHERS = [
+    findings.row(
+        [
+            {"set": "this machine", "stand_in": False, "label": level, "repeat": repeat,
+             "table_bytes": size, "gather_ns": once, "gather_add_ns": twice,
+             "stream_gb_per_second": speed}
+            for repeat, speed in enumerate([20.0, 30.0, 25.0])
+        ]
+    )
+    for level, size, once, twice in [("L1", 1000, 0.2, 0.4), ("memory", 10**9, 4.0, 8.0)]
+]  # fmt: skip
 
-EPOCHS = {
-    "set": "adult",
-    "stand_in": False,
-    "storage": "uint16+float32",
-    "m": 1000,
-    "d": 125,
-    "nnz": 4000,
-    "epochs": [
-        {"label": "dcd", "seconds": [8e-6, 16e-6, 4e-6], "passes": [1.0, 2.0, 1.0], "how": ""},
-        {"label": "liblinear", "seconds": [16e-6, -1e-6], "passes": [1.0, 1.0], "how": ""},
-    ],
-}
+
+def epochs(times=1, **facts):
+    """Epochs of two solvers on a set, in so many times the repeats."""
+    shared = {"set": "adult", "stand_in": False, "storage": "uint16+float32", "m": 1000, "d": 125,
+              "nnz": 4000, "how": ""}  # fmt: skip
+    values = {"dcd": [2.0, 2.0, 1.0], "liblinear": [4.0, None]}
+    groups = [
+        findings.row(
+            [
+                {**shared, **facts, "label": label, "repeat": repeat, "ns_per_nonzero": value}
+                for repeat, value in enumerate(found * times)
+            ]
+        )
+        for label, found in values.items()
+    ]
+    return Measured("epochs-adult", "epochs", "adult", groups)
 
 
 def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", spent=1.0):
@@ -76,7 +87,7 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
     return Group("adult", False, 1e-5, solver, label, runs)
 
 
-SWEPT = SimpleNamespace(part="core", spec=SimpleNamespace(label="adult", held_out=False))
+SWEPT = Measured("core", "oracle", "adult", [], thresholds=(0.01,))
 
 #: Evidence that decides a question by itself.
 ALONE = 2 / LEVEL
@@ -174,41 +185,34 @@ def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
 
 
 def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
-    ours = findings.nanoseconds(EPOCHS, "dcd")
-    assert ours == pytest.approx({0: 2.0, 1: 2.0, 2: 1.0})
-    assert findings.nanoseconds(EPOCHS, "liblinear") == pytest.approx({0: 4.0})
-    assert findings.nanoseconds(EPOCHS, "pegasos") == {}
-
-
-def test_only_repeats_of_one_number_are_pairs():
-    pairs = bounds._paired({0: 1.0, 1: 2.0, 2: 4.0}, {1: 4.0, 2: 8.0, 3: 100.0})
-    assert (pairs.ours, pairs.theirs) == ((2.0, 4.0), (4.0, 8.0))
-    assert bounds._paired({0: 1.0}, {1: 1.0}).ours == ()
+    assert nanoseconds(16e-6, 2.0, 4000) == pytest.approx(2.0)
+    assert nanoseconds(-1e-6, 1.0, 4000) is None
+    part = epochs()
+    dcd, liblinear = part.groups
+    assert part.values(dcd) == {0: 2.0, 1: 2.0, 2: 1.0}
+    assert part.values(liblinear) == {0: 4.0}
 
 
 def test_the_bound_is_the_larger_of_memory_and_core():
     # 6 bytes an entry and 8 a row of 4 entries, at 25 GB/s; 125 doubles just fit the first level
-    bound = findings.machine_bound(PHYSICS, EPOCHS)
+    bound = findings.machine_bound(GATHERS, epochs().groups[0])
     assert (bound.stream, bound.core, bound.level) == (pytest.approx(8 / 25), 0.2 + 0.4, "L1")
     assert bound.least == bound.core
-    assert findings.machine_bound(PHYSICS, EPOCHS | {"d": 126}).level == "memory"
-    dense = findings.machine_bound(PHYSICS, EPOCHS | {"storage": "dense float32"})
+    assert findings.machine_bound(GATHERS, epochs(d=126).groups[0]).level == "memory"
+    dense = findings.machine_bound(GATHERS, epochs(storage="dense float32").groups[0])
     assert (dense.least, dense.core) == (pytest.approx(4 / 25), 0.0)
-    assert findings.machine_bound({}, EPOCHS) is None
+    assert findings.machine_bound([], epochs().groups[0]) is None
 
 
-def point(at, m, d, seconds, **more):
-    return {
-        "label": "dense",
-        "point": at,
-        "m": m,
-        "d": d,
-        "nnz": m * d,
-        "array_bytes": 4 * m * d,
-        "peak_bytes": 5 * m * d,
-        "seconds_per_epoch": [seconds],
-        **more,
-    }
+def point(at, m, d, seconds, repeats=1):
+    return findings.row(
+        [
+            {"set": "dense", "stand_in": False, "label": f"{m} x {d}", "point": at, "m": m, "d": d,
+             "nnz": m * d, "array_bytes": 4 * m * d, "peak_bytes": 5 * m * d, "repeat": repeat,
+             "seconds_per_epoch": seconds}
+            for repeat in range(repeats)
+        ]
+    )  # fmt: skip
 
 
 @given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
@@ -217,15 +221,12 @@ def test_growth_is_from_one_size_to_the_next(seconds, factor):
     along_m, along_d = findings.steps(points)
     assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
     assert along_m.slowed == pytest.approx(2.0 * factor)
-    assert findings.memory_share(points[0]) == 1.25
+    assert over_arrays(points[0]) == 1.25
 
 
-def found(**parts):
+def found(*parts):
     """What a benchmark found, of these parts alone."""
-    empty = {"physics": {}, "epochs": {}, "readings": [], "texts": [], "growth": {}}
-    result = Found(SimpleNamespace(), [])
-    result.__dict__.update(empty | parts)
-    return result
+    return Found(SimpleNamespace(), list(parts))
 
 
 def judged(target, result):
@@ -233,17 +234,8 @@ def judged(target, result):
     return [(one.place, one.verdict, one.short_by) for one in results]
 
 
-def repeated(epochs, times):
-    """The epochs with so many times the repeats."""
-    entries = [
-        entry | {"seconds": entry["seconds"] * times, "passes": entry["passes"] * times}
-        for entry in epochs["epochs"]
-    ]
-    return epochs | {"epochs": entries}
-
-
 def test_a_bound_is_reached_or_missed_by_a_factor():
-    result = found(epochs={"adult": repeated(EPOCHS, 20)})
+    result = found(epochs(20))
     target = Target(text="t", kind="epoch", solver="dcd", sets=["adult", "mnist"], at_most=0.8)
     assert judged(target, result) == [
         ("adult, dcd", "not reached", pytest.approx(2.5)),
@@ -255,7 +247,7 @@ def test_a_bound_is_reached_or_missed_by_a_factor():
 
 def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
     target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
-    (one,) = judge_bounds(found(epochs={"adult": EPOCHS}), [target]).results
+    (one,) = judge_bounds(found(epochs()), [target]).results
     assert (one.verdict, one.measured, one.short_by) == (
         "open",
         pytest.approx(2.0),
@@ -263,28 +255,26 @@ def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
     )
     assert one.more > 0
     assert one.takes == f"about {one.more} more repeats would decide it"
-    (more,) = judge_bounds(found(epochs={"adult": repeated(EPOCHS, 20)}), [target]).results
+    (more,) = judge_bounds(found(epochs(20)), [target]).results
     assert (more.verdict, more.takes) == ("not reached", "")
     assert target.at_most < more.low <= more.measured <= more.high
 
 
 def test_only_epochs_of_one_repeat_are_compared():
     ratio = Target(text="t", kind="epoch-ratio", solver="dcd", than="liblinear", at_least=4)
-    ((_, verdict, short_by),) = judged(ratio, found(epochs={"adult": EPOCHS}))
+    ((_, verdict, short_by),) = judged(ratio, found(epochs()))
     assert (verdict, short_by) == ("open", pytest.approx(2.0))
 
 
 def test_readers_and_texts_are_compared_repeat_by_repeat():
+    def rows(kind, of_kind, **more):
+        named = findings.grouped(of_kind, lambda one: one["label"]).values()
+        shared = {"set": "adult", "stand_in": False}
+        groups = [findings.row([shared | one for one in found]) for found in named]
+        return Measured(f"{kind}-adult", kind, "adult", groups, **more)
+
     readings = [
-        {
-            "kind": "reading",
-            "set": "adult",
-            "stand_in": False,
-            "label": label,
-            "repeat": repeat,
-            "text_bytes": 10**6,
-            "seconds": s,
-        }
+        {"label": label, "repeat": repeat, "seconds": s}
         # The first repeat of one, and the last of the other, were not made.
         for repeat, label, s in [
             (0, "svmbench", 1.0),
@@ -294,17 +284,22 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
         ]
     ]
     texts = [
-        {"set": "adult", "stand_in": False, "label": label, "repeat": repeat, "read_seconds": s,
-         "convert_seconds": 1.0, "train_seconds": train, "spent_seconds": 10.0}
-        for label, s, train in [("svmbench", 0.5, 0.5), ("liblinear", 3.0, 4.0), ("slow", 1, None)]
+        {"label": label, "repeat": repeat, "lambda": 1e-5, "state": state, "limit_seconds": 60.0,
+         "seconds_to_0.001": seconds, "train_seconds": spent}
+        for label, seconds, spent, state in [
+            ("svmbench", 2.0, 9.0, "converged"),
+            ("liblinear", 8.0, 9.0, "converged"),
+            ("slow", None, 12.0, "max_steps"),
+        ]
         for repeat in range(20)
     ]  # fmt: skip
-    result = found(readings=readings, texts=texts)
+    text = rows("text", texts, thresholds=(1e-3,))
+    result = found(rows("reading", readings), text)
     faster = Target(text="t", kind="reading", than="scikit-learn", at_least=10)
     assert judged(faster, result) == [("adult", "not reached", pytest.approx(10 / 8))]
     sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
     assert judged(sooner, result) == [("adult", "reached", 1.0)]
-    assert findings.by_repeat(texts, findings.total_seconds, "adult", "slow")[0] == math.inf
+    assert text.values(text.groups[2], 1e-3)[0] == math.inf
     # The slow one was given up after 12 s, which is 6 times ours.
     for at_least, verdict in ((5.0, "reached"), (7.0, "open")):
         bound = sooner.model_copy(update={"than": ("slow",), "at_least": at_least})
@@ -315,10 +310,10 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
 def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
     monkeypatch.setattr(bounds, "last_cache", lambda: 1000)
     points = [
-        point(at, m, 4, s, seconds_per_epoch=[s] * 20)
+        point(at, m, 4, s, repeats=20)
         for at, (m, s) in enumerate([(100, 1.0), (200, 2.0), (400, 5.0), (800, 10.0)])
     ]
-    result = found(growth={"dense": points})
+    result = found(Measured("growth-dense", "growth", "dense", points))
     linear = judge_bounds(result, [Target(text="t", kind="growth", at_most=1.15)]).results
     assert [(one.measured, one.verdict) for one in linear] == [
         (pytest.approx(1.25), "not reached"),
@@ -339,9 +334,7 @@ def test_growth_has_no_lower_bound_but_a_factor():
 
 def swept(groups, monkeypatch):
     """A sweep's results of which these are the rows."""
-    part = SimpleNamespace(**vars(SWEPT), kind="oracle", groups=lambda: groups)
-    part.results = SimpleNamespace(thresholds=(0.01,))
-    result = Found(SimpleNamespace(), [part])
+    result = found(replace(SWEPT, groups=groups))
     monkeypatch.setattr(versus, "champion", lambda: "dcd")
     return result
 
@@ -365,7 +358,7 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     other = [group("dcd", [1.0]), group("rehline", [0.5], solver="rehline")]
     never = group("liblinear", [math.nan], solver="liblinear", state="max_steps", spent=0.1)
     for groups in (other, [group("dcd", [1.0]), never]):
-        result.sweeps.extend(swept(groups, monkeypatch).sweeps)
+        result.parts.extend(swept(groups, monkeypatch).parts)
     (one,) = ratios.fastest(result)
     assert (one.pairs.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
@@ -420,7 +413,7 @@ def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
             ],
         }
     )  # fmt: skip
-    result = found(epochs={"adult": EPOCHS})
+    result = found(epochs())
     (missed,) = judge_bounds(result, [target]).results
     assert missed.tried == "Rows wait."
     (aim,) = aims([missed])
@@ -449,6 +442,9 @@ def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monke
     assert (reached.verdict, reached.high) == ("reached", math.inf)
     (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
     assert (more.verdict, more.more) == ("open", None)
+    assert more.takes == "runs of 4 s would decide it, but the time limit is not what ends them"
+    nobody.runs["state"] = "time_limit"
+    (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
     assert more.takes == "a time limit of 4 s would decide it"
 
 
@@ -487,7 +483,7 @@ def test_time_spent_without_the_accuracy_does_not_show_that_a_ratio_is_small(
     target = Target(text="t", kind="ratio", than="liblinear", at_most=at_most)
     (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     assert (one.verdict, one.high) == (verdict, math.inf)
-    assert one.takes == ("a time limit of 6 s would decide it" if verdict == "open" else "")
+    assert one.takes.startswith("runs of 6 s would decide it" if verdict == "open" else "")
 
 
 def test_no_time_limit_is_named_that_a_repeat_had_without_the_accuracy():
@@ -498,6 +494,18 @@ def test_no_time_limit_is_named_that_a_repeat_had_without_the_accuracy():
     assert one.takes == "more repeats like these would not decide it"
     shorter = versus.PairedRatio((1.0,) * 3, (math.inf,) * 3, (1.0, 1.0, 1.5))
     assert replace(one, pairs=shorter).takes == "a time limit of 2 s would decide it"
+
+
+@pytest.mark.parametrize(("limit", "pairs"), [(1.9, 1), (2.0, 20)])
+def test_skipped_repeats_of_a_program_have_not_spent_the_limit(limit, pairs):
+    theirs = group("liblinear", [math.nan] * 20, solver="liblinear")
+    theirs.runs["state"] = ["time_limit"] + ["skipped"] * 19
+    theirs.runs["limit_seconds"] = limit
+    theirs.runs["train_seconds"] = [limit] + [math.nan] * 19
+    one = versus.side_by_side(SWEPT, group("dcd", [1.0] * 20), [theirs], 0.01)
+    # They count if the limit is at least twice the champion's time, and then with half of it.
+    assert one.pairs.spent == (limit,) + (limit / 2,) * (pairs - 1)
+    assert one.pairs.by_time
 
 
 @pytest.mark.parametrize(("limit", "pairs"), [(1.9, 1), (2.0, 20)])
@@ -520,10 +528,15 @@ def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
     assert (one.verdict, one.note) == ("not measured", "nobody reached the accuracy")
 
 
+PLAN = SimpleNamespace(
+    jobs=[SimpleNamespace(name=name, item="adult") for name in ("tight", "core")],
+    tasks=[SimpleNamespace(name="epochs-adult")],
+)
+
+
 def doubts_of(results):
     """What further repeats are asked for, of two sweeps of which the second is theirs."""
-    job = [SimpleNamespace(name=name, item="adult") for name in ("tight", "core")]
-    return list(doubts._doubts(SimpleNamespace(jobs=job), results))
+    return list(doubts._doubts(PLAN, results))
 
 
 def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch):
@@ -551,9 +564,15 @@ def test_repeats_that_cannot_decide_a_bound_are_not_asked_for(monkeypatch):
         judge_bounds(result, [Target(text="t", kind="ratio", than="liblinear", at_least=4)]).results
     )
     assert doubt.more is None
-    epochs = found(epochs={"adult": EPOCHS})
+
+
+def test_open_bounds_beside_the_sweeps_ask_for_repeats_of_their_measurement():
     target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
-    assert doubts_of(judge_bounds(epochs, [target]).results) == []
+    results = judge_bounds(found(epochs()), [target]).results
+    assert doubts_of(results) == []
+    assert doubts._repeats(PLAN, results) == {"epochs-adult": results[0].more}
+    decided = judge_bounds(found(epochs(20)), [target]).results
+    assert doubts._repeats(PLAN, decided) == {}
 
 
 def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monkeypatch):
@@ -568,6 +587,36 @@ def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monk
     assert doubt.more > 0
     narrow = [group("dcd", [1.0] * 14), group("liblinear", [1000.0] * 14, solver="liblinear")]
     assert doubts_of(judge_bounds(swept(narrow, monkeypatch), [target]).results) == []
+
+
+@pytest.mark.parametrize(
+    ("scatter", "stand_in", "pairs", "asks"),
+    [
+        (0.7, False, 14, True),
+        (0.0, False, 14, False),
+        (0.7, True, 14, False),  # nobody quotes numbers of stand-ins
+        (0.0, False, 3, True),  # its interval has no ends yet
+    ],
+)
+def test_ratios_that_may_be_quoted_ask_for_narrow_intervals(
+    scatter, stand_in, pairs, asks, monkeypatch
+):
+    rng = np.random.default_rng(1)
+    ours, theirs = np.exp(scatter * rng.standard_normal((2, pairs)))
+    rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
+    rows_of = [replace(each, stand_in=stand_in) for each in rows_of]
+    compared = versus.comparisons(swept(rows_of, monkeypatch), ["liblinear"])
+    found_there = list(doubts._quoted(PLAN, compared, ALONE))
+    assert [doubt.job for doubt in found_there] == [1] * asks
+    assert all(doubt.more > 0 for doubt in found_there)
+
+
+def test_a_ratio_without_an_upper_bound_does_not_ask_for_a_narrow_interval(monkeypatch):
+    never = group("liblinear", [math.nan] * 14, solver="liblinear", state="max_steps", spent=9.0)
+    compared = versus.comparisons(
+        swept([group("dcd", [1.0] * 14), never], monkeypatch), ["liblinear"]
+    )
+    assert list(doubts._quoted(PLAN, compared, ALONE)) == []
 
 
 def test_the_targets_that_come_with_svmbench_are_read():
@@ -665,43 +714,81 @@ def test_rows_of_a_size_and_the_text_of_them(monkeypatch, tmp_path):
         assert open_cached(rows.entry_path(f"bench-{growth.name}-{m}x{d}")) is None
 
 
-def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
-    made = []
+def pretended(monkeypatch, made, state="converged", reason=""):
+    """Measurements that do nothing but say that they were made."""
 
     def pretend(job, seconds):
-        made.append(job["label"])
-        return {"label": job["label"], "state": "time_limit", "reason": "late"}
+        made.append((job["label"], job["first"]))
+        ended = {"state": state, "reason": reason}
+        return [{"label": job["label"], "repeat": job["first"], **ended}]
 
     monkeypatch.setattr("svmbench.bench.tasks.run_job", pretend)
-    job = {"label": "a", "limit": 1.0, "solver": solver_job({"name": "dcd"})}
-    prepared = []
-    task = Task(
+
+
+def task_of(labels, repeats, prepare=lambda: None, limit=1.0):
+    job = {"limit": limit, "solver": solver_job({"name": "dcd"})}
+    return Task(
         "some",
         1.0,
-        lambda: [job, job | {"label": "b"}, job],
-        lambda: prepared.append(len(made)),
+        repeats,
+        lambda first, count: [
+            job | {"label": label, "first": first + at} for at in range(count) for label in labels
+        ],
+        prepare,
     )
+
+
+def test_a_task_is_kept_until_what_it_depends_on_changes(tmp_path, monkeypatch):
+    made, prepared = [], []
+    pretended(monkeypatch, made, "time_limit", "late")
+    task = task_of("ab", 2, lambda: prepared.append(len(made)))
     assert run_task(task, tmp_path, math.inf) == "made"
     # The second repeat of what met its limit is not made.
-    assert made == ["a", "b"]
-    assert [r["state"] for r in read_task(tmp_path, "some")] == ["time_limit"] * 2 + ["skipped"]
+    assert made == [("a", 0), ("b", 0)]
+    assert [r["state"] for r in read_task(tmp_path, "some")] == ["time_limit"] * 2 + ["skipped"] * 2
     assert run_task(task, tmp_path, math.inf) == "reused"
     assert prepared == [0]
-    job["limit"] = 2.0
-    assert run_task(task, tmp_path, -math.inf) == "left"
-    assert run_task(task, tmp_path, math.inf) == "made"
+    changed = task_of("ab", 2, limit=2.0)
+    assert run_task(changed, tmp_path, -math.inf) == "left"
+    assert run_task(changed, tmp_path, math.inf) == "made"
     (tmp_path / "some.json").write_text(json.dumps({"schema_version": 0}))
     assert read_task(tmp_path, "some") == []
 
 
+def test_further_repeats_of_a_task_are_added_to_those_that_are_there(tmp_path, monkeypatch):
+    made = []
+    pretended(monkeypatch, made)
+    task = task_of("ab", 2)
+    assert run_task(task, tmp_path, math.inf) == "made"
+    assert run_task(task, tmp_path, math.inf, further=3) == "made"
+    assert made == [(label, repeat) for repeat in range(5) for label in "ab"]
+    assert repeats_of(tmp_path, "some") == 5
+    assert run_task(task, tmp_path, math.inf) == "reused"
+    # What is repeated as a whole has no more repeats than it should have.
+    assert run_task(task_of("ab", 2, limit=2.0), tmp_path, math.inf) == "made"
+    assert repeats_of(tmp_path, "some") == 2
+
+
+def test_further_repeats_are_made_until_no_bound_asks_for_them(tmp_path, monkeypatch):
+    made = []
+    pretended(monkeypatch, made)
+    plan = SimpleNamespace(tasks=[task_of("a", 4)], parts=tmp_path, jobs=[], budget=None)
+    asked = iter([{"some": 10}, {"some": 2}, {}])
+    progress = carry_out(plan, Reporter(), beside=lambda: next(asked, {}))
+    assert len(made) == 4 + 4 + 1  # half of what is asked for, a whole set of repeats at most
+    assert progress.tasks == {"some": "made"}
+
+
 def test_a_measurement_that_dies_says_why():
-    found_there = run_job({"kind": "nothing", "label": "a"}, 60.0)
-    assert found_there == {
-        "kind": "nothing",
-        "label": "a",
-        "state": "failed",
-        "reason": "KeyError: 'nothing'",
-    }
+    assert run_job({"kind": "nothing", "label": "a", "first": 3}, 60.0) == [
+        {
+            "kind": "nothing",
+            "label": "a",
+            "repeat": 3,
+            "state": "failed",
+            "reason": "KeyError: 'nothing'",
+        }
+    ]
 
 
 def test_no_two_sets_of_a_profile_share_a_label():

@@ -84,7 +84,11 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     bounds = pd.read_csv(root / "tables" / "bounds.csv")
     assert set(bounds.loc[bounds["kind"] == "ratio", "verdict"]) == {"not measured"}
     growth = json.loads((root / "parts" / "growth-dense.json").read_text())["results"]
-    assert [(point["d"], point["state"]) for point in growth] == [(4, "ok"), (4, "ok"), (8, "ok")]
+    assert [(point["d"], point["state"]) for point in growth] == [
+        (4, "converged"),
+        (4, "converged"),
+        (8, "converged"),
+    ]
     assert not list((tmp_path / "cache" / "datasets").glob("bench-*"))
     second = bench("tiny.yaml", "--pictures", "linked")
     assert "0 new runs and 0 new measurements, 11 and 6 reused" in second.stdout
@@ -115,12 +119,13 @@ def test_an_open_bound_gets_repeats_until_it_is_decided(bench, tmp_path):
     if 1 < ahead.pairs < 20:
         assert ahead.standing in ("champion ahead", "peer ahead")
         assert not ahead.ratio_low < 1.0 < ahead.ratio_high
+        assert ahead.ratio_high <= 2.0 * ahead.ratio_low  # its number may be quoted
     else:  # a noisy machine
-        assert (ahead.pairs, ahead.standing) == (20, "open")
+        assert ahead.pairs == 20
     seconds = pd.read_csv(root / "tables" / "seconds.csv")
-    assert set(seconds["repeats"]) == {ahead.pairs}
+    assert set(seconds["runs"]) == {ahead.pairs}
     again = bench("doubtful.yaml")
-    if ahead.standing != "open":
+    if ahead.pairs < 20:
         assert "0 new runs and 0 new measurements" in again.stdout
 
 

@@ -140,6 +140,8 @@ def test_check_of_all_looks_at_what_comes_with_svmbench():
     result = run("check")
     assert (result.exit_code, result.stderr) == (0, "")
     assert {line.split(":")[0] for line in result.stdout.splitlines()} == {
+        "gaussians-overlapping",
+        "gaussians-separable",
         "plane-overlapping",
         "plane-separable",
         "tiny-sparse",

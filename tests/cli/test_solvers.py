@@ -170,9 +170,9 @@ def test_page_tells_type_range_unit_and_default():
 
 def test_page_explains_the_horizon():
     assert "\n  horizon     none: one run serves every accuracy\n" in output("dcd")
-    words = " ".join(output("svmperf").split())
-    assert "horizon accuracy: it must know the accuracy in advance" in words
-    assert "; parameter epsilon " in words
+    words = " ".join(output("mpu").split())
+    assert "horizon accuracy: it must know the accuracy in advance; one run per" in words
+    assert "accuracy, judged at every checkpoint; parameter delta " in words
     words = " ".join(output("linear-svc").split())
     assert "horizon accuracy: rerun with tighter and tighter tolerances until" in words
     words = " ".join(output("sgd-classifier").split())
@@ -205,9 +205,9 @@ def test_json_says_the_same():
     facts = json.loads(output("sgd-m", "--json"))
     assert facts == every[list(solvers()).index("sgd-m")]
     schedule = facts["parameters"]["schedule"]
-    assert (schedule["type"], schedule["default"]) == ("5/9 | blocks", "5/9")
+    assert (schedule["type"], schedule["default"]) == ("4/9 | blocks", "4/9")
     assert (facts["family"], facts["own_stop"]) == ("stochastic", True)
     assert (facts["biases"], facts["constraints"]) == (["none"], ["none"])
     assert facts["mathematics"].startswith("problem  min P(w)")
-    assert len(facts["reconstructed"]) == 2
-    assert len(facts["unstated"]) == 2
+    assert len(facts["reconstructed"]) == 1
+    assert len(facts["unstated"]) == 1

@@ -164,6 +164,21 @@ def test_a_split_parts_the_rows(part, count):
     assert np.all(np.diff(apart.values) > 0)
 
 
+@pytest.mark.parametrize("part", [0.33, 7])
+def test_a_stratified_split_keeps_the_shares_of_the_classes(part):
+    train, _ = pair()
+    rest, apart = Split(test=part, seed=6, stratified=True).apply(train, None)
+    count = apart.n_samples
+    assert count == (round(0.33 * 23) if part == 0.33 else 7)
+    positives = int(np.sum(train.labels == 1))
+    assert int(np.sum(apart.labels == 1)) == round(count * positives / 23)
+    assert int(np.sum(rest.labels == 1) + np.sum(apart.labels == 1)) == positives
+    rows = sorted(map(tuple, [*dense(rest), *dense(apart)]))
+    assert rows == sorted(map(tuple, dense(train)))
+    other, _ = Split(test=part, seed=7, stratified=True).apply(train, None)
+    assert not np.array_equal(dense(rest), dense(other))
+
+
 def test_swap_exchanges_rows_and_keeps_names():
     train, test = pair()
     after, after_test = apply_transforms(train, test, [Swap()], name="made")

@@ -52,6 +52,15 @@ def test_repeats_are_skipped_also_if_nothing_else_is_run(simulation, tmp_path):
         assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * (repeats - 1)]
 
 
+def test_questions_see_that_a_cell_has_no_further_repeats(simulation, tmp_path):
+    simulation.limited = {"sgd-s": ALWAYS}
+    rule = RULE | {"at_least": 1}
+    for _ in range(2):
+        job, _ = series_of(sweep_of("dcd", "sgd-s", repeats=rule), tmp_path / "one")
+        assert states_of(job, "sgd-s") == ["time_limit", "skipped"]
+        assert states_of(job, "dcd") == ["converged"]
+
+
 @pytest.mark.parametrize("fresh", [False, True])
 def test_runs_of_other_cells_keep_their_rows(simulation, tmp_path, fresh):
     simulation.limited = {"sgd-s": ALWAYS}
@@ -111,6 +120,21 @@ def test_a_question_about_a_cell_out_of_time_gets_no_repeats(simulation, tmp_pat
         ("tiny-separable", "dcd", 1),
         ("tiny-separable", "sgd-s", 0),
     ]
+
+
+def test_a_generous_limit_decides_with_repeats_of_the_other_solver_alone(simulation, tmp_path):
+    simulation.limited, simulation.times = {"sgd-s": ALWAYS}, {"dcd": (0.5, 0.02)}
+    result = decide(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    assert result.open == []
+    faster = order(read_results(tmp_path / "one")).faster
+    assert {(key[4], key[5]) for key in faster} == {("dcd", "sgd-s")}
+    # The limited solver is run once; skipped repeats stand for its others.
+    labels = [label for _, label, _ in simulation.made]
+    assert (labels.count("sgd-s"), labels.count("dcd")) == (1, 7)
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * 6]
+    assert run_series([job], Reporter(), doubts=lambda: doubts_of(job.folder)).made == 0
+    assert states_of(job, "sgd-s") == ["time_limit", *["skipped"] * 6]
 
 
 def test_one_limited_run_of_the_faster_solver_does_not_make_it_the_slower(simulation, tmp_path):

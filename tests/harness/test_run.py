@@ -464,6 +464,41 @@ def test_updates_can_be_the_limit(tmp_path):
     assert runs.loc[("sgd-s", 0), "updates"] >= 400
 
 
+def test_accuracies_can_be_absolute(tmp_path):
+    stop = {"accuracy": [0.05, 0.01], "max_epochs": 300}
+    relative = runs_csv(run_sweep(sweep(solvers=["dcd"], repeats=1, stop=stop), tmp_path / "r"))
+    stop["distance"] = "absolute"
+    outcome = run_sweep(sweep(solvers=["dcd"], repeats=1, stop=stop), tmp_path / "a")
+    absolute = runs_csv(outcome)
+    for (_, run), above in ((next(relative.iterrows()), None), (next(absolute.iterrows()), 1.0)):
+        distance = run["primal"] - run["reference_dual"]
+        assert run["accuracy"] == pytest.approx(distance / (above or run["reference_dual"]))
+    run = absolute.iloc[0]
+    assert run["state"] == "converged"
+    assert 0 <= run["primal_at_0.05"] - run["reference_dual"] <= 0.05
+    assert run["seconds_to_0.05"] <= run["seconds_to_0.01"]
+    # The optimum is below 1: the same number is a looser target if it is absolute.
+    assert run["reference_dual"] < 1
+    assert run["epochs_to_0.01"] <= relative.iloc[0]["epochs_to_0.01"]
+
+
+def test_steps_can_be_the_limit(tmp_path):
+    solvers = ["pegasos", {"name": "pegasos", "batch": 8, "label": "batches"}, "gd"]
+    stop = {"max_steps": 123, "max_epochs": 4}
+    runs = runs_csv(run_sweep(sweep(solvers=solvers, repeats=1, stop=stop), tmp_path))
+    m = runs["m"].iloc[0]
+    # The lesser of the two limits, which differ by solver; a step of gd is a whole pass.
+    assert 123 < 4 * m < 8 * 123
+    assert runs.loc[("pegasos", 0), "presentations"] == 123
+    assert runs.loc[("pegasos", 0), "max_epochs"] == pytest.approx(123 / m)
+    assert runs.loc[("batches", 0), "presentations"] == 4 * m
+    assert runs.loc[("gd", 0), "epochs"] == 4
+    assert (runs["state"] == "max_steps").all()
+    stop = {"max_steps": 30}
+    runs = runs_csv(run_sweep(sweep(solvers=solvers[:2], repeats=1, stop=stop), tmp_path / "few"))
+    assert runs.loc[("batches", 0), "presentations"] == 240
+
+
 def wide(tmp_path, **facts):
     path = tmp_path / "wide.libsvm"
     path.write_text("+1 1:1 2147483647:1\n-1 2:1\n+1 1:0.5 5:1\n-1 2:0.25\n")

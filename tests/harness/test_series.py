@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from simulated import Simulation, job_of, sweep_of
 
-from svmbench.harness.run import Reporter
+from svmbench.cli.series import open_questions, time_spent
+from svmbench.harness.run import Options, Reporter, Sitting
 from svmbench.harness.series import Doubt, run_series
+from svmbench.harness.trace import Trace
 
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
 
@@ -111,6 +116,41 @@ def test_time_goes_to_open_questions_the_cheapest_first(simulation, tmp_path):
     assert result.needed == 0.0
 
 
+def test_time_that_no_question_can_use_goes_to_a_second_repeat(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 9.0}
+    rule = RULE | {"at_least": 1}
+    dear = job_of(sweep_of("pegasos", repeats=rule), tmp_path / "dear")
+    cheap = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=rule), tmp_path / "cheap")
+    asked = Asked((1, cheap, ("dcd", "sgd-s"), 3))
+    result = run_series([dear, cheap], Reporter(), doubts=asked, budget=40.0)
+    # Four cells once; what the question takes; then the second of the cheap sweep comes first.
+    made = [(label, repeat) for _, label, repeat in simulation.made]
+    assert set(made[4:8]) == {(label, at) for label in ("dcd", "sgd-s") for at in (1, 2)}
+    assert made[8:] == [("ocas", 1), ("pegasos", 1)]
+    assert (result.left, result.open) == (0, [])
+    # Without questions, or without time, one repeat is enough.
+    alone = job_of(sweep_of("dcd", repeats=rule), tmp_path / "alone")
+    assert run_series([alone], Reporter()).made == 1
+    fixed = job_of(sweep_of("dcd", repeats=1), tmp_path / "fixed")
+    assert run_series([fixed], Reporter(), doubts=list).made == 1
+
+
+def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked((0, job, ("pegasos", "ocas"), 5), (0, job, ("dcd", "sgd-s"), 5))
+
+    def doubts():
+        return [replace(each, later="dcd" in each.text) for each in asked()]
+
+    result = run_series([job], Reporter(), doubts=doubts)
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:6]) == {"pegasos", "ocas"}
+    assert set(labels[6:]) == {"dcd", "sgd-s"}
+    assert result.open == []
+
+
 def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
     job = job_of(sweep_of("dcd", "sgd-s", "pegasos", repeats=RULE), tmp_path / "one")
     asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "pegasos"), 2))
@@ -180,6 +220,25 @@ def test_what_stays_open_at_the_end_of_the_budget_says_what_it_takes(simulation,
     assert (result.total.first, result.total.at_least, result.total.doubts) == (3.0, 3.0, 6.5)
     (still,) = result.open
     assert (still.lacks, still.doubt.more, result.needed) == ("time", 5, 15.0)
+    assert time_spent(result, [job]) == [
+        "time: 3 s first repeats, 3 s further repeats of every cell, 6 s repeats for open questions"
+    ]
+    (line,) = open_questions([replace(still, doubt=replace(still.doubt, later=True))])
+    assert line.startswith("1 open whose answers change no verdict, out of time: about 15 s more")
+
+
+def test_the_time_to_start_the_processes_of_runs_is_reported(simulation, tmp_path, monkeypatch):
+    quick = simulation.make_run
+
+    def slowly_started(*arguments):
+        simulation.now += 2.0
+        return quick(*arguments)
+
+    monkeypatch.setattr("svmbench.harness.crew.make_run", slowly_started)
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=2), tmp_path / "one")
+    result = run_series([job], Reporter())
+    assert result.starting == 8.0
+    assert time_spent(result, [job])[0].endswith("; 8 s of it to start the runs' processes")
 
 
 def test_an_interruption_keeps_what_was_made_and_a_later_call_goes_on(simulation, tmp_path):
@@ -272,3 +331,12 @@ def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation
     assert simulation.made[-1] == ("tiny-separable", "sgd-s", 3)
     assert set(pd.read_csv(job.folder / "runs.csv")["state"]) == {"converged"}
     assert run_series([job_of(sweep, job.folder)], Reporter()).made == 0
+
+
+def test_the_traces_of_earlier_runs_are_not_kept_in_memory(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=4), tmp_path / "one")
+    run_series([job], Reporter())
+    with Sitting(job.sweep, job.folder, Reporter(), Options()) as sitting:
+        assert sitting.outcome.reused == 8
+        gc.collect()
+        assert not [each for each in gc.get_objects() if isinstance(each, Trace)]

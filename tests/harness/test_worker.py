@@ -229,6 +229,19 @@ def test_an_iteration_that_meets_a_horizon_of_accuracy_is_the_last(measure):
     assert len(points) == 2
 
 
+def test_with_anytime_a_horizon_is_judged_at_every_checkpoint(measure):
+    class Anytime(Stopping):
+        horizon = "accuracy"
+        anytime = True
+
+    state, points, measurement = measure(Anytime(), accuracy=[1e-9], max_updates=2_000 / 60)
+    assert state == "max_steps"  # its own rule holds long before, and is no target
+    assert measurement.solver.iterations >= 2_000
+    assert len(points) > 100
+    state, points, _ = measure(Anytime(), accuracy=[1e9])
+    assert (state, len(points)) == ("converged", 1)
+
+
 def test_a_rule_that_holds_already_does_not_have_each_iteration_evaluated(measure):
     class Stopped(Iterating):
         stopped = True

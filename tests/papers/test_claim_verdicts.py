@@ -131,7 +131,85 @@ def test_no_repeats_are_bought_for_what_only_data_sets_decide():
         rows = [each for k in range(count) for each in both(1.0, f"set {k}", sigma=0.3, seed=k)]
         result = found(claim(across="datasets", cells="most"), *rows)
         assert result.verdict == "open"
-        assert result.open_parts == []
+        assert result.open_parts == result.spare_parts == []
+
+
+def test_a_statistical_claim_has_three_pairs_of_each_data_set_before_it_is_judged():
+    def rows(n):
+        others = [each for k in range(7) for each in both(3.0, f"set {k}", n=3, seed=k)]
+        return others + both(3.0, "the last", n=n)
+
+    result = found(claim(across="datasets"), *rows(1))
+    assert result.verdict == "open"
+    assert [(part.more, part.pairs) for part in result.open_parts] == [(2, 1)]
+    assert result.remedy.startswith("It would take about 2 more repeats (about")
+    assert found(claim(across="datasets"), *rows(3)).verdict == "holds"
+
+
+def test_pairs_that_other_claims_asked_for_do_not_change_a_statistical_claim():
+    """With all pairs, the medians of six of these eight data sets would be on the other side."""
+    few = [each for k in range(8) for each in both(3.0, f"set {k}", n=3, seed=k)]
+    many = []
+    for k in range(8):
+        a = noisy(2.0, n=3, seed=k) + [2.0] * 9
+        b = noisy(6.0, n=3, seed=7) + [0.5 if k < 6 else 6.0] * 9
+        many += [row("a", a, dataset=f"set {k}"), row("b", b, dataset=f"set {k}")]
+    first, later = (found(claim(across="datasets"), *rows) for rows in (few, many))
+    assert first.across == later.across
+    assert first.verdict == later.verdict == "holds"
+
+
+def test_a_data_set_whose_repeats_are_skipped_has_no_more_pairs_to_wait_for():
+    rows = [each for k in range(6) for each in both(3.0, f"set {k}", n=3, seed=k)]
+    rows += [
+        row("a", [20.0, 20.1], dataset="slow"),
+        row("b", [INF, INF], state=["time_limit", "skipped"], dataset="slow"),
+    ]
+    result = found(claim(across="datasets"), *rows)
+    assert (result.verdict, result.across.data_sets) == ("holds", 7)
+
+
+# --- which cells are worth repeats ---------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "factors", "verdict", "open_parts", "spare_parts"),
+    [
+        ("all", (3.0, 0.2), "holds in k of n", 0, 2),
+        ("all", (0.2,), "does not hold", 2, 0),  # it may still hold in 2 of 3
+        ("any", (3.0, 0.2), "holds", 0, 2),
+        ("most", (3.0, 3.0, 3.0), "holds", 0, 2),
+        ("most", (3.0, 0.2), "open", 2, 0),
+    ],
+)
+def test_cells_that_may_change_the_verdict_come_before_those_that_are_only_counted(
+    cells, factors, verdict, open_parts, spare_parts
+):
+    decided = [each for at, f in enumerate(factors) for each in both(f, f"set {at}")]
+    undecided = [each for k in range(2) for each in both(1.0, f"open {k}", sigma=0.3)]
+    result = found(claim(cells=cells), *decided, *undecided)
+    assert result.verdict == verdict
+    assert (len(result.open_parts), len(result.spare_parts)) == (open_parts, spare_parts)
+
+
+# --- seeds of counts -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "lacks"),
+    [
+        ([3.0], [5.0], 2),
+        ([3.0, 3.0], [5.0, 5.0], 0),  # they do not depend on the seed
+        ([3.0, 3.0], [5.0, 6.0], 1),
+        ([3.0, 4.0, 3.0], [5.0, 6.0, 5.0], 0),
+    ],
+)
+def test_counts_have_three_seeds_or_two_if_these_agree(a, b, lacks):
+    result = found(claim("counts"), row("a", a), row("b", b))
+    assert result.verdict == "holds"
+    assert [(part.more, part.pairs) for part in result.open_parts] == [(lacks, len(a))] * (
+        lacks > 0
+    )
 
 
 # --- paths and growth --------------------------------------------------------------
@@ -204,6 +282,13 @@ def flat(epoch, repeat):
             2,
         ),
         (claim("grows", at_most=1.0), [row("a", noisy())], 1),
+        (
+            claim("grows", along="epochs", between=[0.1, 5.0], at_most=1.0),
+            [row("a", noisy(), traces=flat)],
+            1,
+        ),
+        (claim("rises", solvers=["a"], measure="primal"), [row("a", noisy())], 1),
+        (claim("differ", solver="a", over="b", by=2), [row("a", noisy()), row("b", noisy())], 1),
         (
             claim("grows", at_most=1.0),
             [row("a", [INF], state="interrupted", lam=lam) for lam in (1e-2, 1e-3, 1e-4)],
@@ -295,6 +380,12 @@ def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
         (claim("reaches", solvers=["a"], measure="primal", at_most=2), "at most 2"),
         (claim("fails", how="not-finite"), "weights not finite in most runs"),
         (claim("grows", at_least=-1.25, at_most=-0.75), "exponent at least -1.25 and at most"),
+        (
+            claim("grows", along="steps", measure="regret", between=[10, 1000], at_most=0.5),
+            "regret: exponent at most 0.5 over 5 abscissae from 10 to 1000 steps",
+        ),
+        (claim("differ", solver="a", over="b", by=2), "b and a apart by more than 2"),
+        (claim("rises", solvers=["a"], measure="primal"), "rises between two points"),
         (claim("path", between=[1, 5], by=2), "at least 2 at 5 abscissae from 1 to 5 epochs"),
         (claim(across="datasets"), "decided by signed ranks over at least 6 data sets"),
         (claim("untestable"), ""),

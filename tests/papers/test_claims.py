@@ -8,12 +8,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import yaml
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
 from svmbench.papers.claims.judge import decide, judge_claims
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.model import Item
 from svmbench.records.groups import Group
 
 # --- faster ------------------------------------------------------------------------
@@ -264,6 +266,82 @@ def test_repeats_that_are_skipped_count_as_the_one_that_met_the_limit(kind, keys
     assert found(claim(kind, **keys), row("a", [INF] * 3)).verdict == "open"
 
 
+# --- published values among our repeats --------------------------------------------
+
+ITEM = """\
+version: 1
+number: Table 1
+order: 1
+title: Accuracies
+question: Which?
+published:
+  - source: Table 1
+    mark: read
+    values:
+      - {{solver: a, measure: test_error, value: {published}}}
+claims:
+  - text: So it is.
+    source: Table 1
+    kind: spans
+    solvers: [{solver}]
+    measure: test_error
+"""
+
+
+def spanning(published=0.1, solver="a"):
+    """A claim of kind spans, as an item's file gives it."""
+    text = ITEM.format(published=published, solver=solver)
+    return Item.model_validate(yaml.safe_load(text)).claims[0]
+
+
+def errors(n, low=0.08, high=0.12):
+    return {"test_error": np.linspace(low, high, n)}
+
+
+@pytest.mark.parametrize(
+    ("published", "repeats", "verdict"),
+    [
+        (0.1, 20, "holds"),
+        (0.08, 20, "holds"),
+        (0.12, 40, "holds"),
+        (0.1, 19, "open"),
+        (0.0799, 20, "does not hold"),
+        (0.1201, 40, "does not hold"),
+        (0.2, 19, "open"),
+    ],
+)
+def test_a_published_value_lies_among_our_repeats_or_not(published, repeats, verdict):
+    result = found(spanning(published), row("a", [1.0] * repeats, **errors(repeats)))
+    assert result.verdict == verdict
+    assert f"published {published:g}" in result.summary
+    assert f"0.08 to 0.12 in {repeats} repeats" in result.summary
+    assert "at least 20 repeats" in result.held_to
+    lacking = [(part.more, part.pairs) for part in result.open_parts]
+    assert lacking == ([(1, 19)] if repeats == 19 else [])
+    assert ("about 1 more repeat (about" in result.remedy) == (repeats == 19)
+
+
+def test_every_published_value_must_lie_among_the_repeats():
+    claim_ = spanning().model_copy(update={"solvers": ("a", "b")}).quoting({"a": 0.1, "b": 0.3})
+    rows = [row(label, [1.0] * 20, **errors(20)) for label in "ab"]
+    result = found(claim_, *rows)
+    assert result.verdict == "does not hold"
+    assert [part.verdict for part in result.cells[0].parts] == ["holds", "does not hold"]
+
+
+def test_failed_repeats_do_not_widen_the_range():
+    values = errors(24)["test_error"].copy()
+    values[:2] = math.nan
+    runs = row("a", [1.0] * 24, state=["failed"] * 2 + ["max_steps"] * 22, test_error=values)
+    assert found(spanning(0.5), runs).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(("keys", "many"), [({"solver": "b"}, 0), ({"published": "'> 1'"}, 1)])
+def test_a_claim_about_no_published_number_is_refused(keys, many):
+    with pytest.raises(ValidationError, match=f"{many} published numbers"):
+        spanning(**keys)
+
+
 # --- growth, paths and counts ------------------------------------------------------
 
 
@@ -329,6 +407,35 @@ def test_a_curve_lies_below_another_at_all_abscissae():
     assert found(wanted, *touching).verdict == "open"
 
 
+def test_a_path_is_held_to_published_ratios_at_given_abscissae():
+    apart = curves(lambda epoch: 0.1, lambda epoch: 0.4 / (1 + epoch))
+    # Of the lines 0.1 and 0.4/(1 + t): 2 at t = 1, 0.667 at t = 5.
+    near = claim("path", ratios=[[1, 2.1], [5, 0.65]], within=1.25)
+    result = found(near, *apart)
+    assert result.verdict == "holds"
+    texts = [part.text for part in result.cells[0].parts]
+    assert "at 1 epochs, over the published 2.1 = 0.9" in texts[0]
+    assert "at 5 epochs, over the published 0.65 = 1.0" in texts[1]
+    assert found(claim("path", ratios=[[1, 3], [5, 0.65]], within=1.25), *apart).verdict != "holds"
+    assert found(claim("path", ratios=[[1, 1.3]], within=1.25), *apart).verdict == "does not hold"
+
+
+def test_a_path_along_time_after_the_set_up():
+    def slow_start(label, setup):
+        # 0.4/(1 + t) at t seconds after the set-up.
+        def height(epoch, repeat):
+            return 0.4 / (1 + 3 * epoch) * noisy(seed=repeat)[0]
+
+        found = row(label, noisy(), setup_seconds=setup, traces=height)
+        found.traces["wall_seconds"] += setup
+        return found
+
+    both = slow_start("a", 0.0), slow_start("b", 20.0)
+    wanted = {"between": [1.5, 15], "points": 2, "by": 1.2}
+    assert found(claim("path", along="seconds_after_setup", **wanted), *both).verdict != "holds"
+    assert found(claim("path", along="seconds", **wanted), *both).verdict == "not testable"
+
+
 def test_a_path_before_the_first_point_is_not_testable():
     apart = curves(lambda epoch: 0.1, lambda epoch: 0.2)
     result = found(claim("path", between=[0.01, 0.05]), *apart)
@@ -365,7 +472,8 @@ def test_steps_count_a_batch_once():
         ([3, 4, 3], [5, 6, 5], 1.0, "holds", "3 of 3 seeds"),
         ([3, 4, 3], [5, 6, 5], 2.0, "does not hold", "0 of 3 seeds"),
         ([3, 4, 9], [5, 6, 5], 1.0, "holds", "2 of 3 seeds"),
-        ([3, 4, 3], [INF, INF, INF], 5.0, "holds", "3 of 3 seeds"),
+        ([3, 4, 3], [INF, INF, INF], 2.5, "holds", "3 of 3 seeds"),
+        ([1, 1, 9], [INF, INF, INF], 5.0, "holds", "2 of 2 seeds"),
         ([INF, INF, INF], [3, 4, 3], 1.0, "does not hold", "0 of 3 seeds"),
     ],
 )
@@ -586,10 +694,23 @@ def test_a_target_that_w_0_already_meets_says_nothing(kind):
         ("fails", {}, "needs 'how'"),
         ("fails", {"how": "not-finite", "over_dataset": "b"}, "has no 'over_dataset'"),
         ("grows", {}, "with which exponent"),
-        ("grows", {"along": "epochs", "at_most": 1}, "along lambda or m"),
+        ("grows", {"along": "epochs", "at_most": 1}, "over which range"),
+        ("grows", {"at_most": 1, "points": 4}, "drop 'between' and 'points'"),
+        ("grows", {"along": "steps", "between": [1, 9], "points": 2, "at_most": 1}, "3 points"),
+        ("grows", {"along": "steps", "between": [9, 1], "at_most": 1}, "[FROM, TO]"),
+        ("grows", {"along": "steps", "between": [1, 9], "measure": "seconds_a_pass", "at_most": 1},
+         "no curve shows"),
+        ("differ", {"solver": "a", "over": "b", "by": 1}, "any two results differ"),
+        ("rises", {"solvers": ["a"], "measure": "seconds_a_pass"}, "no curve shows"),
+        ("reaches", {"solvers": ["a"], "measure": "regret", "at_most": 1}, "along a run only"),
         ("path", {"between": [1, 0.5]}, "both above 0"),
         ("path", {"between": [0, 5]}, "both above 0"),
         ("path", {"between": [1, 5], "measure": {"seconds": 0.01}}, "no curve shows seconds"),
+        ("path", {}, "either 'between' or 'ratios'"),
+        ("path", {"between": [1, 5], "ratios": [[1, 2]]}, "either 'between' or 'ratios'"),
+        ("path", {"ratios": [[1, 2]], "by": 2}, "write 'within' instead of 'by'"),
+        ("path", {"between": [1, 5], "within": 2}, "write 'by'"),
+        ("path", {"ratios": [[0, 2]]}, "above 0"),
         ("alike", {"solvers": ["a"], "within": 2}, "two solvers or more"),
         ("alike", {"solvers": ["a", "b"]}, "needs 'within'"),
         ("order", {"solvers": ["a", "b"], "by": 2}, "has no 'by'"),

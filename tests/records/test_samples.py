@@ -41,10 +41,12 @@ def group(state, seconds=NAN, **columns):
         "setup_seconds": 0.5,
         "train_seconds": 2.0,
         "epochs": 3.0,
+        "data_passes": 2.0,
         "primal": 0.3,
         "test_error": 0.1,
         "seconds_to_0.01": seconds,
         "epochs_to_0.01": [value if value != value else 1.5 for value in _each(seconds, states)],
+        "data_passes_to_0.01": seconds,
         "passes_to_0.01": NAN,
         "last_above_seconds_0.01": NAN,
     }

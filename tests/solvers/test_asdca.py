@@ -230,6 +230,38 @@ def test_the_horizon_follows_from_the_output():
         run.start(PROBLEMS["sparse"], 0)
 
 
+def test_the_average_can_begin_at_any_step():
+    problem = PROBLEMS["sparse"]
+    run = started(problem, 9, output="average", begin=5)
+    plain = twin_of(run, problem, 9)
+    assert run.horizon == "none"
+    for _ in range(20):
+        plain.step()
+        run.advance(run.batch)
+        expected = np.mean(plain.iterates[5:], axis=0) if len(plain.iterates) > 5 else plain.x
+        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-12)
+
+
+@every_precision
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_on_the_hinge_it_minimises_the_smoothed_hinge(name, precision):
+    hinge = with_loss(PROBLEMS[name], "hinge")
+    for gamma in (1.0, 0.01):
+        smoothed = with_loss(PROBLEMS[name], "smoothed-hinge", gamma)
+        run, other = (
+            started(hinge, 3, smoothing=gamma, precision=precision),
+            started(smoothed, 3, precision=precision),
+        )
+        for one in (run, other):
+            one.advance(2000 * hinge.data.n_samples)
+        assert run.w.tobytes() == other.w.tobytes()
+        best = optimum(hinge)
+        assert run.dual() == hinge.dual(run.alpha) <= best.upper * (1 + 1e-12)
+        # Smoothed and plain hinge differ by at most gamma/2.
+        slack = {"float64": 1e-6, "float32": 1e-4}[precision]
+        assert hinge.primal(run.w) <= best.upper + gamma / 2 + slack
+
+
 def test_seeds_differ():
     runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
     for run in runs:

@@ -249,8 +249,27 @@ def test_without_delta_it_promises_a_hundredth():
     for run in (bare, told):
         run.advance(500)
     assert bare.w.tobytes() == told.w.tobytes()
-    assert Mpu.horizon == "accuracy"
+    assert (Mpu.horizon, Mpu.anytime) == ("accuracy", True)
     assert Mpu.schema.model_fields[Mpu.horizon_parameter].default is None
+
+
+def test_a_pass_without_change_is_the_last_that_matters():
+    run = started(PROBLEMS["overlapping"], delta=0.05)
+    m = PROBLEMS["overlapping"].data.n_samples
+    while not run.exhausted:
+        assert not run.stopped
+        run.advance(m)
+    settled = run.w.tobytes()
+    run.advance(5 * m)
+    assert run.stopped
+    assert run.w.tobytes() == settled
+
+
+def test_its_certificate_does_not_exhaust_it():
+    run = started(PROBLEMS["overlapping"], delta=0.2, stop="certificate")
+    while not run.stopped:
+        run.advance(1)
+    assert not run.exhausted
 
 
 def test_seeds_differ():

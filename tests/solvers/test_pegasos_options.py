@@ -202,6 +202,22 @@ def test_means_are_those_of_the_iterates_of_the_same_run(precision, batch):
         )
 
 
+@every_sampling
+@pytest.mark.parametrize("batch", [1, 8])
+def test_a_mean_can_begin_at_any_step(sampling, batch):
+    problem = PROBLEMS["sparse"]
+    options = {"batch": batch, "sampling": sampling}
+    run = started(problem, 4, output="tail-average", begin=31, **options)
+    plain = twin_of(problem, 4, **options)
+    assert run.horizon == "none"
+    for _ in range(80):
+        plain.step()
+        run.advance(1)
+        assert run.counters.presentations == plain.presentations
+        expected = np.mean(plain.iterates[31:], axis=0) if len(plain.iterates) > 31 else plain.w
+        np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-10 / problem.lam)
+
+
 @every_precision
 def test_the_random_iterate_is_one_of_the_same_run(precision):
     problem = PROBLEMS["sparse"]

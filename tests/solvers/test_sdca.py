@@ -29,7 +29,7 @@ from twins.sdca import Sdca as Twin
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}
-SAMPLINGS = ("random", "perm", "cyclic")
+SAMPLINGS = ("random", "perm", "fixed", "cyclic")
 OUTPUTS = ("last", "average", "random")
 WITH_HORIZON = ("average", "random")
 every_loss = pytest.mark.parametrize("loss", LOSSES)
@@ -237,7 +237,41 @@ def test_orders():
     assert rows["cyclic"] == everyone * 2
     assert sorted(rows["perm"][:50]) == sorted(rows["perm"][50:]) == everyone
     assert rows["perm"][:50] != rows["perm"][50:]
+    assert rows["fixed"][:50] == rows["fixed"][50:]
+    assert sorted(rows["fixed"][:50]) == everyone
+    assert rows["fixed"][:50] != everyone
     assert sorted(rows["random"][:50]) != everyone
+
+
+@every_sampling
+def test_a_mean_can_begin_at_any_step(sampling):
+    problem = PROBLEMS["sparse"]
+    run = started(problem, 9, sampling=sampling, output="average", begin=77)
+    plain = twin_of(problem, 9, sampling)
+    assert run.horizon == "none"
+    for step in range(1, 150):
+        run.advance(1)
+        plain.step()
+        for found, part in ((run.w, 0), (run.alpha, 1)):
+            expected = [pair[part] for pair in plain.iterates[77:]] or [
+                (plain.w, plain.alpha)[part]
+            ]
+            np.testing.assert_allclose(
+                found, np.mean(expected, axis=0), rtol=0.0, atol=1e-11, err_msg=str(step)
+            )
+
+
+@pytest.mark.parametrize(
+    "bad", [{"begin": 3}, {"begin": 3, "output": "random"}, {"begin": -1, "output": "average"}]
+)
+def test_a_beginning_without_a_mean_is_refused(bad):
+    with pytest.raises(ValueError, match="begin"):
+        SdcaParameters(**bad)
+
+
+def test_a_mean_has_one_beginning():
+    with pytest.raises(ValueError, match="leave one of them out"):
+        SdcaParameters(output="average", begin=3, epochs=2.0)
 
 
 @every_precision

@@ -300,3 +300,31 @@ def test_a_batch_without_rows_is_refused():
     rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match="at least one row, not 0"):
         SgdWithBias(rows, order, 0, 1.0, 1.0, 0.1, 0.0)
+
+
+@every_precision
+@pytest.mark.parametrize("method", ["sgd", "minibatch"])
+def test_mu_that_grows_per_epoch_equals_its_twin(method, precision):
+    problem = PROBLEMS["sparse"]
+    steps = {"mu0": 2.0, "increment": 1.5}
+    run = started(method, problem, 5, precision=precision, mu_grows="per-epoch", **steps)
+    X, y = dense(problem.data), labels(problem.data)
+    plain = Subgradient(X, y, problem.lam, 5, METHODS[method][2], **steps, per_epoch=True)
+    while plain.epoch < 3:
+        plain.step()
+        run.advance(1)
+        atol = 8.0 * TOLERANCE[precision]
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=atol)
+        np.testing.assert_allclose(run.bias, plain.b, rtol=0.0, atol=atol)
+    assert (run.mu0, run.increment) == (2.0, 1.5)
+    assert 0 < plain.updates < plain.presentations
+
+
+def test_mu_grows_by_default_as_much_in_an_epoch_whether_per_step_or_per_epoch():
+    problem = PROBLEMS["sparse"]
+    m = problem.data.n_samples
+    step, epoch = (
+        started("minibatch", problem, mu_grows=grows) for grows in ("per-step", "per-epoch")
+    )
+    assert epoch.mu0 == step.mu0
+    assert epoch.increment == step.increment * -(-m // 7)

@@ -77,12 +77,19 @@ def test_epsilon_is_what_it_promises(name, unit, epsilon):
     assert np.array_equal(patient.w, run.w)
 
 
-def test_a_sweep_runs_a_ladder_of_epsilons():
-    run = Svmperf()
-    assert (run.horizon, run.parameters.epsilon) == ("accuracy", None)
-    assert run.horizons((0.5, 0.25, 0.01), 100.0) == (0.9, 0.5, 0.25, 0.04, 0.02, 0.01)
-    run = Svmperf(SvmperfParameters(unit="objective"))
-    assert run.horizons((0.5, 0.25), None) == tuple(2.0**-k for k in range(1, 9))
+def test_one_run_serves_every_accuracy():
+    problem = PROBLEMS["overlapping"]
+    assert Svmperf.horizon == "none"
+    run = started(problem)
+    best = optimum(problem).lower
+    reached = []
+    for accuracy in (0.1, 1e-2, 1e-4, 1e-6):
+        while problem.primal(run.w) > (1.0 + accuracy) * best:
+            run.advance(1)
+            assert run.counters.presentations < 300 * problem.data.n_samples
+        reached.append(run.counters.presentations)
+    assert reached == sorted(reached)
+    assert run._epsilon < 0.1
 
 
 def test_rows_of_margin_one_do_not_belong_to_a_cut():

@@ -21,7 +21,7 @@ class Sdca:
         self.w, self.alpha = np.zeros(X.shape[1]), np.zeros(len(y))
         # A row without entries: alpha - nu alpha^2/2 is greatest here.
         self.alpha[norms2 == 0.0] = min(self.u, 1.0 / self.nu) if self.nu else self.u
-        self.left = []
+        self.left, self.drawn = [], False
         self.iterates, self.picked = [], []
         self.updates = 0
 
@@ -30,8 +30,9 @@ class Sdca:
         if self.sampling == "random":
             return self.rows[self.rng.below(len(self.rows))]
         if not self.left:
-            if self.sampling == "perm":
+            if self.sampling == "perm" or (self.sampling == "fixed" and not self.drawn):
                 self.rng.shuffle(self.rows)
+                self.drawn = True
             self.left = list(self.rows)
         return self.left.pop(0)
 

@@ -12,9 +12,9 @@ def single(number):
     return 1
 
 
-def five_ninths(number):
-    """sgd-m, 5/9: every ninth pass presents each row five times running."""
-    return 1 if number % 9 else 5
+def four_ninths(number):
+    """sgd-m, 4/9: passes 1 to 4, 10 to 13, ... present each row five times running."""
+    return 5 if (number - 1) % 9 < 4 else 1
 
 
 def blocks(number):

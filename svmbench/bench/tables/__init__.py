@@ -1,4 +1,4 @@
-"""The tables of a benchmark, one module per subject."""
+"""The tables of a benchmark, by subject."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from collections.abc import Sequence
 from svmbench.bench.bounds import JudgedBounds
 from svmbench.bench.found import Found
 from svmbench.bench.tables.bounds import bounds_table
-from svmbench.bench.tables.epochs import epochs_table, physics_table
-from svmbench.bench.tables.growth import growth_table
+from svmbench.bench.tables.machine import (
+    epochs_table,
+    growth_table,
+    physics_table,
+    reading_table,
+    text_table,
+)
 from svmbench.bench.tables.ratios import ablation_table, ahead_table, ratios_table
-from svmbench.bench.tables.reading import reading_table, text_table
 from svmbench.bench.tables.speed import seconds_table, self_stopped_table, virtual_best_table
+from svmbench.bench.targets import LIBLINEAR
 from svmbench.report.overall import Share
 from svmbench.report.table import Table
-
-#: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
-LIBLINEAR = ("liblinear", "linear-svc")
 
 
 def build_tables(found: Found, judged: JudgedBounds, shares: Sequence[Share]) -> list[Table]:

@@ -9,7 +9,8 @@ from typing import Any, Generic, TypeVar
 
 import pandas as pd
 
-from svmbench.bench.found import grouped
+from svmbench.bench.found import Found, Measured, grouped, middle, numbers
+from svmbench.records.groups import Group, heading
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import interval_text
 from svmbench.report.table import Cell, Row, Section, Table
@@ -160,6 +161,68 @@ class TableSpec(Generic[R]):
             cells = {self.across.key(row): self.across.cell(row) for row in line}
             for key in keys:
                 yield cells.get(key, "–")
+
+
+# ---------------------------------------------------------------- rows of measurements
+
+
+def named(what: str) -> tuple[TableColumn[Group], ...]:
+    """Columns that name a row: its set, and its label, which is this."""
+    return (
+        TableColumn("set", "", lambda group: group.dataset),
+        TableColumn("stand_in", "", lambda group: group.stand_in),
+        TableColumn(what, what, lambda group: group.label),
+    )
+
+
+def measured(name: str, heading: str) -> tuple[TableColumn[Group], ...]:
+    """Columns of a number: its median, and on the page its interval."""
+    return (
+        TableColumn(name, "", lambda group: middle(group, name)),
+        TableColumn("", heading, lambda group: _finite(group, name), samples_text),
+    )
+
+
+def fact(name: str, heading: str, format: Callable[[Any], str] = str) -> TableColumn[Group]:
+    """Column of a number or text that all repeats of a row share."""
+    return TableColumn(name, heading, lambda group: group.runs[name].iloc[0], format)
+
+
+def over_arrays(group: Group) -> float:
+    """All memory that a measurement took, in the median, over the bytes of the rows."""
+    return middle(group, "peak_bytes") / middle(group, "array_bytes")
+
+
+REPEATS: TableColumn[Group] = TableColumn("repeats", "", lambda group: len(group.runs))
+
+
+def _finite(group: Group, name: str) -> list[float]:
+    return list(numbers(group, name).values())
+
+
+def source_text(found: Found, label: str) -> str:
+    """What a set's rows are, in words."""
+    source = found.plan.sources.get(label)
+    spec = next(each for each in found.plan.profile.sets if each.label == label)
+    words = [source.words if source is not None else ""]
+    if spec.tuned:
+        words.append("tuned on")
+    if spec.held_out:
+        words.append("kept out of tuning")
+    return "; ".join(filter(None, words))
+
+
+def parts_of(
+    found: Found,
+    kind: str,
+    rows: Callable[[Measured], Iterable[R]],
+    facts: Callable[[Measured], str] | None = None,
+) -> Iterator[TablePart[R]]:
+    """One part of a table for each part of a kind; its facts are those of the set unless given."""
+    for part in found.of_kind(kind):
+        words = facts(part) if facts else source_text(found, part.set)
+        name = heading(part.set, part.groups[0].stand_in)
+        yield TablePart(name, words, list(rows(part)))
 
 
 # ---------------------------------------------------------------- formats

@@ -8,9 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found, Swept, grouped
-from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
-from svmbench.bench.tables.sets import source_text, sweep_parts
+from svmbench.bench.found import Found, Measured, grouped
+from svmbench.bench.tables.columns import (
+    KeyedColumns,
+    TableColumn,
+    TablePart,
+    TableSpec,
+    parts_of,
+    source_text,
+)
 from svmbench.bench.versus import (
     PairedRatio,
     Versus,
@@ -89,7 +95,7 @@ def _by_accuracy(
     """A column for each accuracy, and a line for each set, λ and further keys."""
     return KeyedColumns(
         lambda one: one.threshold,
-        lambda threshold: f"ε = {short(threshold)}",
+        lambda accuracy: f"ε = {short(accuracy)}",
         cell,
         lambda one: (one.set, one.lam, line(one)),
     )
@@ -209,17 +215,16 @@ def ablation_table(found: Found) -> Table:
             "with all others on. Each ratio has its own 95 % interval.",
         ),
     )
-    return grid.table(sweep_parts(found, "ablation", _ablated))
+    return grid.table(parts_of(found, "ablation", _ablated))
 
 
-def _ablated(swept: Swept) -> Iterator[Versus]:
+def _ablated(part: Measured) -> Iterator[Versus]:
     """Every row of the sweep against the whole champion."""
-    groups = swept.groups()
-    whole = {group.lam: group for group in groups if group.label == champion()}
-    for group in groups:
-        for threshold in swept.results.thresholds:
+    whole = {group.lam: group for group in part.groups if group.label == champion()}
+    for group in part.groups:
+        for threshold in part.thresholds:
             if group.lam in whole:
-                one = side_by_side(swept, whole[group.lam], [group], threshold)
+                one = side_by_side(part, whole[group.lam], [group], threshold)
                 if one is not None:
                     yield one
 

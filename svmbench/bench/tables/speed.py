@@ -4,111 +4,105 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pandas as pd
 
-from svmbench.bench.found import Found, Swept
-from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
-from svmbench.bench.tables.sets import source_text, sweep_parts
-from svmbench.records.groups import Group, heading, short
-from svmbench.records.measures import Asked
-from svmbench.records.samples import samples
+from svmbench.bench.found import Found, Measured
+from svmbench.bench.tables.columns import (
+    KeyedColumns,
+    TableColumn,
+    TablePart,
+    TableSpec,
+    parts_of,
+    source_text,
+)
+from svmbench.records.groups import Group, short
 from svmbench.records.statistics import median
 from svmbench.report.numbers import number_text
 from svmbench.report.overall import Share
-from svmbench.report.table import Table
+from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.tables.accuracy import accuracy_table
 from svmbench.solvers.registry import find_solver
 
 
+def seconds_table(found: Found) -> Table:
+    """Oracle seconds of every row as in the report of a sweep, and of the virtual best."""
+    tables = [
+        (part, accuracy_table(results, "time"))
+        for part, results in found.sweeps
+        if part.kind == "oracle"
+    ]
+    return Table(
+        "seconds",
+        "Oracle seconds to relative accuracy ε",
+        (),
+        (),
+        tuple(
+            replace(
+                section,
+                heading=f"{section.heading}, {part.part}",
+                facts="; ".join(filter(None, [section.facts, source_text(found, part.set)])),
+                rows=tuple(_with_best(section, len(part.thresholds))),
+            )
+            for part, table in tables
+            for section in table.sections
+        ),
+        tuple(dict.fromkeys(note for _, table in tables for note in table.notes)),
+        pd.concat([table.records.assign(part=part.part) for part, table in tables])
+        if tables
+        else pd.DataFrame(),
+    )
+
+
+def _with_best(section: Section, accuracies: int) -> Iterator[Row]:
+    """The rows of a section, and after those of each λ the least time to each accuracy."""
+    ends = [at for at, row in enumerate(section.rows) if row.opens] + [len(section.rows)]
+    for first, last in zip([0, *ends], ends, strict=False):
+        members = section.rows[first:last]
+        yield from members
+        if members:
+            columns = zip(*(row.cells for row in members), strict=True)
+            times = [
+                min((c.value for c in column if c.value is not None), default=math.inf)
+                for column in columns
+            ][2 : 2 + accuracies]
+            best = (Cell(number_text(time), value=time) for time in times)
+            spare = [Cell("")] * (len(section.columns) - 2 - accuracies)
+            yield Row((Cell(""), Cell("virtual best"), *best, *spare))
+
+
 @dataclass(frozen=True)
-class _Timed:
-    """Seconds of one row of a sweep to one accuracy, or to one gap of its own."""
+class _Certified:
+    """Seconds of one row of a sweep until its own gap was small enough."""
 
-    part: str
     group: Group
-    label: str
-    target: float
-    seconds: float
-    samples: Sequence[float] = ()
+    gap: float
+    samples: Sequence[float]
+
+    @property
+    def seconds(self) -> float:
+        return median(self.samples) if self.samples else math.inf
 
 
-#: The label of the fastest of all solvers, which does not appear in any CSV.
-_BEST = "virtual best"
-
-
-def _timed_columns(target: str) -> tuple[TableColumn[_Timed], ...]:
-    return (
+_SELF_STOPPED: TableSpec[_Certified] = TableSpec(
+    "self-stopped",
+    "Self-stopped seconds: the solver's own certificate",
+    (
         TableColumn("set", "", lambda one: one.group.dataset),
         TableColumn("stand_in", "", lambda one: one.group.stand_in),
         TableColumn("lambda", "λ", lambda one: one.group.lam, short),
-        TableColumn("label", "solver", lambda one: one.label),
-        TableColumn(target, "", lambda one: one.target),
+        TableColumn("label", "solver", lambda one: one.group.label),
+        TableColumn("own_gap", "", lambda one: one.gap),
         TableColumn("median_seconds", "", lambda one: one.seconds),
         TableColumn("repeats", "", lambda one: len(one.samples)),
-    )
-
-
-def _of_targets(name: str) -> KeyedColumns[_Timed]:
-    return KeyedColumns(
-        lambda one: one.target,
-        lambda target: f"{name} {short(target)}",
+    ),
+    KeyedColumns(
+        lambda one: one.gap,
+        lambda gap: f"gap ≤ {short(gap)}",
         lambda one: number_text(one.seconds),
-        lambda one: (one.group.lam, one.label),
-    )
-
-
-_SECONDS = TableSpec(
-    "seconds",
-    "Oracle seconds to relative accuracy ε",
-    (
-        TableColumn("part", "", lambda one: one.part),
-        *_timed_columns("accuracy"),
-        TableColumn("reached", "", lambda one: sum(map(math.isfinite, one.samples))),
+        lambda one: (one.group.lam, one.group.label),
     ),
-    _of_targets("ε ="),
-    texts=2,
-    notes=(
-        "Median seconds until the primal is within ε of the certified optimum (oracle stop); "
-        "∞: not reached in half of the repeats. Set-up is included, a program's conversion of the "
-        "rows outside.",
-    ),
-    recorded=lambda one: one.label != _BEST,
-)
-
-
-def seconds_table(found: Found) -> Table:
-    """Median oracle seconds of every row, and of the virtual best."""
-    return _SECONDS.table(_seconds(found, swept) for swept in found.of_kind("oracle"))
-
-
-def _seconds(found: Found, swept: Swept) -> TablePart[_Timed]:
-    rows: list[_Timed] = []
-    groups = swept.groups()
-    for lam in dict.fromkeys(group.lam for group in groups):
-        members = [group for group in groups if group.lam == lam]
-        for group in members:
-            for threshold in swept.results.thresholds:
-                times = list(samples(group, Asked("seconds", threshold)).values())
-                rows.append(_timed(swept, group, threshold, times))
-        for threshold in swept.results.thresholds:
-            best = min(
-                one.seconds for one in rows if (one.group.lam, one.target) == (lam, threshold)
-            )
-            rows.append(_Timed(swept.part, members[0], _BEST, threshold, best))
-    first = groups[0].runs.iloc[0]
-    facts = f"{first['m']:,.0f} x {first['d']:,.0f}, {first['nnz']:,.0f} nonzeros"
-    name = f"{heading(swept.spec.label, groups[0].stand_in)}, {swept.part}"
-    return TablePart(
-        name, "; ".join(filter(None, [facts, source_text(found, swept.spec.label)])), rows
-    )
-
-
-_SELF_STOPPED = TableSpec(
-    "self-stopped",
-    "Self-stopped seconds: the solver's own certificate",
-    _timed_columns("own_gap"),
-    _of_targets("gap ≤"),
     texts=2,
     notes=(
         "Seconds until the solver's own duality gap, found inside the clock at every checkpoint, "
@@ -120,23 +114,19 @@ _SELF_STOPPED = TableSpec(
 
 def self_stopped_table(found: Found) -> Table:
     """Seconds to the solver's own gap."""
-    return _SELF_STOPPED.table(sweep_parts(found, "certificate", _certified))
+    return _SELF_STOPPED.table(parts_of(found, "certificate", _certified))
 
 
-def _certified(swept: Swept) -> Iterator[_Timed]:
-    for group in swept.groups():
-        for gap in swept.accuracies:
-            yield _timed(swept, group, gap, list(_own_gap(swept, group, gap)))
+def _certified(part: Measured) -> Iterator[_Certified]:
+    for group in part.groups:
+        for gap in part.gaps:
+            yield _Certified(group, gap, list(_own_gap(part, group, gap)))
 
 
-def _timed(swept: Swept, group: Group, target: float, times: Sequence[float]) -> _Timed:
-    middle = median(times) if times else math.inf
-    return _Timed(swept.part, group, group.label, target, middle, times)
-
-
-def _own_gap(swept: Swept, group: Group, gap: float) -> Iterator[float]:
+def _own_gap(part: Measured, group: Group, gap: float) -> Iterator[float]:
     """Seconds of each repeat to the first checkpoint with that gap."""
-    traces = swept.results.traces
+    assert part.results is not None
+    traces = part.results.traces
     if "gap" not in traces:
         return
     for run in group.runs["id"]:

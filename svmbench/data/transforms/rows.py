@@ -121,6 +121,9 @@ class Split(Transform):
 
     test: Size = Field(description="Test rows: a fraction of all rows, or how many.")
     seed: Seed = Field(default=0, description="Seed of the choice.")
+    stratified: bool = Field(
+        default=False, description="Whether the test has the same share of each class."
+    )
 
     def apply(self, train: Dataset, test: Dataset | None) -> Pair:
         """Split the rows into two parts."""
@@ -130,8 +133,15 @@ class Split(Transform):
         if count == train.n_samples:
             self.refuse(train, "no row would be left for training; take fewer for the test")
         order = self.shuffled_rows(train.n_samples, self.seed)
-        parts = [take_rows(train, np.sort(part)) for part in (order[count:], order[:count])]
-        return parts[0], parts[1]
+        held = np.zeros(train.n_samples, dtype=np.bool_)
+        if self.stratified:
+            positive = order[train.labels[order] == 1]
+            share = round(count * len(positive) / train.n_samples)
+            held[positive[:share]] = True
+            held[order[train.labels[order] != 1][: count - share]] = True
+        else:
+            held[order[:count]] = True
+        return take_rows(train, np.flatnonzero(~held)), take_rows(train, np.flatnonzero(held))
 
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names a number of test rows, and more for training, unless it takes a fraction."""

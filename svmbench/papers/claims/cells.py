@@ -14,7 +14,7 @@ from svmbench.papers.slots import Slot, fills
 from svmbench.records.groups import heading, short
 
 #: Kinds that claim something of each solver separately; the solvers may be in different sweeps.
-_ALONE = ("reaches", "fails", "grows")
+_ALONE = ("reaches", "fails", "grows", "rises", "spans")
 
 
 def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[ClaimCell]:
@@ -28,7 +28,7 @@ def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[C
     several : bool
         Whether the item has several sweeps, which are then named.
     """
-    if claim.kind == "grows":
+    if _spans(claim):
         return list(_series(claim, rows, several))
     return list(_problems(claim, rows, several))
 
@@ -70,6 +70,11 @@ def cells_not_run(
     ]
 
 
+def _spans(claim: Claim) -> bool:
+    """Whether a cell consists of several problems."""
+    return claim.kind == "grows" and not claim.along_curve
+
+
 def _in_place(slot: Slot, place: Place) -> bool:
     return all(
         name in slot and any(same(slot[name], value) for value in values)
@@ -78,9 +83,9 @@ def _in_place(slot: Slot, place: Place) -> bool:
 
 
 def _problem(claim: Claim, slot: Slot) -> tuple[str, ...]:
-    """Sweep, data set and λ or C in words; a claim about growth spans all λ."""
+    """Sweep, data set and λ or C in words; a claim about growth with λ or m spans all λ."""
     words = (str(slot["sweep"]), str(slot["dataset"]))
-    if claim.kind == "grows":
+    if _spans(claim):
         return words
     name, sign = ("C", "C") if "C" in slot else ("lambda", "λ")
     return (*words, f"{sign} = {short(float(slot[name]), 3, plain_from=0.1)}")

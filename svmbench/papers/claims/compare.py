@@ -1,19 +1,20 @@
-"""Claims that compare solvers by a measure: faster, order, ratio and alike."""
+"""Claims that compare solvers by a measure: faster, order, ratio, alike and differ."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from svmbench.evidence import paired
+from svmbench.evidence import Question, paired
 from svmbench.papers.claims.limits import says_nothing, unreached
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart
-from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.claims.parts import PAIRS_A_SET, ClaimCell, ClaimPart
+from svmbench.papers.measured import MeasuredRow, SweepCell
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import Pairs, pairs, states
+from svmbench.records.samples import Pairs, pairs, skipped_make_pairs, states
 
 
 def faster(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -47,6 +48,18 @@ def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         yield _factor(claim, cell, claim.solvers[0], other, region, note)
 
 
+def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: solver and over are apart by more than a factor, whichever is larger.
+
+    Its question is whether they are within the factor, and its verdict the opposite of the answer.
+    """
+    assert claim.solver is not None
+    assert claim.over is not None
+    note = f"to be apart by more than a factor of {short(claim.by, 3)}"
+    region = (1.0 / claim.by, claim.by)
+    yield replace(_factor(claim, cell, claim.solver, claim.over, region, note), denied=True)
+
+
 def _factor(
     claim: Claim,
     cell: ClaimCell,
@@ -60,17 +73,22 @@ def _factor(
     missing = [label for label in (below, above) if label not in cell.rows]
     if missing:
         none = paired((), (), *region)
-        return ClaimPart(what, (), none, observed="open", note=f"no runs of {', '.join(missing)}")
+        note = f"no runs of {', '.join(missing)}"
+        return ClaimPart(what, (), none, observed="open", note=note, lacks=_lacks(claim, none, ()))
     first, second = cell.rows[below], cell.rows[above]
     asked = claim.asked
     rests_on = (first.cell, second.cell)
     if reason := says_nothing((first, second), asked):
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs(first.group, second.group, asked)
-    question = paired(found.a, found.b, *region)
+    question = paired(found.a, found.b, *region, a_least=found.a_least, b_least=found.b_least)
+    skippable = skipped_cells(first, second, asked)
+    lacks = _lacks(claim, question, (first, second))
     if not found:
         note = _without_pairs(first, second, asked)
-        return ClaimPart(what, rests_on, question, observed="open", note=note)
+        return ClaimPart(
+            what, rests_on, question, observed="open", note=note, skippable=skippable, lacks=lacks
+        )
     if reason := unreached({below: first, above: second}, found, asked):
         return ClaimPart(what, rests_on, question, reason=reason)
     counts = _reached(found, first, second)
@@ -79,7 +97,47 @@ def _factor(
         rests_on,
         question,
         note="; ".join(filter(None, [counts, note])),
+        skippable=skippable,
+        lacks=lacks,
+        limit=deciding_limit(found, region, asked),
     )
+
+
+def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tuple[SweepCell, ...]:
+    """The cells whose repeats, if they are skipped for their time limit, still make pairs."""
+    return tuple(
+        one.cell
+        for one, other in ((first, second), (second, first))
+        if skipped_make_pairs(one.group, other.group, asked)
+    )
+
+
+def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
+    """Pairs that a cell lacks for its part in the value of its data set.
+
+    It has as many as can be had if the repeats of a solver are skipped.
+    """
+    if claim.across is None or any("skipped" in states(row.group).values() for row in rows):
+        return 0
+    return max(0, PAIRS_A_SET - len(question.logs))
+
+
+def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> str:
+    """The limit after which every pair is known to be inside or outside the region, in words.
+
+    Empty if no pair is unknown for want of a longer limit.
+    """
+    low, high = region
+    needed = 0.0
+    for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
+        if math.isfinite(a) and b_least < b:
+            wanted, had = (low if math.isinf(high) else high) * a, b_least
+        elif math.isfinite(b) and a_least < a:
+            wanted, had = b / (low if low > 0.0 else high), a_least
+        else:
+            continue
+        needed = max(needed, wanted if wanted > had else 0.0)
+    return f"a limit of about {short(needed, 2)} {asked.measure.words}" if needed else ""
 
 
 def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:

@@ -5,18 +5,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from svmbench.papers.claims.compare import deciding_limit, skipped_cells
 from svmbench.papers.claims.limits import says_nothing, unreached
 from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.papers.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.records.groups import short
-from svmbench.records.samples import pairs
+from svmbench.records.samples import Pairs, pairs
 
 
 def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: over / solver is at least `by` with most of the seeds that were run.
 
     A count, such as the epochs to an accuracy, is the same whenever a seed is run again. The
-    verdict is about the seeds that were run, and the page says how many they are.
+    verdict is about the seeds that were run, and the page says how many they are. A seed whose run
+    met a limit too early to tell does not count.
     """
     assert claim.solver is not None
     assert claim.over is not None
@@ -38,12 +40,43 @@ def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     if reason := unreached({claim.solver: below, claim.over: above}, found, claim.asked):
         yield ClaimPart(what, rests_on, reason=reason)
         return
-    kept = sum(b >= claim.by * a and math.isfinite(a) for a, b in found)
-    verdict: ClaimVerdict = "holds" if 2 * kept > len(found) else "does not hold"
+    held = [each for each in _held(found, claim.by) if each is not None]
+    if not held:
+        needed = deciding_limit(found, (claim.by, math.inf), claim.asked)
+        reason = f"its limits ended the runs too early to tell; it would take {needed}"
+        yield ClaimPart(what, rests_on, reason=reason)
+        return
+    verdict: ClaimVerdict = "holds" if 2 * sum(held) > len(held) else "does not hold"
     values = [f"{_shown(b)} / {_shown(a)}" for a, b in found]
     shown = ", ".join(dict.fromkeys(values[:5]))
-    note = f"{claim.asked.words} {shown}: so with {kept} of {len(found)} seeds"
-    yield ClaimPart(what, rests_on, observed=verdict, note=note, by_factor=False)
+    note = f"{claim.asked.words} {shown}: so with {sum(held)} of {len(held)} seeds"
+    yield ClaimPart(
+        what,
+        rests_on,
+        observed=verdict,
+        note=note,
+        by_factor=False,
+        skippable=skipped_cells(below, above, claim.asked),
+        seeds=len(found),
+        lacks=_lacks(found),
+    )
+
+
+def _held(found: Pairs, by: float) -> Iterator[bool | None]:
+    """Whether it is so with each seed; None if a limit ended a run too early to tell."""
+    for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
+        if math.isfinite(a) and b_least >= by * a:
+            yield True
+        elif b < by * a_least or (math.isinf(a) and math.isinf(b)):
+            yield False
+        else:
+            yield None
+
+
+def _lacks(found: Pairs) -> int:
+    """Seeds that are still to be run: two are enough if the counts do not depend on the seed."""
+    alike = len(found) > 1 and len(set(found)) == 1
+    return 0 if alike else max(0, SEEDS - len(found))
 
 
 def _shown(value: float) -> str:

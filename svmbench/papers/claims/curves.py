@@ -17,6 +17,9 @@ FloatArray = NDArray[np.float64]
 
 Curve = tuple[FloatArray, FloatArray]
 
+#: Columns of traces.csv for the abscissae that are times.
+_COLUMNS = {"seconds": "wall_seconds", "seconds_after_setup": "seconds_after_setup"}
+
 
 def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     """Abscissae and ordinates of each repeat's points after the start, ascending.
@@ -27,11 +30,14 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     Parameters
     ----------
     row : MeasuredRow
-    along : {'epochs', 'steps', 'seconds'}
+    along : {'epochs', 'steps', 'seconds', 'seconds_after_setup'}
         A step is one update from one batch of rows.
     measure : str
-        Name of a measure that can be drawn along a run.
+        Name of a measure that can be drawn along a run, or the regret. That is the upper end of
+        the interval that contains it; below 0 it counts as 0.
     """
+    if measure == "regret":
+        return _regrets(row, along)
     points = row.points
     if points.empty:
         return {}
@@ -59,8 +65,22 @@ def height(points: Curve, at: float) -> float | None:
     return float(y[place]) if place >= 0 else None
 
 
+def _regrets(row: MeasuredRow, along: str) -> dict[int, Curve]:
+    """The regret of each repeat by the number of steps, which have one row each."""
+    if row.regrets.empty or along.startswith("seconds"):
+        return {}
+    own = row.regrets[row.regrets["id"].isin(set(row.group.runs["id"]))]
+    unit = row.group.middle("m") if along == "epochs" else 1.0
+    found = {}
+    for repeat in sorted(set(own["repeat"])):
+        members = own[own["repeat"] == repeat].sort_values("presentations")
+        x = members["presentations"].to_numpy(np.float64) / unit
+        found[int(repeat)] = (x, np.maximum(members["regret_high"].to_numpy(np.float64), 0.0))
+    return found
+
+
 def _abscissae(group: Group, points: pd.DataFrame, along: str) -> FloatArray:
-    column = "wall_seconds" if along == "seconds" else "epochs"
+    column = _COLUMNS.get(along, "epochs")
     values: FloatArray = pd.to_numeric(points[column], errors="coerce").to_numpy(np.float64)
     if along != "steps":
         return values

@@ -79,7 +79,7 @@ def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:
     if claim.kind != "reaches" or claim.measure is None:
         return ""
     stop, asked = sweep.stop, claim.asked
-    limits = {"max_epochs", "max_updates", "time_limit"}
+    limits = {"max_epochs", "max_updates", "max_steps", "time_limit"}
     unbounded = not limits & stop.model_fields_set
     tightest = min(stop.accuracy, default=math.nan)
     most = math.inf if claim.at_most is None else claim.at_most

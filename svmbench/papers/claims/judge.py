@@ -4,24 +4,15 @@ All questions of all claims go to `svmbench.evidence.judge` at once, so that its
 the page as a whole, however often it is judged and whenever repeats are added.
 
 A cell **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
-it. With
-``cells: all`` a claim
-
-- *holds* when every cell that can be tested does;
-- *holds in k of n* when some cells hold and at least one does not: the claim about all cells is
-  then decided, and n counts the cells that can be tested;
-- *does not hold* when at least one cell does not, and none holds;
-- is *open* otherwise.
-
-With ``most`` it holds when more than half of the n cells do, and does not when at least half do
-not; with ``any`` it holds when one does, and does not when none of the n does. A claim is *not
-testable* when no cell can be tested, and open when there are no runs of it. Cells that cannot be
-tested are listed separately. Signed ranks decide a statistical claim; with too few data sets for
-them it is open, whatever its cells say.
+it; `quantifiers` has the verdict of a claim from those of its cells. A claim is open when there are
+no runs of it. Cells that cannot be tested are listed separately. Signed ranks decide a statistical
+claim, once each of its cells has the pairs that its value rests on; with too few data sets for them
+it is open, whatever its cells say.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,12 +21,14 @@ from statistics import median
 
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
+from svmbench.papers.claims import remedy
 from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
-from svmbench.papers.claims.compare import alike, faster, order, ratio
+from svmbench.papers.claims.compare import alike, differ, faster, order, ratio
 from svmbench.papers.claims.counts import counts
 from svmbench.papers.claims.growth import grows
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import (
+    PAIRS_A_SET,
     CellResult,
     ClaimCell,
     ClaimPart,
@@ -45,9 +38,13 @@ from svmbench.papers.claims.parts import (
     combine,
 )
 from svmbench.papers.claims.path import path
+from svmbench.papers.claims.quantifiers import decide, may_change
 from svmbench.papers.claims.reach import fails, reaches
-from svmbench.papers.measured import MeasuredRow
+from svmbench.papers.claims.rises import rises
+from svmbench.papers.claims.spans import spans
+from svmbench.papers.measured import MeasuredRow, SweepCell
 from svmbench.papers.slots import Slot
+from svmbench.records.samples import seconds_of_repeat
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
@@ -56,11 +53,14 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "order": order,
     "ratio": ratio,
     "alike": alike,
+    "differ": differ,
     "reaches": reaches,
     "fails": fails,
     "grows": grows,
     "path": path,
+    "rises": rises,
     "counts": counts,
+    "spans": spans,
 }
 
 #: Largest number of cells in a summary.
@@ -132,13 +132,15 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     if claim.kind == "untestable":
         return ClaimResult(claim, "not testable", claim.why or "")
     if not draft.cells:
-        return ClaimResult(claim, "open", "there are no runs of it", remedy=_missing())
+        return ClaimResult(claim, "open", "there are no runs of it", remedy=remedy.missing())
     cells = tuple(_cell(cell, parts, answers) for cell, parts in draft.cells)
     verdict = decide(claim.cells, [cell.verdict for cell in cells])
+    changes = may_change(claim.cells, [cell.verdict for cell in cells])
     summary, ranks = "", None
     if claim.across is not None:
         ranks = over_data_sets(claim, cells)
-        if ranks.data_sets >= MIN_DATA_SETS:
+        complete = not any(part.part.lacks for cell in cells for part in cell.parts)
+        if complete and ranks.data_sets >= MIN_DATA_SETS:
             verdict = _OF_RANKS[ranks.verdict]
         elif verdict != "not testable":
             verdict = "open"
@@ -148,8 +150,9 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
         verdict,
         summary + _summary(verdict, cells),
         cells,
-        _remedy(cells, ranks) if verdict == "open" else "",
+        remedy.of(cells, ranks) if verdict == "open" else "",
         ranks,
+        changes,
     )
 
 
@@ -157,18 +160,25 @@ _OF_RANKS: Mapping[str, ClaimVerdict] = {"above": "holds", "below": "does not ho
 
 
 def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
-    """Signed ranks of one value per data set: the median of its cells' log-ratios over `by`."""
+    """Signed ranks of one value per data set: the median over its cells of their log-ratios.
+
+    The log-ratio of a cell is the median of its first pairs, `PAIRS_A_SET` of them, and is taken
+    relative to `by`. Later pairs do not count: other claims may have asked for them because of
+    what the first ones showed, and a p-value does not allow for that.
+    """
     values: dict[str, list[float]] = {}
     for cell in cells:
         for part in cell.parts:
-            if part.answer is not None and part.answer.pairs:
-                log = _log(part.answer.estimate) - math.log(claim.by)
+            if part.answer is not None and part.part.question is not None and part.pairs:
+                log = _first(part.part.question) - math.log(claim.by)
                 values.setdefault(cell.dataset, []).append(log)
     return across([median(logs) for logs in values.values()])
 
 
-def _log(ratio: float) -> float:
-    return math.log(ratio) if ratio > 0 else -math.inf
+def _first(question: Question) -> float:
+    """Median of the first log-ratios; of their bounds, that which is nearer to 0 on its side."""
+    lower, upper = median(question.logs[:PAIRS_A_SET]), median(question.uppers[:PAIRS_A_SET])
+    return upper if lower == -math.inf else lower
 
 
 def _statistically(ranks: Across) -> str:
@@ -179,61 +189,51 @@ def _statistically(ranks: Across) -> str:
 
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
-    found = tuple(_part(part, answers) for part in parts)
+    rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
+    seconds = {row.cell: seconds_of_repeat(row.group) for row in rows}
+    found = tuple(_part(part, answers, seconds) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)
 
 
-def _part(part: ClaimPart, answers: Iterator[Answer]) -> PartResult:
+def _part(
+    part: ClaimPart, answers: Iterator[Answer], seconds: Mapping[SweepCell, float]
+) -> PartResult:
     answer = None if part.question is None else next(answers)
     if answer is None or part.observed is not None or part.reason:
         verdict: ClaimVerdict = part.observed or "not testable"
-        return PartResult(part, verdict, f"{part.what}: {part.note or part.reason}")
+        text = f"{part.what}: {part.note or part.reason}"
+        return PartResult(part, verdict, text, seconds=seconds)
     note = f", {part.note}" if part.note else ""
     if part.by_factor:
-        text = f"{part.what} = {estimate(answer, exponent=part.exponent)}{note}"
+        text = f"{part.what} {estimate(answer, exponent=part.exponent)}{note}"
     else:
         text = f"{part.what}: {part.note}"
-    return PartResult(part, answer.verdict, text, answer)
+    verdict = _DENIED[answer.verdict] if part.denied else answer.verdict
+    return PartResult(part, verdict, text, answer, seconds)
+
+
+_DENIED: Mapping[str, ClaimVerdict] = {
+    "holds": "does not hold",
+    "does not hold": "holds",
+    "open": "open",
+}
 
 
 def estimate(answer: Answer, *, exponent: bool = False) -> str:
-    """An answer's factor, or exponent, with its interval."""
+    """The factor of an answer, or its exponent, with a sign and its interval: ``= 2 [1.5, 3]``.
+
+    A factor of which only a bound is known has the sign ``≥`` or ``≤``.
+    """
     value, low, high = (
         exponent_of(answer) if exponent else (answer.estimate, answer.low, answer.high)
     )
+    sign = "="
+    if answer.estimate < answer.estimate_high:
+        sign = "≥" if answer.estimate > 0 else "≤"
+        value = answer.estimate if answer.estimate > 0 else answer.estimate_high
     shown = [format_value(each, low, high) for each in (value, low, high)]
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
-
-
-def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
-    """The verdict of a claim from those of its cells.
-
-    Parameters
-    ----------
-    quantifier : {'all', 'most', 'any'}
-        How many cells the claim is about.
-    verdicts : sequence of str
-        Those of its cells.
-    """
-    counted = Counter[str](verdicts)
-    holding, against, undecided = (
-        counted[verdict] for verdict in ("holds", "does not hold", "open")
-    )
-    n = holding + against + undecided
-    if n == 0:
-        return "not testable"
-    if quantifier == "all":
-        if against:
-            return "holds in k of n" if holding else "does not hold"
-        return "open" if undecided else "holds"
-    if quantifier == "most":
-        if 2 * holding > n:
-            return "holds"
-        return "does not hold" if 2 * against >= n else "open"
-    if holding:
-        return "holds"
-    return "open" if undecided else "does not hold"
+    return f"{sign} {shown[0]} [{shown[1]}, {shown[2]}]"
 
 
 # ---------------------------------------------------------------- words
@@ -270,27 +270,3 @@ def _origin(cells: Sequence[CellResult]) -> str:
     if stand_ins == len(cells):
         return " (stand-ins only)"
     return f" ({stand_ins} of {len(cells)} on stand-ins)"
-
-
-def _missing() -> str:
-    return "It would take runs that are still missing."
-
-
-def _remedy(cells: Sequence[CellResult], ranks: Across | None) -> str:
-    """What it would take to decide a claim that is open."""
-    if ranks is not None and ranks.data_sets >= MIN_DATA_SETS:
-        return "It would take more data sets: those there are do not agree enough."
-    if ranks is not None:
-        return f"It would take at least {MIN_DATA_SETS} data sets; there are {ranks.data_sets}."
-    undecided = [cell for cell in cells if cell.verdict == "open"]
-    parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
-    known = [part.answer.more for part in parts if part.answer and part.answer.more is not None]
-    said = []
-    if known:
-        said.append(f"about {max(known)} more repeats")
-    if any(part.answer is None for part in parts):
-        said.append("runs that are still missing")
-    if any(part.answer is not None and part.answer.more is None for part in parts):
-        said.append("a clearer difference; more repeats cannot decide it")
-    where = f" in {len(undecided)} of {len(cells)} cells" if len(cells) > 1 else ""
-    return f"It would take {', and '.join(said)}{where}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from svmbench.evidence import MIN_DATA_SETS
-from svmbench.papers.claims.model import Claim
+from svmbench.papers.claims.model import LEAST_REPEATS, Claim
 from svmbench.records.groups import short
 
 
@@ -48,6 +48,11 @@ def _alike(claim: Claim) -> str:
     return f"{claim.asked.words}: {', '.join(others)} within a factor of {factor} of {first}"
 
 
+def _differ(claim: Claim) -> str:
+    factor = _number(claim.by)
+    return f"{claim.asked.words}: {claim.over} and {claim.solver} apart by more than {factor}"
+
+
 def _reaches(claim: Claim) -> str:
     bounds = _bounds(claim)
     if bounds:
@@ -61,15 +66,37 @@ def _fails(claim: Claim) -> str:
     return f"{claim.asked.words} not reached within the limits in most runs"
 
 
+def _spans(claim: Claim) -> str:
+    return (
+        f"{claim.asked.words}: each published value between the least and the largest of at "
+        f"least {LEAST_REPEATS} repeats"
+    )
+
+
 def _grows(claim: Claim) -> str:
-    return f"{claim.asked.words}: exponent {_bounds(claim)}"
+    over = ""
+    if claim.between is not None:
+        first, last = map(_number, claim.between)
+        over = f" over {claim.points} abscissae from {first} to {last} {claim.along}"
+    return f"{claim.asked.words}: exponent {_bounds(claim)}{over}"
 
 
 def _path(claim: Claim) -> str:
+    if claim.ratios:
+        ends = _number(claim.ratios[0][0]), _number(claim.ratios[-1][0])
+        published = " to ".join(dict.fromkeys(ends))
+        return (
+            f"within a factor of {_number(claim.within)} of the published ratios at "
+            f"{published} {claim.along}"
+        )
     assert claim.between is not None
     first, last = map(_number, claim.between)
     abscissae = f"{claim.points} abscissae from {first} to {last} {claim.along}"
     return f"{_factor(claim)} at {abscissae}"
+
+
+def _rises(claim: Claim) -> str:
+    return f"{claim.asked.words} rises between two points of the curve in most runs"
 
 
 def _bounds(claim: Claim) -> str:
@@ -84,11 +111,14 @@ def _number(value: float) -> str:
 _MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "faster": _factor,
     "counts": _factor,
+    "spans": _spans,
     "order": _order,
     "ratio": _ratio,
     "alike": _alike,
+    "differ": _differ,
     "reaches": _reaches,
     "fails": _fails,
     "grows": _grows,
     "path": _path,
+    "rises": _rises,
 }

@@ -8,7 +8,7 @@ chance, by observation.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -16,6 +16,13 @@ from svmbench.evidence import Across, Answer, Question
 from svmbench.papers.claims.margins import held_to
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow, SweepCell
+
+#: Seeds with which counts are observed, unless they are the same with two.
+SEEDS = 3
+
+#: Pairs of repeats whose median log-ratio is a cell's part in the value of its data set, in a
+#: statistical claim. A median of three is not moved by one disturbed run.
+PAIRS_A_SET = 3
 
 ClaimVerdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
 
@@ -71,6 +78,17 @@ class ClaimPart:
         Whether the question is about an exponent instead of a factor.
     by_factor : bool
         Whether to show the estimate; otherwise `note` has the numbers.
+    denied : bool
+        Whether it holds where the answer to its question is no.
+    skippable : tuple
+        Those of the cells it rests on whose repeats, if they are skipped for their time limit,
+        make pairs all the same.
+    seeds : int
+        Seeds it was observed with, if no chance is involved.
+    lacks : int
+        Repeats that it is to have, whatever they show.
+    limit : str
+        The limit that would decide what more repeats cannot, in words.
     """
 
     what: str
@@ -81,6 +99,11 @@ class ClaimPart:
     note: str = ""
     exponent: bool = False
     by_factor: bool = True
+    denied: bool = False
+    skippable: tuple[SweepCell, ...] = ()
+    seeds: int = 0
+    lacks: int = 0
+    limit: str = ""
 
 
 @dataclass(frozen=True)
@@ -95,17 +118,27 @@ class PartResult:
         The numbers, in a line.
     answer : Answer, optional
         The answer to its question.
+    seconds : mapping of cell to float
+        Seconds that a repeat of each cell it rests on takes.
     """
 
     part: ClaimPart
     verdict: ClaimVerdict
     text: str
     answer: Answer | None = None
+    seconds: Mapping[SweepCell, float] = field(default_factory=dict, compare=False)
 
     @property
     def pairs(self) -> int:
-        """Informative pairs of repeats that its answer rests on."""
-        return 0 if self.answer is None else self.answer.pairs
+        """Informative pairs of repeats, or seeds, that its verdict rests on."""
+        return self.part.seeds if self.answer is None else self.answer.pairs
+
+    @property
+    def more(self) -> int | None:
+        """Further pairs that it needs; None if more are not expected to decide it."""
+        if self.part.lacks or self.answer is None:
+            return self.part.lacks
+        return self.answer.more
 
 
 @dataclass(frozen=True)
@@ -148,6 +181,8 @@ class ClaimResult:
         What it would take to decide it; empty for a decided claim.
     across : Across, optional
         The signed ranks over data sets, for a statistical claim.
+    may_change : bool
+        Whether the cells that are open may still change the verdict.
     """
 
     claim: Claim
@@ -156,6 +191,7 @@ class ClaimResult:
     cells: tuple[CellResult, ...] = ()
     remedy: str = ""
     across: Across | None = None
+    may_change: bool = True
 
     @property
     def held_to(self) -> str:
@@ -164,18 +200,32 @@ class ClaimResult:
 
     @property
     def open_parts(self) -> list[PartResult]:
-        """The parts that more repeats may decide.
+        """The parts that more repeats may decide, if that may change the verdict.
 
-        None if the claim is decided, or if it is statistical: only more data sets decide that.
+        A statistical claim, and one about counts, is to have a fixed number of repeats; only more
+        data sets, or nothing, would decide it beyond that.
         """
-        if self.verdict != "open" or self.across is not None:
+        parts = [part for cell in self.cells for part in cell.parts if part.part.lacks]
+        return parts + (self._undecided if self.may_change else [])
+
+    @property
+    def spare_parts(self) -> list[PartResult]:
+        """The parts that more repeats may decide without changing the verdict.
+
+        They change in how many cells the claim holds.
+        """
+        return [] if self.may_change else self._undecided
+
+    @property
+    def _undecided(self) -> list[PartResult]:
+        if self.across is not None:
             return []
         return [
             part
             for cell in self.cells
             if cell.verdict == "open"
             for part in cell.parts
-            if part.verdict == "open"
+            if part.verdict == "open" and not part.part.lacks
         ]
 
     @property

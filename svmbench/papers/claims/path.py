@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,34 +15,47 @@ from svmbench.papers.claims.model import Claim
 from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
+from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
 
 
 def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
-    """One part for each abscissa: there, over / solver is at least `by`.
+    """One part for each abscissa: over / solver is at least `by` there, or near a published ratio.
 
-    The abscissae are spaced evenly on a logarithmic axis over the range of the claim; all that can
-    be tested must hold. A repeat makes no pair at an abscissa before the first point of one of the
-    two, or where both have met their target; it counts as +inf after it diverged.
+    Unless they come with published ratios, the abscissae are spaced evenly on a logarithmic axis
+    over the range of the claim; all that can be tested must hold. A repeat makes no pair at an
+    abscissa before the first point of one of the two, or where both have met their target; it
+    counts as +inf after it diverged.
     """
     assert claim.solver is not None
     assert claim.over is not None
-    assert claim.between is not None
     assert claim.along is not None
     name = claim.asked.name
     missing = [label for label in claim.labels if label not in cell.rows]
-    for at in map(float, np.geomspace(*claim.between, claim.points)):
+    for at, ratio, region in _places(claim):
         what = f"{name} of {claim.over} / {claim.solver} at {short(at, 3)} {claim.along}"
+        if claim.ratios:
+            what += f", over the published {short(ratio, 4)}"
         if missing:
-            none, note = paired((), (), low=claim.by), f"no runs of {', '.join(missing)}"
+            none, note = paired((), (), *region), f"no runs of {', '.join(missing)}"
             yield ClaimPart(what, (), none, observed="open", note=note)
             continue
         below, above = cell.rows[claim.solver], cell.rows[claim.over]
-        found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at))
-        question = paired([a for a, _ in found], [b for _, b in found], low=claim.by)
+        order = in_order(states(below.group), below.group, above.group)
+        found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
+        question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)
         reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
         yield ClaimPart(what, (below.cell, above.cell), question, reason=reason)
+
+
+def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:
+    """The abscissae, each with the published ratio (else 1) and the region claimed over it."""
+    for at, ratio in claim.ratios:
+        yield at, ratio, (1.0 / claim.within, claim.within)
+    if claim.between is not None:
+        for at in map(float, np.geomspace(*claim.between, claim.points)):
+            yield at, 1.0, (claim.by, math.inf)
 
 
 @dataclass(frozen=True)
@@ -90,14 +103,16 @@ def _ordinate(points: Curve, at: float, end: str) -> Ordinate:
 
 
 def _pairs(
-    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate]
+    below: Mapping[int, Ordinate], above: Mapping[int, Ordinate], order: Sequence[int]
 ) -> tuple[list[tuple[float, float]], str]:
-    """The pairs at an abscissa, and why there are none.
+    """The pairs at an abscissa in the order of the repeats, and why there are none.
 
     Two runs that have both met their target make no pair: their last ordinates differ by where
     the checkpoints were, and not by their speed.
     """
-    both = [(below[repeat], above[repeat]) for repeat in sorted(set(below) & set(above))]
+    both = [
+        (below[repeat], above[repeat]) for repeat in order if repeat in below and repeat in above
+    ]
     found = [
         (a.value, b.value)
         for a, b in both

@@ -17,7 +17,7 @@ from svmbench.records.states import STATES
 from svmbench.records.statistics import median
 
 #: Claimed regions of a value's ratio to its bound.
-_ABOVE, _BELOW = {"low": 1.0}, {"high": 1.0}
+_ABOVE, _BELOW = (1.0, math.inf), (0.0, 1.0)
 
 
 def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -36,7 +36,7 @@ def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
 def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
     """The parts of a solver without runs, each with its question; open until it has some."""
     bounds = [
-        paired((), (), **region)
+        paired((), (), *region)
         for bound, region in ((claim.at_least, _ABOVE), (claim.at_most, _BELOW))
         if bound is not None
     ]
@@ -140,7 +140,7 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
         if bound is None:
             continue
         values = [] if reason else _values(row, asked, bound, sign)
-        question = paired([bound] * len(values), values, **(_ABOVE if sign == "≥" else _BELOW))
+        question = paired([bound] * len(values), values, *(_ABOVE if sign == "≥" else _BELOW))
         if reason:
             yield ClaimPart(label, (row.cell,), question, reason=reason)
         elif not values:

@@ -6,13 +6,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import ABSCISSAE, FigureShape
+from svmbench.papers.model import FigureShape
+from svmbench.papers.places import same
+from svmbench.papers.published import ABSCISSAE, PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,
     Drawn,
@@ -31,10 +33,17 @@ from svmbench.report.sheet import CurveName
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from svmbench.records.groups import Group
     from svmbench.records.read import Results
 
 #: A linear axis of an objective ends at this multiple of the optimum.
 _CEILING = 1.6
+
+#: With published curves, that of another measure ends at this multiple of their largest ordinate.
+_BEYOND = 1.25
+
+#: Colour of a published curve whose program is not run.
+_NOT_RUN = "#777777"
 
 
 class Curves(Drawer):
@@ -47,19 +56,31 @@ class Curves(Drawer):
             panel.title: {each.name: self._curve(each.rows[0]) for each in panel.series}
             for panel in found
         }
+        self._published = {panel.title: self._published_in(panel) for panel in found}
 
     def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)
         curves = {key: c for key, c in self._curves[panel.title].items() if c is not None}
+        published = self._published[panel.title]
+        if published and not self.shape.log_x:
+            frame = max(curve.points[-1][0] for curve in published)
+            curves = {key: c for key, c in curves.items() if c.x[0] <= frame}
+            curves = {key: _until(curve, frame) for key, curve in curves.items()}
         say_missing(axes, "no trace", [e.name for e in panel.series if e.name not in curves])
         if not curves:
             return Drawn()
         optima = self._optima(panel)
         axes.set_ylim(*self._limits(panel, optima))
-        if self.shape.log_x:
+        if self.shape.y_range is not None:
+            axes.set_ylim(*self.shape.y_range)
+        if self.shape.x_range is not None:
+            axes.set_xlim(*self.shape.x_range)
+        elif self.shape.log_x:
             limit_abscissa(axes, list(curves.values()))
         else:
-            axes.set_xlim(0.0, 1.03 * max(float(curve.x[-1]) for curve in curves.values()))
+            ends = [float(curve.x[-1]) for curve in curves.values()]
+            ends += [curve.points[-1][0] for curve in published]
+            axes.set_xlim(0.0, 1.03 * max(ends))
         self.ticks(axes)
         self._rules(axes, panel, optima)
         looks = {each.name: each.look for each in panel.series}
@@ -69,7 +90,43 @@ class Curves(Drawer):
             names.append(draw_curve(axes, curve, looks[key], key, f"{name}-{at}"))
             title = self._title(key, curve)
             titles |= {f"{name}-{at}-{part}": title for part in ("band", "line", "end", "name")}
+        titles |= self._draw_published(axes, panel, name)
         return Drawn(titles, names)
+
+    def _published_in(self, panel: Panel) -> list[PublishedCurve]:
+        """The published curves of the panel's problems, on the axes of this figure."""
+        rows = [row for each in panel.series for row in each.rows]
+        asked = self.shape.of.given.get("solver")
+        return [
+            curve
+            for published in self.source.item.published
+            for curve in published.curves
+            if (curve.x, curve.y) == (self.shape.x, self.shape.y)
+            and (asked is None or curve.solver in asked)
+            and any(
+                all(same(row.axis(name), value) for name, value in curve.place().items())
+                for row in rows
+            )
+        ]
+
+    def _draw_published(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
+        """Draw the published curves, dashed and with their points, and return their titles."""
+        colours = {each.rows[0].group.label: each.look.colour for each in panel.series}
+        style: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.7}
+        style |= {"marker": ".", "markersize": 2.5}
+        titles = {}
+        found = self._published[panel.title]
+        for at, curve in enumerate(found):
+            x, y = zip(*curve.points, strict=True)
+            gid = f"{name}-published-{at}"
+            heights = [self._measure.scale * height for height in y]
+            colour = colours.get(curve.solver, _NOT_RUN)
+            axes.plot(x, heights, color=colour, alpha=0.75, zorder=2.5, gid=gid, **style)
+            titles[gid] = f"{curve.solver}, published"
+        if found:
+            (sample,) = axes.plot([], [], color=_NOT_RUN, **style)
+            axes.legend([sample], ["published"], loc="upper right", fontsize=7, frameon=False)
+        return titles
 
     def _title(self, key: str, curve: Curve) -> str:
         x, y = axis_words(self.shape)
@@ -94,12 +151,21 @@ class Curves(Drawer):
         shared = self.shape.y == "accuracy"
         titles = [each.title for each in self.panels] if shared else [panel.title]
         curves = [c for title in titles for c in self._curves[title].values() if c is not None]
-        least = min(float(curve.middle.min()) for curve in curves)
-        most = max(float(curve.middle.max()) for curve in curves)
+        known = [
+            self._measure.scale * height
+            for title in titles
+            for published in self._published[title]
+            for _, height in published.points
+        ]
+        least = min([float(curve.middle.min()) for curve in curves] + known)
+        most = max([float(curve.middle.max()) for curve in curves] + known)
         floor = min([least, *optima])
         if not self.shape.log_y:
             if self._measure.objective:
-                most = lifted(min(most, _CEILING * floor), curves, log=False)
+                ceiling = max([_CEILING * floor, *known])
+                most = lifted(min(most, ceiling), curves, log=False)
+            elif known:
+                most = lifted(min(most, _BEYOND * max(known)), curves, log=False)
             span = max(most - floor, 1e-3 * abs(most), 1e-12)
             return max(floor - 0.22 * span, -0.08 * span), most + 0.05 * span
         if self._measure.objective:
@@ -114,6 +180,10 @@ class Curves(Drawer):
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
         points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
+        if self.shape.x == "steps":
+            points = _with_steps(points, row.group)
+        elif self.shape.x == "percent":
+            points = _with_percent(points)
         runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
@@ -129,3 +199,25 @@ class Curves(Drawer):
             # No errors at all are shown as half a row's share, which a logarithm can show.
             return np.maximum(heights, 0.5 * measure.scale / row.group.middle("m"))
         return heights
+
+
+def _with_steps(points: pd.DataFrame, group: Group) -> pd.DataFrame:
+    """The points with their number of steps; without any if a step's number of rows varies."""
+    rows = group.middle("step_rows") if "step_rows" in group.runs else math.nan
+    return points.assign(steps=pd.to_numeric(points["presentations"], errors="coerce") / rows)
+
+
+def _with_percent(points: pd.DataFrame) -> pd.DataFrame:
+    """The points with the share of their run that they have made, in per cent."""
+    epochs = pd.to_numeric(points["epochs"], errors="coerce")
+    longest = epochs.groupby(points["id"]).transform("max")
+    return points.assign(percent=100.0 * epochs / longest)
+
+
+def _until(curve: Curve, end: float) -> Curve:
+    """The part of a curve inside the frame of the published ones."""
+    inside = curve.x <= end
+    if inside.all():
+        return curve
+    x, middle, low, high = (v[inside] for v in (curve.x, curve.middle, curve.low, curve.high))
+    return Curve(x, middle, low, high, "limit")

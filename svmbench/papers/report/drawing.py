@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import ABSCISSAE, FigureShape
+from svmbench.papers.model import FigureShape
+from svmbench.papers.published import ABSCISSAE
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
@@ -22,6 +23,7 @@ from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
     from svmbench.report.style import Look
 
@@ -61,7 +63,12 @@ def axis_words(shape: FigureShape) -> tuple[str, str]:
     if shape.kind == "lines":
         return "", ""
     if shape.kind == "curve":
-        return ABSCISSAE[shape.x][1], MEASURES[shape.y].heading
+        x, y = ABSCISSAE[shape.x][1], MEASURES[shape.y].heading
+        if shape.log_x and "x" in shape.natural:
+            x = f"ln({x})"
+        if shape.log_y and "y" in shape.natural:
+            y = f"ln({MEASURES[shape.y].words})"
+        return x, y
     return _measure_words(shape.x, shape.at), _measure_words(shape.y, shape.at)
 
 
@@ -117,15 +124,35 @@ class Drawer(ABC):
         from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
         set_ticks(axes)
-        for axis, log in ((axes.xaxis, self.shape.log_x), (axes.yaxis, self.shape.log_y)):
+        sides = ((axes.xaxis, "x", self.shape.log_x), (axes.yaxis, "y", self.shape.log_y))
+        for axis, side, log in sides:
             if not log:
                 axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
                 axis.set_minor_locator(NullLocator())
                 axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(value)))
                 continue
             low, high = axis.get_view_interval()
-            if 4 * low <= high < 12 * low:  # too few round numbers of 1, 2, 5
+            if side in self.shape.natural:
+                unit = MEASURES[self.shape.y].scale if side == "y" else 1.0
+                _natural_ticks(axis, unit)
+            elif 4 * low <= high < 12 * low:  # too few round numbers of 1, 2, 5
                 axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 3.0, 5.0, 7.0)))
+
+
+def _natural_ticks(axis: Axis, unit: float) -> None:
+    """Ticks at round natural logarithms of the values over their unit, with these as numbers."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    low, high = (math.log(end / unit) for end in axis.get_view_interval())
+    at = [each for each in MaxNLocator(6).tick_values(low, high) if low <= each <= high]
+    axis.set_major_locator(FixedLocator([unit * math.exp(each) for each in at]))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _tick(_ln(value / unit))))
+
+
+def _ln(value: float) -> float:
+    """The natural logarithm, without the rounding of a tick's place."""
+    return round(math.log(value), 9)
 
 
 def _tick(value: float) -> str:

@@ -212,6 +212,7 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
         elif shape.y == "accuracy":
             parts.append("Grey: the accuracies asked for.")
         parts.append("Dot: reached its accuracy; ring: ended by a limit; cross: diverged.")
+        parts += _published_words(source, shape)
         joined = dict.fromkeys(row.group.label for row in rows if row.group.separate_runs)
         if joined:
             parts.append(f"Joined ends of separate runs, one per horizon: {', '.join(joined)}.")
@@ -229,6 +230,16 @@ def _remarks(source: ItemResults, shape: FigureShape) -> str:
             "the first repeat."
         )
     return " ".join(parts)
+
+
+def _published_words(source: ItemResults, shape: FigureShape) -> list[str]:
+    """Where the published curves on a figure's axes come from."""
+    sources = [
+        each.source
+        for each in source.item.published
+        if any((curve.x, curve.y) == (shape.x, shape.y) for curve in each.curves)
+    ]
+    return [f"Dashed, with dots: published ({'; '.join(sources)})."] if sources else []
 
 
 def _drawer(source: ItemResults, shape: FigureShape, found: Sequence[Panel]) -> Drawer:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from svmbench.papers.measured import MeasuredRow, rows
-from svmbench.papers.model import Item, Paper, Published, PublishedValue, TableShape
+from svmbench.papers.model import Item, Paper, TableShape
 from svmbench.papers.places import AXES, same
+from svmbench.papers.published import Published, PublishedValue
 from svmbench.papers.slots import fills, slots, sweep_of
 from svmbench.records.groups import short
 from svmbench.records.read import Results

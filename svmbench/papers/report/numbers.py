@@ -102,6 +102,14 @@ def _at_end(group: Group, asked: Asked) -> Number:
     return Number(text, middle, low, high, coverage, len(known), repeats, at_least, limit)
 
 
+def range_text(row: MeasuredRow, asked: Asked) -> str:
+    """The least and the largest value of a row's repeats."""
+    values = [asked.measure.scale * value for value in measured(row.group, asked).values()]
+    if not values:
+        return "—"
+    return f"{short(min(values), 4)} to {short(max(values), 4)}"
+
+
 def _ended_well(group: Group, repeat: int) -> bool:
     return STATES[states(group)[repeat]].at_end == "value"
 

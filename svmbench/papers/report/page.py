@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svmbench.papers.claims.parts import ClaimResult
-from svmbench.papers.model import Item, Paper, Published
+from svmbench.papers.model import Item, Paper
+from svmbench.papers.published import Published
 from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations
 from svmbench.papers.report.numbers import published_text
 from svmbench.papers.report.tables import MARKS
@@ -123,6 +124,7 @@ def _published(each: Published) -> dict[str, Any]:
         "mark": MARKS[each.mark],
         "ranges": each.ranges,
         "numbers": len(each.values),
+        "points": sum(len(curve.points) for curve in each.curves),
         "not_available": each.not_available,
     }
 

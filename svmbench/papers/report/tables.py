@@ -10,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.model import Published, TableShape
+from svmbench.papers.model import TableShape
 from svmbench.papers.places import same
+from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
     ItemResults,
     Key,
@@ -25,6 +26,7 @@ from svmbench.papers.report.numbers import (
     Number,
     number,
     published_text,
+    range_text,
     ratio,
 )
 from svmbench.papers.report.stand_ins import stand_in_notes
@@ -43,7 +45,7 @@ NOT_RUN, NOTHING, NOT_AVAILABLE = "not run", "—", "not available"
 STAND_IN = "(STAND-IN)"
 
 #: Names of the sides of a column.
-_MEASURED, _PUBLISHED = "measured", "published"
+_MEASURED, _PUBLISHED, _RANGE = "measured", "published", "range of the runs"
 
 #: How the source of a published number was obtained.
 MARKS = {
@@ -110,6 +112,9 @@ class _Builder:
             for asked in self.shape.measures:
                 wanted = any(at[1] == key for at in self.layout.expected)
                 sides = [_MEASURED] * wanted
+                sides += [_RANGE] * (
+                    wanted and self.shape.ranges and asked.measure.taken == "at end"
+                )
                 quoted = any(at[1] == key and at[2] == asked.column for at in self.layout.quoted)
                 sides += [_PUBLISHED] * quoted
                 if asked.measure.cost and self._has_ratio(key):
@@ -198,6 +203,9 @@ class _Builder:
         at = (row, field.key)
         if field.side == _MEASURED:
             return self._measured_cell(at, field.asked)
+        if field.side == _RANGE:
+            members = self.layout.measured.get(at, [])
+            return Cell("; ".join(range_text(each, field.asked) for each in members) or NOTHING)
         if field.side == _PUBLISHED:
             quoted = self.layout.quoted.get((*at, field.asked.column), [])
             texts = [published_text(field.asked, each.value.value) for each in quoted]

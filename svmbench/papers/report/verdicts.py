@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svmbench.papers.claims.parts import ClaimResult, ClaimVerdict, PartResult
-from svmbench.records.groups import short
-from svmbench.report.sheet import SMALL, Sheet, save_figure, uniform_style
+from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,7 +155,7 @@ def _draw(axes: Axes, rows: Sequence[VerdictRow]) -> None:
     axes.set_yticks(centres, [row.text for row in rows], fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("measured factor")
-    _plain_ticks(axes)
+    log_ticks(axes.xaxis, plain_below=50.0)
 
 
 def _reach(rows: Sequence[VerdictRow]) -> float:
@@ -181,13 +180,3 @@ def _dot(axes: Axes, dot: Dot, height: float, reach: float) -> None:
         clip_on=False,
         zorder=3,
     )
-
-
-def _plain_ticks(axes: Axes) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    low, high = axes.get_xlim()
-    subs = (1.0, 2.0, 5.0) if high < 50 * low else (1.0,)
-    axes.xaxis.set_major_locator(LogLocator(subs=subs))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value, 4)))
-    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -16,16 +16,6 @@ FIRST_EPSILON = 0.1
 #: P <= D + 1.5 epsilon. With this factor, P <= (1 + accuracy) D.
 SHARE_OF_ACCURACY = 2.0 / 3.0
 
-#: Multiples of an accuracy that are run as epsilon. In units of accuracy the last one certainly
-#: reaches it, and P is mostly closer to P* than proved; in units of P none is certain to.
-LADDER = {
-    "accuracy": (4.0, 2.0, 1.0),
-    "objective": tuple(2.0**-k for k in range(7)),
-}
-
-#: Largest epsilon of a ladder; w = 0 is almost accurate enough for it.
-MOST_EPSILON = 0.9
-
 
 class SvmperfParameters(CuttingPlaneParameters):
     """Parameters of svmperf."""
@@ -33,8 +23,8 @@ class SvmperfParameters(CuttingPlaneParameters):
     epsilon: float | None = parameter(
         None,
         "Excess of the mean hinge loss over the reduced problem's slack at which it stops; the "
-        "reduced problem is solved to half of it. If epsilon is not given, it is 0.1, and a sweep "
-        "runs a ladder of values. A run that continues divides it by ten each time.",
+        "reduced problem is solved to half of it. If epsilon is not given, it is 0.1. A run that "
+        "continues divides it by ten each time.",
         source="SVMperf's epsilon (Machine Learning 77, 2009, algorithm 3)",
         gt=0.0,
         lt=1.0,
@@ -62,8 +52,6 @@ class Svmperf(CuttingPlane):
     name = "svmperf"
     summary = "1-slack cutting planes, stopped by ε"
     source = "Joachims, KDD 2006; Joachims, Finley and Yu, Machine Learning 77 (2009)"
-    horizon = "accuracy"
-    horizon_parameter = "epsilon"
     colour = "#4B6E2F"
     schema = SvmperfParameters
     mathematics = (
@@ -80,16 +68,9 @@ class Svmperf(CuttingPlane):
     unstated = (
         *CuttingPlane.unstated,
         "The precision of the reduced problem's solution: half of ε.",
-        "The ε for a relative accuracy: a sweep runs a ladder of values and takes the best.",
         "How to continue after the stop: with a tenth of ε each time.",
     )
     ties = False
-
-    def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
-        """Values of epsilon, descending, with the best for each accuracy up to a factor of 2."""
-        ladder = LADDER[self.parameters.unit]
-        values = {min(rung * value, MOST_EPSILON) for value in accuracy for rung in ladder}
-        return tuple(sorted(values, reverse=True))
 
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0, where every row is violated."""

@@ -20,6 +20,7 @@ class AsdcaParameters(OutputParameters):
     """Parameters of asdca."""
 
     needs_horizon: ClassVar[tuple[str, ...]] = ("average",)
+    means: ClassVar[tuple[str, ...]] = ("average",)
 
     theta: float | None = parameter(
         None,
@@ -49,8 +50,14 @@ class AsdcaParameters(OutputParameters):
     output: Literal["last", "average"] = parameter(
         "last",
         "last: the iterate after the last step. average: the mean of the iterates that the steps "
-        "of the second half of the run start from.",
+        "of the second half of the run, or those after `begin` steps, start from.",
         source="Ali, 2018",
+    )
+    smoothing: float = parameter(
+        1.0,
+        "gamma of the smoothed hinge that it minimises where the problem has the hinge.",
+        source="Ali, 2018, has 1",
+        gt=0.0,
     )
 
 
@@ -58,18 +65,21 @@ class Asdca(IterateOutput):
     """Dual ascent on batches of rows, with a second sequence that gives it momentum.
 
     Its dual variables stay in their box and so certify the output. The last ones certify the
-    mean of the iterates.
+    mean of the iterates. The hinge is replaced by a smoothed one, whose minimum is at most gamma/2
+    above P*; its dual variables are feasible for the hinge, too.
     """
 
     name = "asdca"
     summary = "Accelerated mini-batch stochastic dual coordinate ascent"
     source = "Shalev-Shwartz and Zhang, NIPS 2013, figure 1"
-    losses = ("smoothed-hinge",)
+    losses = ("smoothed-hinge", "hinge")
+    smoothed = ("hinge",)
     kernels = ("asdca", "sampling", "rowwise", "rows", "rng")
     colour = "#A6611A"
     schema = AsdcaParameters
     mathematics = """
-    problem  max D(α) = 1/m Σ (αᵢ - γ αᵢ²/2) - λ/2 ‖w(α)‖²,  0 ≤ αᵢ ≤ 1
+    problem  max D(α) = 1/m Σ (αᵢ - γ αᵢ²/2) - λ/2 ‖w(α)‖²,  0 ≤ αᵢ ≤ 1; where the loss
+             is the hinge, γ = smoothing, and the output's P is at best within γ/2 of P*
     update   α = 0, x = 0, z = w(α) throughout; k distinct rows, all with the same u:
                  u = (1-θ) x + θ z
                  αᵢ ← (1-θ) αᵢ + θ clip((1 - yᵢ u·xᵢ)/γ, 0, 1)  for each of them
@@ -95,14 +105,17 @@ class Asdca(IterateOutput):
         self._problem = problem
         self._rng = Generator(seed)
         batch = self.step_rows(m)
+        self._gamma = problem.loss.gamma if problem.loss.name != "hinge" else given.smoothing
         theta = given.caution * self._bound(batch) if given.theta is None else given.theta
         self._permutation = np.arange(m, dtype=np.int32)
         self._order = np.empty(m - m % batch, dtype=np.int32)
-        steps = (problem.lam, problem.loss.gamma, theta, given.precision)
+        steps = (problem.lam, self._gamma, theta, given.precision)
         self.counters = self._kernel = AsdcaKernel(problem.data.rows, self._order, batch, *steps)
         self._kernel.position = len(self._order)  # the first batches are yet to be drawn
         self._begins = math.inf
-        if self.parameters.output == "average":
+        if given.begin is not None:
+            self._begins = given.begin * batch
+        elif given.output == "average":
             batches = -(-self._horizon_presentations(m) // batch)
             self._begins = batches // 2 * batch
 
@@ -156,5 +169,5 @@ class Asdca(IterateOutput):
         largest = float(problem.data.rows.norms2().max())
         if largest == 0.0:
             return 1.0
-        c = problem.loss.gamma * problem.lam * problem.data.n_samples / largest
+        c = self._gamma * problem.lam * problem.data.n_samples / largest
         return min(1.0, math.sqrt(c / k), c, float(np.cbrt(c * c / k)))

@@ -22,17 +22,20 @@ class SdcaParameters(BlockParameters, OutputParameters):
     """Parameters of sdca."""
 
     needs_horizon: ClassVar[tuple[str, ...]] = ("average", "random")
+    means: ClassVar[tuple[str, ...]] = ("average",)
 
-    sampling: Literal["random", "perm", "cyclic", "blocks"] = parameter(
+    sampling: Literal["random", "perm", "fixed", "cyclic", "blocks"] = parameter(
         "random",
         "Order of the rows. random: independent draws. perm: a new permutation in every pass. "
-        "cyclic: the stored order. " + BLOCKS,
-        source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm; blocks ours",
+        "fixed: the same one in every pass. cyclic: the stored order. " + BLOCKS,
+        source="JMLR 14 (2013), procedure SDCA; perm is its SDCA-Perm; fixed as Ali, 2018, has "
+        "it, who calls it cyclic; blocks ours",
     )
     output: Literal["last", "average", "random"] = parameter(
         "last",
         "last: the iterate after the last step. average, random: the mean, or a random one, of the "
-        "iterates that the steps of the second half start from. For w and alpha alike.",
+        "iterates that the steps of the second half, or those after `begin` steps, start from. For "
+        "w and alpha alike.",
         source="JMLR 14 (2013), procedure SDCA, whose choices are average and random",
     )
 
@@ -54,8 +57,8 @@ class Sdca(IterateOutput):
     mathematics = (
         COORDINATE_STEP
         + """\
-    rows     drawn with replacement, a new permutation every pass, as stored, or in
-             random blocks
+    rows     drawn with replacement, a new permutation every pass, the same one, as
+             stored, or in random blocks
     output   the last w and α; or the mean, or a random one, of those that steps
              T/2 .. T-1 of a run of T start from. The output's α certifies it: D(α) ≤ P*
 """
@@ -83,6 +86,8 @@ class Sdca(IterateOutput):
         self._orders = RowOrder(self._rng, data, self._order, given, blocks)
         self._kept: tuple[FloatArray, FloatArray] | None = None
         kernel.position = len(self._order)  # the first order is yet to be drawn
+        if given.sampling == "fixed":
+            self._orders.draw(self._order)
         self._begins = self._output_begins(seed)
 
     @property
@@ -142,5 +147,8 @@ class Sdca(IterateOutput):
         output = self.parameters.output
         if output == "last":
             return math.inf
+        begin: int | None = self.parameters.begin
+        if begin is not None:
+            return begin
         steps = self._horizon_presentations(self._problem.data.n_samples)
         return random_iterate(seed, steps // 2, steps) if output == "random" else steps // 2

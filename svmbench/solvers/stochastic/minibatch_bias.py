@@ -37,6 +37,7 @@ class MinibatchBias(Stochastic):
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next k ≤ M rows A, sᵢ at the
              old w and b; γ = 1/(μ0 + increment·t):
                  w ← w - γ (λk w - Σ_A [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ Σ_A [sᵢ ≤ 1] yᵢ
+             mu_grows per-epoch: the number of the epoch, from 0, in place of t in γ
              form printed: λm w, the source's λw, in place of λk w
     rows     a new permutation every epoch
     output   the last w and b

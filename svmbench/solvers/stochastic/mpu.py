@@ -66,6 +66,7 @@ class Mpu(Solver):
     source = "Panagiotakopoulos and Tsampouka, ICML 2010; its steps and stop are reconstructed"
     horizon = "accuracy"
     horizon_parameter = "delta"
+    anytime = True
     kernels = ("mpu", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#B8860B"
     schema = MpuParameters
@@ -105,7 +106,7 @@ class Mpu(Solver):
         self._order = self._kernel.order
         blocks = self.parameters.order == "blocks"
         self._orders = RowOrder(self._rng, data, self._order, self.parameters, blocks)
-        self._stopped = False
+        self._stopped = self._settled = False
         self._orders.draw(self._order)
 
     def advance(self, steps: int) -> None:
@@ -114,11 +115,13 @@ class Mpu(Solver):
         target = kernel.presentations + steps
         stopped = self._stopped
         if not len(self._order):
-            kernel.presentations, self._stopped = target, True
+            kernel.presentations = target
+            self._stopped = self._settled = True
         while kernel.presentations < target and not (self.halts and self._stopped > stopped):
             kernel.advance(target)
             if kernel.position == len(self._order):
-                self._stopped = self._stopped or kernel.changes == 0 or self._certified()
+                self._settled = self._settled or kernel.changes == 0
+                self._stopped = self._stopped or self._settled or self._certified()
                 self._orders.draw(self._order)
                 kernel.begin_pass()
 
@@ -142,6 +145,11 @@ class Mpu(Solver):
     def stopped(self) -> bool:
         """Whether a pass changed nothing or, with stop certificate, delta was certified."""
         return self._stopped
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether a pass has changed nothing: no later pass would change anything either."""
+        return self._settled
 
     def _largest_count(self) -> float:
         """N, which determines b: rounding b separately would make the two inconsistent."""

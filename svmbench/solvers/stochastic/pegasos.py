@@ -25,6 +25,7 @@ class PegasosParameters(BlockParameters, OutputParameters):
     """Parameters of pegasos."""
 
     needs_horizon: ClassVar[tuple[str, ...]] = ("tail-average", "random")
+    means: ClassVar[tuple[str, ...]] = ("tail-average",)
 
     project: bool = parameter(
         False,
@@ -51,7 +52,8 @@ class PegasosParameters(BlockParameters, OutputParameters):
     output: Literal["last", "average", "tail-average", "random"] = parameter(
         "last",
         "last: the iterate after the last step. Of the iterates that steps start from: the mean "
-        "(average), the mean of the second half (tail-average), or a random one (random).",
+        "(average), that of the second half or of those after `begin` steps (tail-average), or a "
+        "random one (random).",
         source="Math. Prog. B 127 (2011), section 2 and corollary 1; tail-average as "
         "in JMLR 14 (2013) for SDCA",
     )
@@ -186,9 +188,12 @@ class Pegasos(IterateOutput):
         if output == "average":
             return 0
         epoch, batch = len(self._order), self._batch
-        epochs, rest = divmod(self._horizon_presentations(self._problem.data.n_samples), epoch)
         steps_an_epoch = -(-epoch // batch)
-        steps = epochs * steps_an_epoch - (-rest // batch)
-        first = random_iterate(seed, 0, steps) if output == "random" else steps // 2
+        first: int | None = self.parameters.begin
+        if first is None:
+            rows = self._horizon_presentations(self._problem.data.n_samples)
+            epochs, rest = divmod(rows, epoch)
+            steps = epochs * steps_an_epoch - (-rest // batch)
+            first = random_iterate(seed, 0, steps) if output == "random" else steps // 2
         epochs, rest = divmod(first, steps_an_epoch)
         return epochs * epoch + rest * batch

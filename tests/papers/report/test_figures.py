@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,8 @@ from pydantic import ValidationError
 from svmbench.harness.run import run_sweep
 from svmbench.papers.measured import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
+from svmbench.papers.published import Published
+from svmbench.papers.report.curves import Curves
 from svmbench.papers.report.drawing import Series
 from svmbench.papers.report.figures import caption, draw, panels, told_apart
 from svmbench.papers.report.layout import ItemResults
@@ -138,6 +141,42 @@ def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
     assert difference(red, green) == difference(green, red) < ALIKE
 
 
+def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
+    curves = [
+        {"dataset": "adult", "solver": "dcd", "x": "epochs", "y": "train_error",
+         "points": [[0.5, 0.2], [2, 0.16]]},
+        {"dataset": "adult", "lambda": 1e-5, "solver": "not run", "x": "epochs", "y": "train_error",
+         "points": [[1, 0.3]]},
+        {"dataset": "adult", "solver": "dcd", "x": "seconds", "y": "train_error",
+         "points": [[1, 0.4]]},
+    ]  # fmt: skip
+    published = Published.model_validate({"source": "Figure 9", "mark": "read", "curves": curves})
+    item = source.item.model_copy(update={"published": (published,)})
+    paper = source.paper.model_copy(update={"items": {**source.paper.items, "times": item}})
+    source = ItemResults(paper, "times", source.results)
+    asked = shape(x="epochs", y="train_error", log_x=False, log_y=False)
+    figure, titles = draw(source, asked, LOOKS)
+    adult, other = figure.axes[0], figure.axes[1]
+    line = drawn(adult, "panel-0-published-0")
+    assert np.allclose(line.get_data(), [[0.5, 2.0], [20.0, 16.0]])
+    assert line.get_color() == LOOKS["dcd"].colour
+    assert line.get_linestyle() != "-"
+    assert titles["panel-0-published-0"] == "dcd, published"
+    assert [text.get_text() for text in adult.get_legend().get_texts()] == ["published"]
+    ids = [line.get_gid() for line in adult.lines]
+    assert "panel-0-published-1" not in ids  # that of another λ
+    assert drawn(other, "panel-1-published-1").get_ydata() == [30.0]
+    assert figure.axes[2].get_legend() is None
+    bottom, top = adult.get_ylim()
+    assert bottom < 16.0 < 20.0 < top
+    # Ours are drawn to the end of the published frame.
+    ends = [drawn(adult, f"panel-0-{at}-line").get_xdata()[-1] for at in range(4)]
+    assert max(ends) <= 2.0
+    assert adult.get_xlim()[1] == pytest.approx(2.06)
+    words = " ".join(text.get_text() for text in figure.texts)
+    assert "published (Figure 9)" in " ".join(words.split())
+
+
 def test_curves_of_errors_end_where_the_runs_do(source):
     figure, _ = draw(source, shape(x="epochs", y="train_error", log_y=False), LOOKS)
     traces = next(iter(source.results.values())).traces
@@ -156,6 +195,63 @@ def test_linear_axes_are_linear_and_begin_at_zero(source):
     axes = figure.axes[0]
     assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
     assert axes.get_xlim()[0] == 0.0
+
+
+def test_axes_have_the_ranges_asked_for(source):
+    ranges = {"x_range": [0, 40.0], "y_range": [0.2, 0.6]}
+    wanted = shape(x="epochs", y="primal", log_x=False, log_y=False, **ranges)
+    figure, _ = draw(source, wanted, LOOKS)
+    shown = [axes for axes in figure.axes if axes.lines]
+    assert shown
+    for axes in shown:
+        assert axes.get_xlim() == (0, 40)
+        assert axes.get_ylim() == (0.2, 0.6)
+
+
+def test_a_batch_is_one_step(source):
+    by_rows, by_steps = (
+        Curves(source, shape(x=x, y="primal"), panels(source, shape(), LOOKS))
+        for x in ("presentations", "steps")
+    )
+    row = next(row for row in source.rows if row.group.label == "dcd")
+    halved = replace(row, group=replace(row.group, runs=row.group.runs.assign(step_rows=2.0)))
+    rows, steps = by_rows._curve(row), by_steps._curve(halved)
+    np.testing.assert_allclose(steps.x, rows.x / 2)
+    varying = replace(row, group=replace(row.group, runs=row.group.runs.assign(step_rows=np.nan)))
+    assert by_steps._curve(varying) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"kind": "regret", "x_range": [0, 1]}, "drop it"),
+        ({"x_range": [0, 1]}, "both above 0"),
+        ({"log_y": False, "y_range": [1, 0]}, "FROM, TO"),
+    ],
+)
+def test_ranges_that_no_axis_has_are_refused(keys, message):
+    with pytest.raises(ValidationError, match=message):
+        shape(**keys)
+
+
+def test_numbers_of_an_axis_may_be_natural_logarithms(source):
+    figure, _ = draw(
+        source, shape(x="percent", y="primal", panels=["dataset"], natural=["x", "y"]), LOOKS
+    )
+    axes = figure.axes[0]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("ln(per cent of the run)", "ln(P(w))")
+    assert drawn(axes, "panel-0-0-line").get_xdata()[-1] == pytest.approx(100.0)
+    for axis in (axes.xaxis, axes.yaxis):
+        places = axis.get_majorticklocs()
+        assert len(places) > 1
+        labels = [axis.get_major_formatter()(place) for place in places]
+        numbers = [float(label.replace("\N{MINUS SIGN}", "-")) for label in labels]
+        assert np.allclose(np.log(places), numbers)
+    plain, _ = draw(source, shape(x="percent", y="train_error", natural=["y"]), LOOKS)
+    assert plain.axes[0].get_ylabel() == "ln(training error)"
+    assert plain.axes[0].get_xlabel() == "per cent of the run"
+    formatter = plain.axes[0].yaxis.get_major_formatter()
+    assert float(formatter(100 * np.exp(-2.0))) == pytest.approx(-2.0)  # drawn in per cent
 
 
 def test_labels_do_not_cover_each_other(source):

@@ -398,7 +398,9 @@ def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
     verdicts = page[page.index('<section id="verdicts">') : page.index('<section id="missing">')]
     assert "Open: 1 of 2 claims." in verdicts
     (remedy,) = re.findall(r"<li>DCD beats Pegasos. (It would take [^<]*)</li>", verdicts)
-    assert re.fullmatch(r"It would take about \d+ more repeats in \d of 4 cells.", remedy)
+    assert re.fullmatch(
+        r"It would take about \d+ more repeats \(about \d+ min\) in \d of 4 cells.", remedy
+    )
 
 
 def test_numbers_of_a_verdict_are_behind_a_click(page):

@@ -1,0 +1,151 @@
+"""Published numbers and curves of an item, each with its source and a mark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+
+from svmbench.config.reading import Strict
+from svmbench.config.refusal import refuse
+from svmbench.errors import nearest
+from svmbench.papers.places import WrittenMeasure
+from svmbench.papers.published_file import PublishedFile, read_rows
+from svmbench.records.measures import ALONG
+
+#: Horizontal axes of curves: column of traces.csv and the label of the axis.
+ABSCISSAE = {
+    "seconds": ("wall_seconds", "seconds of training"),
+    "seconds_after_setup": ("seconds_after_setup", "seconds of training after the set-up"),
+    "epochs": ("epochs", "epochs"),
+    "presentations": ("presentations", "rows presented"),
+    "steps": ("steps", "steps"),
+    "percent": ("percent", "per cent of the run"),
+}
+
+#: Columns of a file of curves; those before `x` may be absent.
+_PLACE = ("sweep", "dataset", "lambda", "C")
+_REQUIRED = ("solver", "x", "y", "at", "value")
+_COLUMNS = (*_PLACE, *_REQUIRED, "note")
+
+
+class PublishedValue(Strict):
+    """One published number, by the row it belongs to."""
+
+    sweep: str | None = None
+    dataset: str | None = None
+    lambda_: float | None = Field(default=None, alias="lambda")
+    C: float | None = None
+    solver: str | None = Field(default=None, description="Label; or a program that is not run.")
+    measure: WrittenMeasure
+    value: float | str = Field(description="A number; or text such as '> 18,000'.")
+
+
+class PublishedCurve(Strict):
+    """Points of one published curve, by the row it belongs to."""
+
+    sweep: str | None = None
+    dataset: str | None = None
+    lambda_: float | None = Field(default=None, alias="lambda")
+    C: float | None = None
+    solver: str = Field(description="Label; or a program that is not run.")
+    x: str = Field(description=f"What the abscissae are: {', '.join(ABSCISSAE)}.")
+    y: str = Field(description="Measure of the ordinates; shares as shares, not in per cent.")
+    points: tuple[tuple[float, float], ...] = Field(
+        min_length=1, description="[abscissa, ordinate], abscissae ascending."
+    )
+
+    @field_validator("x")
+    @classmethod
+    def _abscissa(cls, x: str) -> str:
+        if x not in ABSCISSAE:
+            refuse(f"x cannot be {x!r}; {nearest(x, ABSCISSAE)}")
+        return x
+
+    @field_validator("y")
+    @classmethod
+    def _ordinate(cls, y: str) -> str:
+        if y not in ALONG:
+            refuse(f"y cannot be {y!r}; {nearest(y, ALONG)}")
+        return y
+
+    @field_validator("points")
+    @classmethod
+    def _in_order(cls, points: tuple[tuple[float, float], ...]) -> tuple[tuple[float, float], ...]:
+        if not all(math.isfinite(number) for point in points for number in point):
+            refuse("Input should be finite numbers")
+        xs = [x for x, _ in points]
+        if xs != sorted(xs):
+            refuse("a curve's abscissae ascend; sort its points")
+        return points
+
+    def place(self) -> dict[str, str | float]:
+        """The axes that it gives, without the solver."""
+        given = self.model_dump(by_alias=True, include={"sweep", "dataset", "lambda_", "C"})
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def _as_curves(value: Any, info: ValidationInfo) -> Any:
+    """Take the name of a file beside the configuration for its curves."""
+    if isinstance(value, str):
+        folder = (info.context or {}).get("folder", Path())
+        return tuple(_read(folder / value))
+    if not isinstance(value, list | tuple):
+        refuse("Input should be a list of curves, or the name of a file", value=value)
+    return value
+
+
+def _read(path: Path) -> Iterator[PublishedCurve]:
+    """The curves of a file: tab-separated, one point a line, below a line of column names."""
+    header, rows = read_rows(path)
+    for name in header:
+        if name not in _COLUMNS:
+            refuse(f"{path.name}:1: unknown column {name!r}; {nearest(name, _COLUMNS)}")
+    if missing := [name for name in _REQUIRED if name not in header]:
+        refuse(f"{path.name}:1: there is no column {missing[0]!r}; add it")
+    found: dict[tuple[tuple[str, str], ...], list[tuple[str, str]]] = {}
+    first: dict[tuple[tuple[str, str], ...], int] = {}
+    for number, line in enumerate(rows, start=2):
+        cells = dict(zip(header, line, strict=True))
+        key = tuple((name, cells[name]) for name in header if name not in ("at", "value", "note"))
+        found.setdefault(key, []).append((cells["at"], cells["value"]))
+        first.setdefault(key, number)
+    for key, points in found.items():
+        given: Mapping[str, Any] = {name: cell for name, cell in key if cell}
+        try:
+            yield PublishedCurve.model_validate({**given, "points": points})
+        except ValueError as error:
+            what = error.errors()[0]["msg"] if hasattr(error, "errors") else str(error)
+            refuse(f"{path.name}:{first[key]}: in the curve that begins here: {what}")
+
+
+class Published(Strict):
+    """The contents of one source."""
+
+    source: str = Field(description="Publication and place in it.")
+    mark: Literal["seed", "read"] = Field(
+        description="seed: in the text of the paper the suite is built from; read: in the named "
+        "publication or its released code."
+    )
+    values: tuple[PublishedValue, ...] = Field(
+        default=(), description="The numbers; those of 'file' are added on reading."
+    )
+    file: PublishedFile | None = Field(default=None, description="Many numbers, in a file.")
+    curves: Annotated[tuple[PublishedCurve, ...], BeforeValidator(_as_curves)] = Field(
+        default=(),
+        description="Curves, drawn into the item's figures of the same axes: a list, or the name "
+        "of a tab-separated file beside the configuration.",
+    )
+    ranges: tuple[str, ...] = Field(default=(), description="Ranges read off a figure; sentences.")
+    not_available: str | None = Field(default=None, description="Why no numbers can be shown.")
+
+    @model_validator(mode="after")
+    def _with_file(self, info: ValidationInfo) -> Published:
+        folder = (info.context or {}).get("folder")
+        if self.file is None or folder is None:
+            return self
+        read = tuple(PublishedValue.model_validate(each) for each in self.file.values(folder))
+        return self.model_copy(update={"values": (*self.values, *read)})

@@ -1,0 +1,73 @@
+"""When runs started: the order in which repeats were measured.
+
+Evidence is gathered pair after pair, and each bet may depend on the earlier pairs only. The number
+of a repeat does not give this order: a question may be served by blocks whose numbers lie below
+those of blocks that were run before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime
+from weakref import WeakKeyDictionary
+
+from svmbench.errors import DataError
+from svmbench.records.groups import Group
+
+Starts = tuple[tuple[datetime, int], ...]
+
+#: A group is compared with many others; its start times are cached as long as it exists.
+_known: WeakKeyDictionary[Group, Starts] = WeakKeyDictionary()
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def starts(group: Group) -> Starts:
+    """When each run started, and its repeat; ascending.
+
+    Skipped runs have no start, and neither have those of older results.
+
+    Raises
+    ------
+    DataError
+        If a time in runs.csv cannot be read.
+    """
+    if group not in _known:
+        texts = group.runs["started"] if "started" in group.runs else [""] * len(group.runs)
+        _known[group] = tuple(
+            sorted(
+                (_moment(str(text)), int(repeat))
+                for text, repeat in zip(texts, group.runs["repeat"], strict=True)
+                if text
+            )
+        )
+    return _known[group]
+
+
+def in_order(repeats: Collection[int], *groups: Group) -> list[int]:
+    """Repeats in the order in which they were measured.
+
+    A repeat is measured when the last of its runs has started. Where no start is recorded, the
+    number of the repeat decides, and such repeats come first.
+
+    Parameters
+    ----------
+    repeats : collection of int
+    *groups : Group
+        Their runs.
+    """
+    last: dict[int, datetime] = {}
+    for group in groups:
+        for moment, repeat in starts(group):
+            last[repeat] = max(moment, last.get(repeat, _NEVER))
+    return sorted(repeats, key=lambda repeat: (last.get(repeat, _NEVER), repeat))
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise DataError(
+            f"runs.csv: column 'started': {text!r} is not a time; run the sweep again to rewrite it"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -1,0 +1,63 @@
+"""Claims about runs that a limit ended: how long they would have taken is not known."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from claims_support import INF, MANY, claim, found, noisy, row
+
+from svmbench.evidence import judge, paired
+
+
+def test_a_limited_run_shows_no_larger_factor_than_its_limit():
+    """b met the limit of 30 s in all repeats; a took 1 s."""
+    b = row("b", [INF] * MANY)
+    assert found(claim(by=20.0), row("a", noisy()), b).verdict == "holds"
+    result = found(claim(by=40.0), row("a", noisy()), b)
+    assert result.verdict == "open"
+    assert "b / a ≥ 30" in result.summary
+    assert result.remedy.startswith("It would take a limit of about 41 seconds")
+    assert [part.more for part in result.open_parts] == [None]
+
+
+def test_a_limited_run_may_lie_within_a_factor():
+    rows = [row("a", noisy(20.0)), row("b", [INF] * MANY)]
+    result = found(claim("alike", solvers=["a", "b"], within=3.0), *rows)
+    assert result.verdict == "open"
+    assert "a limit of about 62 seconds" in result.remedy
+    assert found(claim("alike", solvers=["a", "b"], within=1.2), *rows).verdict == "does not hold"
+
+
+def test_a_limited_solver_that_is_said_to_be_faster():
+    rows = [row("a", [INF] * MANY), row("b", noisy(10.0))]
+    assert found(claim(), *rows).verdict == "does not hold"
+    result = found(claim(by=0.2), *rows)  # a takes at most five times as long
+    assert result.verdict == "open"
+    assert "b / a ≤ 0.3" in result.summary
+
+
+def test_a_run_that_failed_or_stopped_by_itself_would_never_have_arrived():
+    for state in ("diverged", "failed", "converged"):
+        rows = [row("a", noisy()), row("b", [INF] * MANY, state=state)]
+        assert found(claim(by=1000.0), *rows).verdict == "holds"
+
+
+def test_counts_that_a_limit_hides_are_not_compared():
+    a, b = row("a", [3.0, 4.0, 3.0]), row("b", [INF] * 3)  # ended after 10 epochs
+    result = found(claim("counts", by=5.0), a, b)
+    assert result.verdict == "not testable"
+    assert "it would take a limit of about 20 epochs" in result.summary
+
+
+def test_bounds_of_samples_become_bounds_of_the_evidence():
+    short = paired([1.0] * 9, [INF] * 9, low=2.0, b_least=[3.0] * 9)
+    assert short.logs == pytest.approx([math.log(3.0)] * 9)
+    assert short.upper_logs == (INF,) * 9
+    (answer,) = judge([short])
+    assert (answer.verdict, answer.estimate, answer.estimate_high) == (
+        "holds",
+        pytest.approx(3),
+        INF,
+    )
+    assert paired([1.0, INF], [2.0, INF], low=1.0).upper_logs is None
