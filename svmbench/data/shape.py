@@ -236,7 +236,8 @@ def calibration(targets: Sequence[Target]) -> Iterator[str]:
             ours = "not measured" if known is None else _percent(known)
             figures.append(f"test error {ours} (published {_percent(target.test_error)})")
         rows = "" if reached is None else f", {reached.rows:,} rows"
-        yield f"{' and '.join(figures)} at λ = {target.lam:.4g}, {target.loss}{rows}"
+        lam = f"{target.lam:.4g}".replace("e-0", "e-")
+        yield f"{' and '.join(figures)} at λ = {lam}, {target.loss}{rows}"
 
 
 def _percent(share: float) -> str:
