@@ -1,15 +1,16 @@
-# SGD on the primal hinge SVM whose steps decay as a power of t: svmsgd, svmasgd and norma.
+# SGD on the primal whose steps decay as a power of t: svmsgd, svmasgd, norma and sgd-sqrt.
 #
-#   problem   min lam/2 ||w||^2 + 1/m sum max(0, 1 - y_i (w.x_i + b)), b = 0 or free
+#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i (w.x_i + b)), b = 0 or free
 #   update    t = 0, 1, ...; the next row i, its margin s at w and b;
 #                 eta = eta0 / (1 + decay t)^(quarters/4)
-#                 w <- (1 - eta lam) w + [s < 1, or s = 1 where ties count] eta y_i x_i
-#                 b <- b + [the same] bias_rate eta y_i
+#                 g = -loss'(s); of the hinge [s < 1, or s = 1 where ties count]
+#                 w <- (1 - eta lam) w + eta g y_i x_i
+#                 b <- b + bias_rate eta g y_i
 #                 svmsgd    decay = lam eta0, quarters = 4, ties count
 #                 svmasgd   decay = lam eta0, quarters = 3, ties count
 #                 norma     decay = 1,        quarters = 2
 #             decay = 0 makes the steps constant; the search for eta0 uses such steps
-#   cost      n_i for the inner product, n_i more at a margin error and again n_i if iterates
+#   cost      n_i for the inner product, n_i more where g > 0 and again n_i if iterates
 #             are summed: w = scale v, the sum is tau v + u (scaled.pxd)
 #   source    Bottou, sgd-2.0, programs svmsgd and svmasgd (2011);
 #             Kivinen, Smola and Williamson, IEEE Trans. Signal Processing 52 (2004)
@@ -17,7 +18,7 @@
 from libc.math cimport sqrt
 from libc.stdint cimport int64_t
 
-from .loss cimport HINGE, Loss, loss_value, make_loss
+from .loss cimport HINGE, Loss, best_alpha, loss_of, loss_value, make_loss
 from .provenance cimport build_record
 from .rows cimport CompactRows, Rows, row_axpy, row_dot, row_nonzeros, weight_t
 from .rowwise cimport more_rows, next_row
@@ -68,18 +69,22 @@ cdef class DecayingSgd(ScaledWeights):
         While eta * lam > 1, as it may be early in sgd-sqrt, steps turn w round; the other methods
         refuse an eta0 that does.
     ties : bool
-        Whether a margin of exactly one is an error.
+        Whether a margin of exactly one is an error of the hinge.
     bias_rate : float
         Step of b as a share of that of w; 0 leaves b as it is.
+    loss : svmbench.problem.Loss, optional
+        The hinge unless given.
     """
 
+    cdef Loss loss
     cdef readonly Schedule schedule
     cdef readonly double lam, bias_rate
     cdef readonly bint ties
 
     def __init__(self, CompactRows rows, order, double lam, Schedule schedule not None, bint ties,
-                 double bias_rate=0.0, precision="float64"):
+                 double bias_rate=0.0, precision="float64", loss=None):
         super().__init__(rows, order, precision)
+        self.loss = make_loss(HINGE, 1.0) if loss is None else loss_of(loss)
         self.lam, self.schedule, self.ties, self.bias_rate = lam, schedule, ties, bias_rate
 
     def advance(self, int64_t target):
@@ -91,7 +96,7 @@ cdef class DecayingSgd(ScaledWeights):
                 take_steps(self, <double *> self._v.data, <double *> self.rest, target)
 
     def mean_loss(self):
-        """Mean hinge loss of the rows of the order at w and b; nan where w is."""
+        """Mean loss of the rows of the order at w and b; nan where w is."""
         if not self.end:
             raise ValueError("there is no row to take the mean over")
         cdef double total
@@ -108,7 +113,8 @@ cdef void take_steps(DecayingSgd self, weight_t *v, weight_t *u, int64_t target)
     cdef double lam = self.lam, eta0 = self.schedule.eta0, decay = self.schedule.decay
     cdef int quarters = self.schedule.quarters
     cdef bint free = self.bias_rate != 0
-    cdef double y, s, eta, step
+    cdef Loss loss = self.loss
+    cdef double y, s, eta, pull, step
     cdef Py_ssize_t i
     while more_rows(self, target):
         i = next_row(self)
@@ -127,12 +133,16 @@ cdef void take_steps(DecayingSgd self, weight_t *v, weight_t *u, int64_t target)
             take_in(v, u, rows.d, self.scale, self.tau)
             self.scale = 1.0
             self.tau = 0.0
-        if s < 1.0 or (self.ties and s == 1.0):
-            step = eta / self.scale * y
+        if loss.kind == HINGE:
+            pull = s < 1.0 or (self.ties and s == 1.0)
+        else:
+            pull = best_alpha(loss, s)
+        if pull != 0.0:
+            step = pull * eta / self.scale * y
             row_axpy(rows, i, <weight_t> step, v)
             self.nonzeros += row_nonzeros(rows, i)
             if free:
-                self.bias += self.bias_rate * eta * y
+                self.bias += self.bias_rate * pull * eta * y
             self.updates += 1
             if u != NULL:
                 row_axpy(rows, i, <weight_t> (-self.tau * step), u)
@@ -140,13 +150,12 @@ cdef void take_steps(DecayingSgd self, weight_t *v, weight_t *u, int64_t target)
 
 
 cdef double sum_losses(DecayingSgd self, const weight_t *v) noexcept nogil:
-    """The hinge losses of the rows of the order."""
+    """The losses of the rows of the order."""
     cdef const Rows *rows = &self.rows.c
-    cdef Loss loss = make_loss(HINGE, 1.0)
     cdef double score, total = 0
     cdef Py_ssize_t i, k
     for k in range(self.end):
         i = self.row_at[k]
         score = self.scale * row_dot(rows, i, v) + self.bias
-        total += loss_value(loss, rows.labels[i] * score)
+        total += loss_value(self.loss, rows.labels[i] * score)
     return total

@@ -1,4 +1,4 @@
-# The three losses, their derivatives and conjugates, defined here alone.
+# The four losses, their derivatives and conjugates, defined here alone.
 #
 #   margin s = y w.x             value                       dual q(alpha)             box
 #   hinge                        max(0, 1 - s)               alpha                     [0, 1]
@@ -6,21 +6,25 @@
 #   smoothed hinge, gamma > 0    0 for s >= 1,               alpha - gamma alpha^2/2   [0, 1]
 #                                1 - s - gamma/2 for s <= 1 - gamma,
 #                                (1 - s)^2 / (2 gamma) between
+#   logistic                     log(1 + exp(-s))            -alpha log alpha          [0, 1]
+#                                                            - (1 - alpha) log(1 - alpha)
 #
-# With nu = 0, 1, gamma in turn, q(alpha) = alpha - nu alpha^2 / 2 for all three; the
+# With nu = 0, 1, gamma in turn, q(alpha) = alpha - nu alpha^2 / 2 for all three hinges; the
 # squared hinge is the smoothed one with gamma = 1 and its upper bound taken away.
-# Smoothed hinge: Shalev-Shwartz and Zhang, JMLR 14 (2013), section 6.
+# Smoothed hinge: Shalev-Shwartz and Zhang, JMLR 14 (2013), section 6. Dual of the logistic
+# loss: Yu, Huang and Lin, Machine Learning 85 (2011), section 2.
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, exp, fabs, log, log1p
 
 cdef enum LossKind:
     HINGE
     SQUARED_HINGE
     SMOOTHED_HINGE
+    LOGISTIC
 
 cdef struct Loss:
     int kind
-    double nu       # curvature of the conjugate: 0, 1 or gamma
+    double nu       # curvature of a hinge's conjugate: 0, 1 or gamma
     double upper    # upper end of the box of alpha: 1 or inf
 
 
@@ -40,6 +44,8 @@ cdef inline Loss loss_of(object loss):
 cdef inline double loss_value(Loss loss, double s) noexcept nogil:
     """The loss at margin s; nan for nan, since no comparison below holds of it."""
     cdef double short_by = 1.0 - s
+    if loss.kind == LOGISTIC:
+        return log1p(exp(-s)) if s > 0.0 else log1p(exp(s)) - s
     if short_by <= 0.0:
         return 0.0
     if loss.kind == HINGE:
@@ -50,12 +56,18 @@ cdef inline double loss_value(Loss loss, double s) noexcept nogil:
 
 
 cdef inline double loss_conjugate(Loss loss, double alpha) noexcept nogil:
+    if loss.kind == LOGISTIC:
+        if alpha == 0.0 or alpha == 1.0:
+            return 0.0
+        return -alpha * log(alpha) - (1.0 - alpha) * log1p(-alpha)
     return alpha - 0.5 * loss.nu * alpha * alpha
 
 
 cdef inline double best_alpha(Loss loss, double s) noexcept nogil:
     """The alpha of minus the loss's slope at s; 0 on the hinge's kink."""
     cdef double short_by = 1.0 - s
+    if loss.kind == LOGISTIC:
+        return 1.0 / (1.0 + exp(s))
     if short_by <= 0.0:
         return 0.0
     if loss.kind == HINGE:
@@ -64,7 +76,10 @@ cdef inline double best_alpha(Loss loss, double s) noexcept nogil:
 
 
 cdef inline double projected_gradient(Loss loss, double alpha, double gradient) noexcept nogil:
-    """The gradient of -D along alpha, less what points out of the box; 0 at the optimum."""
+    """The gradient of -D along alpha, less what points out of the box; 0 at the optimum.
+
+    Of a hinge.
+    """
     if alpha <= 0.0:
         return min(gradient, 0.0)
     if alpha >= loss.upper:
@@ -74,9 +89,31 @@ cdef inline double projected_gradient(Loss loss, double alpha, double gradient) 
 
 cdef inline double best_coordinate(Loss loss, double alpha, double gradient, double norm2,
                                    double lam_m) noexcept nogil:
-    """The alpha that maximises D along one coordinate; norm2 > 0, gradient as above."""
+    """The alpha that maximises D along one coordinate, for a hinge; norm2 > 0, gradient as above."""
     alpha -= lam_m * gradient / (norm2 + loss.nu * lam_m)
     return max(0.0, min(alpha, loss.upper))
+
+
+cdef inline double divergence_part(double a, double p) noexcept nogil:
+    """a log(a/p) - a + p >= 0 for a >= 0, p > 0, without cancellation where a is near p."""
+    cdef double off
+    if a <= 0.0:
+        return p
+    off = (p - a) / a
+    if fabs(off) < 1e-3:
+        return a * off * off * (0.5 - off * (1.0 / 3.0 - off * (0.25 - off * (0.2 - off / 6.0))))
+    if fabs(off) < 0.5:
+        return a * (off - log1p(off))
+    return a * log(a / p) - a + p
+
+
+cdef inline double logistic_gap(double s, double alpha) noexcept nogil:
+    """log(1 + exp(-s)) - q(alpha) + alpha s: the divergence of alpha from the slope at s."""
+    cdef Loss loss = make_loss(LOGISTIC, 1.0)
+    if not fabs(s) < 700.0:    # exp would overflow; nothing cancels any more
+        return loss_value(loss, s) - loss_conjugate(loss, alpha) + alpha * s
+    return (divergence_part(alpha, 1.0 / (1.0 + exp(s)))
+            + divergence_part(1.0 - alpha, 1.0 / (1.0 + exp(-s))))
 
 
 cdef inline double gap_term(Loss loss, double s, double alpha) noexcept nogil:
@@ -88,6 +125,8 @@ cdef inline double gap_term(Loss loss, double s, double alpha) noexcept nogil:
     cdef double below = max(0.0, 1.0 - s)
     cdef double above = max(0.0, s - 1.0)
     cdef double off
+    if loss.kind == LOGISTIC:
+        return logistic_gap(s, alpha)
     if loss.kind == HINGE:
         return (1.0 - alpha) * below + alpha * above
     off = best_alpha(loss, s) - alpha

@@ -52,7 +52,7 @@ def loss_and_errors(CompactRows rows, const double[::1] w, int kind, double gamm
     rows : CompactRows
     w : ndarray of float64, shape (d,)
     kind : int
-        0 hinge, 1 squared hinge, 2 smoothed hinge.
+        0 hinge, 1 squared hinge, 2 smoothed hinge, 3 logistic.
     gamma : float
         Width of the smoothed hinge's curved piece.
     bias : float

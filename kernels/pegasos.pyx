@@ -6,7 +6,10 @@
 #                 w <- min(1, 1/(sqrt(lam) ||w||)) w                  (optional)
 #   cost      n_i for the inner product, n_i more at a margin error and again n_i if iterates
 #             are summed: w = scale v, the sum is tau v + u (scaled.pxd), and ||w||^2 is kept
-#             by recurrence, so that neither shrinking nor projecting touches other features
+#             by recurrence, so that neither shrinking nor projecting touches other features.
+#             v takes a small scale in, unless that is switched off: every projected step with a
+#             margin error divides the scale by up to ||x_i||/(t sqrt(lam)), so that it underflows
+#             after some ||x_i||/sqrt(lam) such steps if that is several hundred
 #   source    Shalev-Shwartz, Singer, Srebro and Cotter, Math. Prog. B 127 (2011),
 #             figure 1. Batches of rows are in pegasos_batch.pyx.
 
@@ -31,15 +34,17 @@ cdef class Pegasos(ScaledWeights):
     lam : float
     project : bool
         Whether each step ends with the projection on the ball of radius 1/sqrt(lam).
+    rescale : bool
+        Whether v takes the scale in before it underflows.
     """
 
     cdef readonly double lam
-    cdef readonly bint project
+    cdef readonly bint project, rescale
 
     def __init__(self, CompactRows rows, order, double lam, bint project=False,
-                 precision="float64"):
+                 precision="float64", bint rescale=True):
         super().__init__(rows, order, precision)
-        self.lam, self.project = lam, project
+        self.lam, self.project, self.rescale = lam, project, rescale
 
     def advance(self, int64_t target):
         """Take steps until the order ends or t reaches ``target``."""
@@ -66,7 +71,8 @@ cdef void take_steps(Pegasos self, weight_t *v, weight_t *u, int64_t target) noe
         shrink = 1.0 - 1.0 / self.steps
         scale *= shrink
         norm2 *= shrink * shrink
-        if too_small(v, scale):          # t = 1 comes here too: w = 0
+        # At t = 1, scale is 0 and w = 0.
+        if self.steps == 1 or (self.rescale and too_small(v, scale)):
             norm2 = take_in(v, u, rows.d, scale, tau)
             scale = 1.0
             tau = 0.0

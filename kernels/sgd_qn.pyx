@@ -1,6 +1,6 @@
 # Dense SGD, and SGD with scheduled components: svmsgd2, sgd-qn as published and as corrected.
 #
-#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), hinge, squared or smoothed hinge
+#   problem   min lam/2 ||w||^2 + 1/m sum loss(y_i w.x_i), of any loss
 #   update    t = 0, 1, ...; the next row x, y;  g = -loss'(y w.x);  B = b/lam diagonal
 #     sgd         w <- (1 - 1/(t+t0)) w + g/(lam (t+t0)) y x
 #     svmsgd2     w += g/(lam (t+t0)) y x;      every skip steps  w *= 1 - skip/(t+t0)

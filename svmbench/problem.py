@@ -27,7 +27,9 @@ from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels import objective
 from svmbench.kernels.projection import project_l1
 
-LOSSES = ("hinge", "squared-hinge", "smoothed-hinge")
+#: The losses whose conjugate is a parabola.
+HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
+LOSSES = (*HINGES, "logistic")
 BIASES = ("none", "free")
 CONSTRAINTS = ("none", "l1")
 
@@ -44,7 +46,7 @@ class Loss:
 
     Parameters
     ----------
-    name : {'hinge', 'squared-hinge', 'smoothed-hinge'}
+    name : {'hinge', 'squared-hinge', 'smoothed-hinge', 'logistic'}
     gamma : float
         Width of the smoothed hinge's curved piece, positive; the others ignore it.
 
@@ -70,7 +72,9 @@ class Loss:
 
     @property
     def nu(self) -> float:
-        """Curvature of the conjugate, q(alpha) = alpha - nu alpha^2/2."""
+        """Curvature of a hinge's conjugate, q(alpha) = alpha - nu alpha^2/2."""
+        if self.name not in HINGES:
+            raise ValueError(f"the conjugate of the {self.name} loss is no parabola")
         return {"hinge": 0.0, "squared-hinge": 1.0}.get(self.name, self.gamma)
 
     @property
@@ -145,7 +149,8 @@ class Problem:
     Raises
     ------
     ValueError
-        When there is no row, a constant is not positive, or a free bias has one class only.
+        When there is no row, a constant is not positive, a free bias has one class only, or the
+        logistic loss has a ball.
     """
 
     data: Dataset
@@ -163,6 +168,10 @@ class Problem:
             raise ValueError(f"the l1 ball's radius must be positive, not {self.l1_radius}")
         if self.bias not in BIASES:
             raise ValueError(f"unknown bias {self.bias!r}; known: {', '.join(BIASES)}")
+        if self.constraint != "none" and self.loss.name not in HINGES:
+            raise ValueError(
+                f"no method certifies the {self.loss.name} loss in a ball; leave the ball out"
+            )
         if self.bias == "free" and (self.data.labels == self.data.labels[0]).all():
             raise ValueError("rows of one class only; a free bias needs both, bias none does not")
 

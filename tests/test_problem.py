@@ -25,6 +25,7 @@ from svmbench.problem import (
     BIASES,
     CONSTRAINTS,
     HINGE,
+    HINGES,
     LOSSES,
     Loss,
     Problem,
@@ -36,6 +37,7 @@ from twins.optimum import optimum, variant
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_hinge = pytest.mark.parametrize("loss", HINGES)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_problem_of_its_class = pytest.mark.parametrize(
     ("name", "bias", "constraint"),
@@ -101,7 +103,7 @@ def test_weak_duality(problem, loss, data):
     assert abs(P - D - gap) <= 1e2 * rounding
 
 
-@every_loss
+@every_hinge
 @every_problem_of_its_class
 def test_the_optimum_closes_the_gap(name, bias, constraint, loss):
     problem = variant(PROBLEMS[name], loss, bias, constraint)
@@ -116,7 +118,7 @@ def test_the_optimum_closes_the_gap(name, bias, constraint, loss):
     assert problem.primal(problem.project(w), 0.5 * (bias == "free")) >= best.lower
 
 
-@every_loss
+@every_hinge
 @every_problem_of_its_class
 def test_values_with_a_bias_and_a_ball_are_those_of_the_definitions(name, bias, constraint, loss):
     problem = variant(PROBLEMS[name], loss, bias, constraint)
@@ -326,8 +328,8 @@ def test_gamma_must_be_positive(gamma):
 
 
 def test_an_unknown_loss_is_refused_with_the_known_ones():
-    with pytest.raises(ValueError, match=r"'logistic'.*hinge, squared-hinge, smoothed-hinge"):
-        Loss("logistic")
+    with pytest.raises(ValueError, match=r"'ramp'.*hinge, squared-hinge, smoothed-hinge, logistic"):
+        Loss("ramp")
 
 
 def test_a_problem_needs_a_row():
@@ -352,6 +354,7 @@ def test_facts_tell_problems_apart():
         PROBLEMS["sparse"],
         Problem(base.data, base.lam * 2.0),
         Problem(base.data, base.lam, Loss("squared-hinge")),
+        Problem(base.data, base.lam, Loss("logistic")),
         Problem(base.data, base.lam, Loss("smoothed-hinge", 0.5)),
         Problem(base.data, base.lam, Loss("smoothed-hinge", 0.25)),
         Problem(base.data, base.lam, HINGE, "free"),

@@ -1,6 +1,6 @@
-"""The mini-batch step of a course report: the whole regulariser with some of the losses.
+"""The mini-batch step of a laboratory sheet: the whole regulariser with some of the losses.
 
-The report's size: 200 points of the plane, 100 per class. Its lambda weighs a sum of losses, so
+The sheet's size: 200 points of the plane, 100 per class. Its lambda weighs a sum of losses, so
 that it is m times the suite's.
 """
 
@@ -21,10 +21,11 @@ LAMBDAS = (1.0, 0.1, 1e-2, 1e-4)
 BATCHES = (1, 10, 20, 50, 200)
 INCREMENTS = (1.0, 0.5, 0.1)
 EPOCHS = 20_000
+LENGTHS = (10, 100, 1000)
 
 
 def problem(theirs: float) -> Problem:
-    """Two overlapping Gaussian clouds, one per class; ``theirs`` is the report's lambda."""
+    """Two overlapping Gaussian clouds, one per class; ``theirs`` is the sheet's lambda."""
     rng = np.random.default_rng(5)
     y = np.repeat([1, -1], M // 2)
     X = rng.normal(size=(M, 2)) + 1.2 * y[:, None]
@@ -47,10 +48,17 @@ def excess(task: Problem, solver: Solver, least: float) -> float:
     return 100.0 * (task.primal(solver.w, solver.bias) / least - 1.0)
 
 
-def trained(task: Problem, form: str, batch: int, increment: float | None, epochs: int) -> Solver:
-    """The report's method with mu0 = 100; without an increment, the suite's steps."""
+def trained(
+    task: Problem,
+    form: str,
+    batch: int,
+    increment: float | None,
+    epochs: int,
+    grows: str = "per-step",
+) -> Solver:
+    """The sheet's method with mu0 = 100; without an increment, the suite's steps."""
     mu0 = None if increment is None else 100.0
-    given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form}
+    given = {"mu0": mu0, "increment": increment, "batch": batch, "form": form, "mu_grows": grows}
     solver = MinibatchBias(MinibatchParameters.model_validate(given))
     solver.start(task, seed=1)
     solver.advance(epochs * M)
@@ -76,22 +84,28 @@ def main() -> None:
             ends = [trained(task, form, batch, increment, EPOCHS) for form, increment in ways]
             values = [excess(task, each, least) for each in (other, *ends)]
             rows.append((f"{theirs:g}", str(batch), *(shown(value) for value in values)))
-    header = ("λ of the report", "M", "minimum of λ/2 ‖w‖² + M/m Σ loss", "printed", "consistent")
+    header = ("λ of the sheet", "M", "minimum of λ/2 ‖w‖² + M/m Σ loss", "printed", "consistent")
     print(markdown((*header, "consistent, our steps"), rows))
+    print(increments("per-step", (1, 10, M)))
+    print(increments("per-epoch", (1, 10)), end="")
+
+
+def increments(grows: str, batches: tuple[int, ...]) -> str:
+    """What the increment of mu changes in the consistent step."""
     rows = []
     for theirs in (0.1, 1e-4):
         task = problem(theirs)
         least = optimum(task).dual()
         for increment in INCREMENTS:
             ends = [
-                trained(task, "consistent", batch, increment, epochs)
-                for batch in (1, 10, 200)
-                for epochs in (10, 100, 1000)
+                trained(task, "consistent", batch, increment, epochs, grows)
+                for batch in batches
+                for epochs in LENGTHS
             ]
             values = [excess(task, each, least) for each in ends]
             rows.append((f"{theirs:g}", f"{increment:g}", *(shown(value) for value in values)))
-    lengths = [f"M = {batch}: {epochs}" for batch in (1, 10, 200) for epochs in (10, 100, 1000)]
-    print(markdown(("λ of the report", "increment", *lengths), rows), end="")
+    lengths = [f"M = {batch}: {epochs}" for batch in batches for epochs in LENGTHS]
+    return markdown(("λ of the sheet", "increment", *lengths), rows)
 
 
 if __name__ == "__main__":

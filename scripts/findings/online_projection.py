@@ -157,8 +157,8 @@ def main() -> None:
         (name, f"{right[name]:.4f}", f"{wrong[name]:.4f}", f"{PUBLISHED[name][0]:.4f}")
         for name in right
     ]
-    print(markdown(("method", "divided by r", "divided by r - 1", "published"), costs))
-    columns = ("entries, training", "entries, evaluating", "share", "published seconds")
+    print(markdown(("method", "divided by r", "divided by r - 1", "notebook"), costs))
+    columns = ("entries, training", "entries, evaluating", "share", "report's seconds")
     print(markdown(("method", *columns), work(problem)))
     print(markdown(header, regrets(problem)), end="")
 

@@ -89,7 +89,9 @@ def run_task(
     path = folder / f"{task.name}.json"
     try:
         facts = _facts(task.jobs(0, 1))
-        known = [] if fresh or _recorded(path) != facts else read_task(folder, task.name)
+        # What failed is tried again by the next call, not by each of the further repeats.
+        kept = not fresh and _recorded(path, despite_faults=further > 0) == facts
+        known = read_task(folder, task.name) if kept else []
         there = 1 + max((record["repeat"] for record in known), default=-1)
         lacking = max(task.repeats, there + further) - there
         if not lacking:
@@ -212,11 +214,12 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _recorded(path: Path) -> str | None:
+def _recorded(path: Path, despite_faults: bool) -> str | None:
     """The facts of a task's file; None if there is no file, or a measurement to repeat in it."""
     found = _read(path)
     states = {result["state"] for result in found.get("results", ())}
-    return None if not found or states & {*FAULTS, *RERUN} else str(found["facts"])
+    repeated = not despite_faults and states & {*FAULTS, *RERUN}
+    return None if not found or repeated else str(found["facts"])
 
 
 def _read(path: Path) -> dict[str, Any]:

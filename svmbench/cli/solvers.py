@@ -29,7 +29,8 @@ LIMITS = {
 }
 
 # Names of svmbench.problem, which would bring NumPy to every --help; a test compares them.
-LOSSES = ("hinge", "squared-hinge", "smoothed-hinge")
+HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
+LOSSES = (*HINGES, "logistic")
 BIASES = ("none", "free")
 CONSTRAINTS = ("none", "l1")
 
@@ -49,7 +50,8 @@ LADDERS = {
 }
 
 LEGEND = (
-    "losses: all stands for hinge, squared-hinge and smoothed-hinge. bias: none (w alone) or "
+    "losses: hinges stands for hinge, squared-hinge and smoothed-hinge, all for these and "
+    "logistic. bias: none (w alone) or "
     "free (w with an unregularised b). constraint: none, or l1 (w kept in the ball "
     "‖w‖₁ ≤ z). precision: bits of a weight. own stop: whether it has a stopping rule of its "
     "own. horizon: what it must know in advance about the end of a run, the number of steps or "
@@ -217,11 +219,15 @@ def _facts(facts: dict[str, Any]) -> dict[str, str]:
     return {what: text for what, text in shown.items() if text}
 
 
+#: Words for sets of losses.
+_ALIKE = {frozenset(HINGES): "hinges", frozenset(LOSSES): "all"}
+
+
 def _row(facts: dict[str, Any]) -> tuple[str, ...]:
     losses = [loss.removesuffix("-hinge") for loss in facts["losses"]]
     return (
         facts["name"],
-        "all" if set(facts["losses"]) == set(LOSSES) else ", ".join(losses),
+        _ALIKE.get(frozenset(facts["losses"]), ", ".join(losses)),
         ", ".join(facts["biases"]),
         ", ".join(facts["constraints"]),
         facts["parameters"]["precision"]["type"].replace(" | ", ", ").replace("float", ""),

@@ -272,7 +272,7 @@ def _numbers(values: tuple[float, ...]) -> str:
     return "".join(f"-{value:g}" for value in values)
 
 
-LossName = Literal["hinge", "squared-hinge", "smoothed-hinge"]
+LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
 
 
 class LossSpec(_Model):

@@ -31,22 +31,28 @@ CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
 EACH_ITERATION = 100
 
 
-def checkpoints(m: int) -> Iterator[int]:
-    """Presentations at which a run is evaluated, ascending without end.
+def checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
+    """Visits of rows at which a run is evaluated, ascending without end.
 
-    Presentations are rows presented to the update rule, counted with repetition. The first
-    checkpoint is at m/100, and steps are at most a tenth. Every whole epoch is a checkpoint,
-    because methods that work in passes have fresh certificates there; once epochs are less than
-    a tenth apart, all checkpoints are whole epochs.
+    Visits are rows presented to the update rule, counted with repetition; presentations of a row
+    in direct succession are one visit. The first checkpoint is at m/100, and steps are at most a
+    tenth. Every whole pass is a checkpoint, because methods that work in passes have fresh
+    certificates there; once passes are less than a tenth apart, all checkpoints are whole passes.
+
+    Where the pattern of passes repeats after a cycle of several, all passes of the first ten cycles
+    are checkpoints, and then the ends of cycles, at most a tenth apart.
     """
     at = max(1, m // 100)
     while True:
         yield at
         following = max(at + 1, at + at // _TENTH)
-        epoch = (at // m + 1) * m
-        at = epoch if following >= epoch else following
-        if at > 10 * m:
-            at = max(epoch, following // m * m)
+        if at < _TENTH * m:
+            at = min(following, (at // m + 1) * m)
+            continue
+        whole = m if at < _TENTH * cycle * m else cycle * m
+        at = (at // whole + 1) * whole
+        if cycle == 1 or whole > m:
+            at = max(at, following // whole * whole)
 
 
 def iteration_checkpoints() -> Iterator[int]:

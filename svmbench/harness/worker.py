@@ -131,7 +131,8 @@ class Measurement:
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
-        self._targets, self._iteration_targets = checkpoints(m), iteration_checkpoints()
+        self._targets = checkpoints(m, solver.cycle)
+        self._iteration_targets = iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0
         self._judged_at_end = solver.horizon != "none" and not solver.anytime
@@ -183,20 +184,35 @@ class Measurement:
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
-        while self._target <= self.solver.counters.presentations:
+        while self._target <= self.solver.visits():
             self._target = next(self._targets)  # the last step went past it
         while self._iteration_target <= self._iterations:
             self._iteration_target = next(self._iteration_targets)
-        target = int(min(self._target, self._most, self._horizon))
         if self.solver.step == "presentation":
             with self.clock.running():
-                self.solver.advance(target - self.solver.counters.presentations)
+                self._reach(self._target)
         else:
-            self._iterate(target)
+            self._iterate(int(min(self._target, self._most, self._horizon)))
         if self.stop["gap"] is None:
             return None
         with self.clock.running():
             return self._certify()
+
+    def _reach(self, target: int) -> None:
+        """Advance until so many rows are visited, or to a limit of presentations."""
+        solver = self.solver
+        stopped = solver.stopped
+        while True:
+            before = solver.counters.presentations
+            left = min(self._most, self._horizon) - before
+            steps = int(min(solver.steps_to(target), left))
+            if steps <= 0:
+                return
+            solver.advance(steps)
+            if solver.halts and solver.stopped and not stopped:
+                return
+            if solver.counters.presentations == before:  # an external program trains only once
+                return
 
     def _iterate(self, target: int) -> None:
         """Iterate up to a checkpoint: ``target`` presentations, or one of iterations.

@@ -20,6 +20,9 @@ FloatArray = NDArray[np.float64]
 MIN_PAIRS = 7
 LEVEL = 0.05
 
+#: Coverage of the intervals of medians, if there are enough samples.
+COVERAGE = 0.95
+
 #: A sample this many times its median is an outlier worth a warning.
 OUTLIER_FACTOR = 1.5
 
@@ -48,7 +51,9 @@ def median(samples: Sequence[float]) -> float:
     return float(low if low == high else (low + high) / 2)
 
 
-def median_interval(samples: Sequence[float], coverage: float = 0.95) -> tuple[float, float, float]:
+def median_interval(
+    samples: Sequence[float], coverage: float = COVERAGE
+) -> tuple[float, float, float]:
     """Distribution-free confidence interval of the median between two order statistics.
 
     The k-th smallest and k-th largest of n independent samples enclose the median of their

@@ -25,6 +25,7 @@ from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.problem import Problem, relative_gap
+from svmbench.reference import smooth
 from svmbench.reference.search import (
     Pair,
     balanced_descent,
@@ -111,6 +112,7 @@ def certified_optimum(
     -----
     For the hinge without bias and ball, the champion (the suite's fastest solver) comes first,
     then the interior-point method if the features are few, then dual coordinate descent.
+    For the logistic loss it is Newton's method on w.
     Otherwise shrinking dual coordinate descent comes first: it is faster if it converges at
     all. If it has not converged within `HEAD_START` seconds and the features are few, the
     interior-point method takes over; if that ends short of the gap, the descent is resumed.
@@ -151,6 +153,8 @@ def _search(
 
 def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], float]]:
     """The methods to try in turn, and the share of the time limit by which each turn ends."""
+    if problem.loss.name == "logistic":
+        return [(smooth.newton(problem), 1.0)]
     few = problem.data.n_features <= FEW_FEATURES
     head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
     if problem.constraint == "l1":

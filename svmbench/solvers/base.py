@@ -99,6 +99,10 @@ class Solver(ABC):
     anytime : bool
         Whether the weights before its horizon are results too. Its runs are then judged at every
         checkpoint and stopped by the sweep's targets, like those of a method without a horizon.
+    cycle : int
+        Passes over the data after which the pattern of its passes repeats. Where it is above 1,
+        the accuracy rises and falls within a cycle, and checkpoints are at the ends of passes or
+        cycles.
     ladder : bool
         Whether its horizons form a ladder, from the cheapest run to the most expensive, each at
         least as accurate as the one before. A repeat then ends with the first run that reaches
@@ -131,6 +135,7 @@ class Solver(ABC):
     horizon: Literal["none", "steps", "accuracy"] = "none"
     horizon_parameter: str = ""
     anytime: ClassVar[bool] = False
+    cycle: int = 1
     ladder: ClassVar[bool] = False
     foreign: ClassVar[bool] = False
     tricks: ClassVar[tuple[tuple[str, Any], ...]] = ()
@@ -170,6 +175,10 @@ class Solver(ABC):
         It differs from the presentations where one visit presents a row several times.
         """
         return int(self.counters.presentations)
+
+    def steps_to(self, visits: int) -> int:
+        """Steps until so many rows are visited, or until the number of steps a visit changes."""
+        return visits - self.visits()
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """Horizons to run; at each accuracy the best of them counts.

@@ -7,6 +7,7 @@ The bounds are first-order worst-case bounds: with u the unit of double precisio
 
     s_i = y_i (w.x_i + b)   off by (n_i + 3) u (sum_j |w_j x_ij| + |b|) =: e_i
     loss(s_i)               off by slope_i e_i + e_i^2/2 + 4 u (1 + loss(s_i)) max(1, 1/gamma)
+    q(alpha_i)              off by 6 u (a sum of the sizes of its terms)
     u_j = w(alpha)_j        off by (c_j + 4) u (sum_i |alpha_i x_ij|)/(lam m) =: f_j
 
 for a row of n_i entries and a column of c_j, with sums in any order. The recomputed value is
@@ -68,7 +69,7 @@ class Facts:
     Parameters
     ----------
     lam : float
-    loss : {'hinge', 'squared-hinge', 'smoothed-hinge'}
+    loss : {'hinge', 'squared-hinge', 'smoothed-hinge', 'logistic'}
     gamma : float
         1 for all but the smoothed hinge.
     free_bias : bool
@@ -96,7 +97,7 @@ class Facts:
 
     @property
     def nu(self) -> float:
-        """Curvature of the losses' conjugate, q(alpha) = alpha - nu alpha^2/2."""
+        """Curvature of a hinge's conjugate, q(alpha) = alpha - nu alpha^2/2."""
         return 0.0 if self.loss == "hinge" else self.gamma
 
     @property
@@ -144,6 +145,10 @@ def blocks(data: Dataset) -> Iterator[tuple[slice, Any]]:
 
 def losses(facts: Facts, margins: Array) -> tuple[Array, Array]:
     """The loss at each margin, and the size of its slope there."""
+    if facts.loss == "logistic":
+        least = np.exp(-np.abs(margins))
+        values = np.log1p(least) + np.maximum(-margins, LONG(0.0))
+        return values, np.where(margins > 0.0, least, LONG(1.0)) / (1.0 + least)
     short = np.maximum(1.0 - margins, LONG(0.0))
     if facts.loss == "hinge":
         return short, (short > 0.0).astype(LONG)
@@ -156,6 +161,22 @@ def losses(facts: Facts, margins: Array) -> tuple[Array, Array]:
         np.where(straight, short - gamma / 2.0, curved[0]),
         np.where(straight, LONG(1.0), curved[1]),
     )
+
+
+def conjugates(facts: Facts, alpha: Array) -> tuple[Array, Array, Array]:
+    """Q at each alpha, the sum of the sizes of its terms, and the size of alpha q'(alpha)."""
+    if facts.loss == "logistic":
+        inside = (alpha > 0.0) & (alpha < 1.0)
+        within = np.where(inside, alpha, LONG(0.5))
+        first, second = within * np.log(within), (1.0 - within) * np.log1p(-within)
+        zero = LONG(0.0)
+        values = np.where(inside, -first - second, zero)
+        slopes = within * (np.log1p(-within) - np.log(within))
+        # At the ends the slope is infinite; rounding moves q there by what one unit of alpha does.
+        steep = np.where(inside, np.abs(slopes), alpha * LONG(40.0))
+        return values, values, steep
+    curved = facts.nu / 2.0 * alpha * alpha
+    return alpha - curved, alpha + curved, 2.0 * (alpha + curved)
 
 
 def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recomputed:
@@ -232,15 +253,15 @@ def dual(data: Dataset, facts: Facts, alpha: FloatArray) -> Bounded:
     combined, sizes = combined / scale, sizes / scale
     nearest, tau = _projected(facts, combined)
     square = nearest @ nearest / 2.0 + (tau * LONG(facts.radius) if tau > 0.0 else LONG(0.0))
-    linear = (variables - facts.nu / 2.0 * variables * variables).sum() / m
-    size = (variables + facts.nu / 2.0 * variables * variables).sum() / m
+    values, parts, steep = conjugates(facts, variables)
+    linear, size, slope = values.sum() / m, parts.sum() / m, steep.sum() / m
     reach = np.abs(nearest) @ ((counts + 4.0) * BOTH * sizes)
     second = ((counts + 4.0) * BOTH * sizes) ** 2
     rounding = 6.0 * BOTH * size + LONG(facts.lam) * (
         reach + second.sum() + (d + 6) * BOTH * square
     )
     # Scaling a class by 1 - share moves D by share times its slopes along that class.
-    rounding += share * (2.0 * size + LONG(facts.lam) * (np.abs(nearest) @ sizes))
+    rounding += share * (slope + LONG(facts.lam) * (np.abs(nearest) @ sizes))
     return Bounded(float(linear - LONG(facts.lam) * square), float(rounding))
 
 

@@ -769,6 +769,17 @@ def test_further_repeats_of_a_task_are_added_to_those_that_are_there(tmp_path, m
     assert repeats_of(tmp_path, "some") == 2
 
 
+def test_further_repeats_do_not_begin_again_because_something_failed(tmp_path, monkeypatch):
+    made = []
+    pretended(monkeypatch, made, "failed", "no such module")
+    task = task_of("a", 2)
+    run_task(task, tmp_path, math.inf)
+    run_task(task, tmp_path, math.inf, further=1)
+    assert made == [("a", 0), ("a", 1), ("a", 2)]
+    run_task(task, tmp_path, math.inf)
+    assert made[3:] == [("a", 0), ("a", 1)]
+
+
 def test_further_repeats_are_made_until_no_bound_asks_for_them(tmp_path, monkeypatch):
     made = []
     pretended(monkeypatch, made)

@@ -37,6 +37,19 @@ def test_a_long_run_has_few_checkpoints():
     assert sum(1 for _ in takewhile(lambda at: at <= 1000 * m, checkpoints(m))) < 150
 
 
+def test_with_a_cycle_checkpoints_are_whole_passes_and_then_whole_cycles():
+    m, cycle = 1000, 9
+    found = list(takewhile(lambda at: at <= 3000 * m, checkpoints(m, cycle)))
+    plain = list(takewhile(lambda at: at < 10 * m, checkpoints(m)))
+    assert found[: len(plain)] == plain
+    passes = [at / m for at in found[len(plain) :]]
+    assert passes[:81] == list(range(10, 91))
+    later = passes[80:]
+    assert all(number % cycle == 0 for number in later)
+    assert all(a < b <= max(a + cycle, 1.1 * a) for a, b in pairwise(later))
+    assert len(later) < 45
+
+
 def test_checkpoints_never_end():
     *_, last = islice(checkpoints(1), 20_000)
     assert last > 10**308

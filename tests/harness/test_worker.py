@@ -21,6 +21,7 @@ from svmbench.solvers.online.gd import Gd
 from svmbench.solvers.second_order.ipm import Ipm
 from svmbench.solvers.second_order.newton import Newton
 from svmbench.solvers.stochastic.perceptron import PassParameters
+from svmbench.solvers.stochastic.sgd_m import SgdM
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
 STOP = {
@@ -81,6 +82,26 @@ def test_a_run_ends_at_its_last_epoch(measure, problem):
     state, points, _ = measure(plugins.Idle(), accuracy=[1e-3], max_epochs=12.5)
     assert state == "max_steps"
     assert points[-1]["presentations"] == 12.5 * problem.data.n_samples
+
+
+def test_multiple_passes_are_evaluated_at_their_ends(measure, problem):
+    m = problem.data.n_samples
+    solver = SgdM()
+    state, points, _ = measure(solver, max_epochs=700)
+    assert state == "max_steps"
+    assert points[-1]["presentations"] >= 700 * m
+    assert points[-2]["presentations"] < 700 * m
+    passes = [point["visits"] / m for point in points if point["visits"] >= 10 * m]
+    assert passes[:81] == list(range(10, 91))
+    assert all(number % 9 == 0 for number in passes[80:-1])
+    epochs = {point["visits"] / m: point["presentations"] / m for point in points}
+    assert (epochs[1], epochs[4], epochs[9], epochs[13]) == (5, 20, 25, 45)
+
+
+def test_a_limit_of_epochs_is_met_to_the_row_in_a_multiple_pass(measure, problem):
+    _, points, _ = measure(SgdM(), max_epochs=2.5)
+    assert points[-1]["presentations"] == 2.5 * problem.data.n_samples
+    assert points[-1]["visits"] == 0.5 * problem.data.n_samples
 
 
 def test_a_run_ends_at_its_time_limit(measure):

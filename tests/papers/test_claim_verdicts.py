@@ -134,6 +134,13 @@ def test_no_repeats_are_bought_for_what_only_data_sets_decide():
         assert result.open_parts == result.spare_parts == []
 
 
+def test_a_statistical_claim_on_too_few_data_sets_gets_no_repeats():
+    rows = [each for k in range(5) for each in both(3.0, f"set {k}", n=1, seed=k)]
+    result = found(claim(across="datasets"), *rows)
+    assert (result.verdict, result.open_parts) == ("open", [])
+    assert result.remedy == "It would take at least 6 data sets; there are 5."
+
+
 def test_a_statistical_claim_has_three_pairs_of_each_data_set_before_it_is_judged():
     def rows(n):
         others = [each for k in range(7) for each in both(3.0, f"set {k}", n=3, seed=k)]

@@ -17,9 +17,11 @@ import pytest
 
 from svmbench.records.groups import regularisation, short
 from svmbench.records.read import Results, read_results
+from svmbench.records.statistics import median_interval
 from svmbench.report.markup import to_csv, to_latex, to_markdown
 from svmbench.report.table import Table
 from svmbench.report.tables import build_tables
+from svmbench.report.tables.words import interval_notes
 
 
 @pytest.fixture(scope="module")
@@ -377,3 +379,11 @@ def test_a_tiny_lower_bound_does_not_end_the_report(results, dual):
     tables = build_tables(dataclasses.replace(results, runs=runs))
     (objective,) = [table for table in tables if table.kind == "objective"]
     assert str(dual)[-4:] in to_markdown(objective)
+
+
+def test_coverages_of_many_sizes_of_samples_are_summed_up():
+    coverages = {n: median_interval(range(n))[2] for n in (1, 2, 6, 7, 9, 30)}
+    (few,) = interval_notes({n: coverages[n] for n in (1, 2, 6, 7)})
+    assert "50.0 % for 2 runs, 96.9 % for 6 runs, 98.4 % for 7 runs." in few
+    (many,) = interval_notes(coverages)
+    assert "50.0 % for 2 runs, at least 95 % for 6 runs or more." in many

@@ -15,7 +15,7 @@ from problems import (
     ordinary_problems,
     with_loss,
 )
-from svmbench.problem import LOSSES, Problem
+from svmbench.problem import HINGES, Problem
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from twins import objective
 from twins.dcd import Dcd as Twin
@@ -23,7 +23,7 @@ from twins.optimum import optimum
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}
-every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_loss = pytest.mark.parametrize("loss", HINGES)
 every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 

@@ -14,6 +14,7 @@ from problems import (
     labels,
     ordinary_problems,
 )
+from svmbench.errors import ConfigError
 from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
@@ -49,6 +50,47 @@ def test_equals_its_twin_step_by_step(name, precision, project):
         run.advance(1)
         assert run.counters.updates == plain.updates
         np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=TOLERANCE[precision] * size)
+
+
+@projection
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows", "one-row", "one-class"])
+def test_without_rescaling_it_is_the_same_method(name, project):
+    problem = PROBLEMS[name]
+    run = started(problem, 17, project=project, rescale=False)
+    plain = twin_of(problem, 17, project)
+    size = 1.0 / np.sqrt(problem.lam)
+    for _ in range(600):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * size)
+
+
+def test_without_rescaling_projections_underflow_where_lambda_is_small():
+    # Each projected margin error divides the scale by ||x||/(t sqrt(lam)): e^-2000 or so in all.
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(400, 40))
+    y = np.where(rng.random(400) < 0.5, 1, -1)
+    problem = Problem(dataset(X, y, "dense float64"), 4e-6)
+    released = started(problem, 3, project=True, rescale=False)
+    rescaled = started(problem, 3, project=True)
+    released.advance(20_000)
+    rescaled.advance(20_000)
+    assert not np.isfinite(released.w).all()
+    assert np.isfinite(rescaled.w).all()
+    assert problem.lam * np.sum(rescaled.w**2) <= 1.0 + 1e-9
+    unprojected = started(problem, 3, rescale=False)
+    unprojected.advance(20_000)
+    assert np.isfinite(unprojected.w).all()
+
+
+@pytest.mark.parametrize("bad", [{"batch": 2}, {"radius": 1.0}])
+def test_without_rescaling_only_single_rows_without_a_ball(bad):
+    problem = PROBLEMS["overlapping"]
+    if "radius" in bad:
+        problem = Problem(problem.data, problem.lam, l1_radius=bad.pop("radius"))
+    with pytest.raises(ConfigError, match="'rescale: false' is for batches of one row"):
+        started(problem, 0, rescale=False, **bad)
 
 
 @pytest.mark.parametrize("name", ordinary_problems())

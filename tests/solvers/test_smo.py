@@ -22,7 +22,7 @@ from problems import (
 from svmbench.data.load import load
 from svmbench.errors import DataError
 from svmbench.kernels.smo import WorkingSet
-from svmbench.problem import LOSSES, Loss, Problem
+from svmbench.problem import HINGES, Loss, Problem
 from svmbench.solvers.dual import smo
 from svmbench.solvers.dual.bias import best_bias
 from svmbench.solvers.dual.smo import Smo, SmoParameters
@@ -45,7 +45,7 @@ PROBLEMS = {
     if both_classes(problem)
 }
 SIZES = (2, 3, 8, 21, 256)
-every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_loss = pytest.mark.parametrize("loss", HINGES)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_size = pytest.mark.parametrize("size", SIZES)
 

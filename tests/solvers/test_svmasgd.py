@@ -9,7 +9,7 @@ import pytest
 
 from problems import PRECISIONS, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
 from svmbench.errors import ConfigError
-from svmbench.problem import Problem
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.decaying import Decaying, searched
@@ -27,11 +27,11 @@ def started(problem, seed=1, **parameters):
     return run
 
 
-def twin_of(problem, seed, eta0):
+def twin_of(problem, seed, eta0, loss="hinge"):
     order = list(range(problem.data.n_samples))
     Generator(seed).shuffle(order)
     X, y, lam = dense(problem.data), labels(problem.data), problem.lam
-    return Decaying(X, y, lam, eta0, lam * eta0, 0.75, cycle(order))
+    return Decaying(X, y, lam, eta0, lam * eta0, 0.75, cycle(order), loss=loss)
 
 
 class Averaged:
@@ -65,6 +65,19 @@ def test_equals_its_twin_step_by_step(name, after, precision):
         np.testing.assert_allclose(
             run.w, averaged.average, rtol=0.0, atol=TOLERANCE[precision] * size
         )
+
+
+@every_precision
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
+def test_the_logistic_losses_mean_equals_its_twins(name, precision):
+    problem = replace(PROBLEMS[name], loss=Loss("logistic"))
+    run = started(problem, 17, precision=precision)
+    averaged = Averaged(twin_of(problem, 17, run.eta0, "logistic"), problem.data.n_samples)
+    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(problem.lam)}
+    for _ in range(300):
+        averaged.step()
+        run.advance(1)
+        np.testing.assert_allclose(run.w, averaged.average, **close)
 
 
 @every_precision

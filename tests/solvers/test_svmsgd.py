@@ -21,7 +21,7 @@ from problems import (
 )
 from svmbench.errors import ConfigError
 from svmbench.kernels.decaying import DecayingSgd, Schedule
-from svmbench.problem import Problem
+from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.sgd_s import SgdS
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.decaying import Decaying, cost, searched
@@ -112,6 +112,28 @@ def test_the_programs_rate_stops_the_bias_short_where_lambda_is_large():
         assert 0.0 < run.bias <= most
     assert ends[0.01] < 0.9
     assert ends[None] == pytest.approx(1.0, abs=0.01)
+
+
+@every_precision
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("name", [*ordinary_problems(), "zero-rows"])
+def test_with_the_logistic_loss_equals_its_twin(name, bias, precision):
+    problem = replace(PROBLEMS[name], loss=Loss("logistic"), bias=bias)
+    run = started(problem, 17, precision=precision)
+    order = order_of(problem, 17)
+    X, y, lam = dense(problem.data), labels(problem.data), problem.lam
+    rate = max(0.01, min(1.0, lam)) if bias == "free" else 0.0
+    assert run.eta0 == searched(X[order], y[order], lam, rate, "logistic")
+    steps = (lam, run.eta0, lam * run.eta0, 1.0, cycle(order))
+    plain = Decaying(X, y, *steps, bias_rate=rate, loss="logistic")
+    close = {"rtol": 0.0, "atol": TOLERANCE[precision] / np.sqrt(lam)}
+    for _ in range(600):
+        plain.step()
+        run.advance(1)
+        assert run.counters.updates == plain.updates
+        np.testing.assert_allclose(run.w, plain.w, **close)
+        np.testing.assert_allclose(run.bias, plain.b, **close)
+    assert (run.bias != 0.0) == (bias == "free")
 
 
 def test_without_a_free_bias_its_rate_means_nothing():

@@ -9,7 +9,7 @@ from known_optima import SHAPES, known_problem
 from large import ACCURACY, campaign, drawn, family, main, table, train, trainings
 
 from problems import dense
-from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, Problem
+from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
 from svmbench.solvers.base import Solver
 from svmbench.solvers.dual.dcd import Dcd
 
@@ -27,7 +27,7 @@ def exists(shape, bias, constraint):
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", HINGES)
 def test_the_optima_are_known(loss, bias, constraint):
     for number, shape in enumerate(SHAPES):
         if not exists(shape, bias, constraint):
@@ -76,7 +76,7 @@ SURE = ("asdca", "auto", "dcd", "ipm", "newton", "ocas", "sdca", "sgd-s", "smo",
 
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 @pytest.mark.parametrize("bias", BIASES)
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", HINGES)
 def test_who_converges_for_sure_arrives(loss, bias, constraint):
     arrived = set()
     for seed in range(3):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from svmbench.problem import Loss
+from twins.objective import loss_values
+
 
 class Decaying:
     """Steps eta0/(1 + decay t)^power over the rows that ``rows`` yields, t from 0.
@@ -12,10 +15,10 @@ class Decaying:
     each step. The bias, where its rate is not 0, is not regularised.
     """
 
-    def __init__(self, X, y, lam, eta0, decay, power, rows, ties=True, bias_rate=0.0):
+    def __init__(self, X, y, lam, eta0, decay, power, rows, ties=True, bias_rate=0.0, loss="hinge"):
         self.X, self.y, self.lam = X, y, lam
         self.eta0, self.decay, self.power, self.ties = eta0, decay, power, ties
-        self.rows = iter(rows)
+        self.rows, self.loss = iter(rows), loss
         self.w, self.b, self.bias_rate = np.zeros(X.shape[1]), 0.0, bias_rate
         self.t = self.updates = 0
         self.iterates, self.picked = [], []
@@ -28,29 +31,32 @@ class Decaying:
         eta = self.eta0 / (1.0 + self.decay * self.t) ** self.power
         margin = self.y[i] * (self.X[i] @ self.w + self.b)
         self.w = (1.0 - eta * self.lam) * self.w
-        if margin < 1.0 or (self.ties and margin == 1.0):
-            self.w = self.w + eta * self.y[i] * self.X[i]
-            self.b = self.b + self.bias_rate * eta * self.y[i]
+        pull = margin < 1.0 or (self.ties and margin == 1.0)
+        if self.loss == "logistic":
+            pull = np.exp(-np.logaddexp(0.0, margin))
+        if pull:
+            self.w = self.w + pull * eta * self.y[i] * self.X[i]
+            self.b = self.b + self.bias_rate * pull * eta * self.y[i]
             self.updates += 1
         self.t += 1
 
 
-def cost(X, y, lam, eta, bias_rate=0.0):
+def cost(X, y, lam, eta, bias_rate=0.0, loss="hinge"):
     """P on the rows X after one pass of constant step ``eta``; inf where it would not shrink w."""
     if eta * lam >= 1.0:
         return np.inf
-    plain = Decaying(X, y, lam, eta, 0.0, 1.0, range(len(y)), bias_rate=bias_rate)
+    plain = Decaying(X, y, lam, eta, 0.0, 1.0, range(len(y)), bias_rate=bias_rate, loss=loss)
     for _ in range(len(y)):
         plain.step()
     margins = y * (X @ plain.w + plain.b)
-    return lam / 2.0 * np.sum(plain.w**2) + np.mean(np.maximum(0.0, 1.0 - margins))
+    return lam / 2.0 * np.sum(plain.w**2) + np.mean(loss_values(Loss(loss), margins))
 
 
-def searched(X, y, lam, bias_rate=0.0):
+def searched(X, y, lam, bias_rate=0.0, loss="hinge"):
     """The first step that sgd-2.0's determineEta0 takes on the rows X."""
 
     def tried(eta):
-        return cost(X, y, lam, eta, bias_rate)
+        return cost(X, y, lam, eta, bias_rate, loss)
 
     eta = 1.0
     while eta * lam >= 1.0:

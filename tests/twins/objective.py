@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import entr, expit, kl_div
 
 
 def loss_values(loss, s):
     """The loss at the margins s."""
+    if loss.name == "logistic":
+        return np.logaddexp(0.0, -s)
     below = np.maximum(0.0, 1.0 - s)
     if loss.name == "hinge":
         return below
@@ -16,7 +19,7 @@ def loss_values(loss, s):
 
 
 def curvature(loss):
-    """nu of q(alpha) = alpha - nu alpha^2 / 2."""
+    """nu of a hinge's q(alpha) = alpha - nu alpha^2 / 2."""
     return {"hinge": 0.0, "squared-hinge": 1.0, "smoothed-hinge": loss.gamma}[loss.name]
 
 
@@ -27,6 +30,8 @@ def upper_bound(loss):
 
 def conjugate(loss, alpha):
     """q(alpha) inside the box."""
+    if loss.name == "logistic":
+        return entr(alpha) + entr(1.0 - alpha)
     return alpha - curvature(loss) * alpha**2 / 2.0
 
 
@@ -60,6 +65,8 @@ def dual(X, y, lam, loss, alpha, radius=np.inf):
 
 def gap_terms(loss, s, alpha):
     """loss(s) - q(alpha) + alpha s of each row, as sums of non-negative terms."""
+    if loss.name == "logistic":
+        return kl_div(alpha, expit(-s)) + kl_div(1.0 - alpha, expit(s))
     below, above = np.maximum(0.0, 1.0 - s), np.maximum(0.0, s - 1.0)
     if loss.name == "hinge":
         return (1.0 - alpha) * below + alpha * above

@@ -16,6 +16,8 @@ from twins.rng import Generator
 
 def minus_slope(loss, s):
     """-loss'(s); 0 on the hinge's kink."""
+    if loss.name == "logistic":
+        return 1 / (1 + math.exp(s)) if s < 700 else 0
     if s >= 1:
         return 0
     if loss.name == "hinge":

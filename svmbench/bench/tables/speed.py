@@ -22,7 +22,7 @@ from svmbench.records.statistics import median
 from svmbench.report.numbers import number_text
 from svmbench.report.overall import Share
 from svmbench.report.table import Cell, Row, Section, Table
-from svmbench.report.tables.accuracy import accuracy_table
+from svmbench.report.tables.accuracy import accuracy_notes, accuracy_table, summarise
 from svmbench.solvers.registry import find_solver
 
 
@@ -32,6 +32,14 @@ def seconds_table(found: Found) -> Table:
         (part, accuracy_table(results, "time"))
         for part, results in found.sweeps
         if part.kind == "oracle"
+    ]
+    everything = [
+        (group, summary)
+        for part, _ in tables
+        if part.results is not None
+        for members in summarise(part.results, "time").values()
+        for group, row in members
+        for summary in row
     ]
     return Table(
         "seconds",
@@ -48,7 +56,7 @@ def seconds_table(found: Found) -> Table:
             for part, table in tables
             for section in table.sections
         ),
-        tuple(dict.fromkeys(note for _, table in tables for note in table.notes)),
+        tuple(accuracy_notes("time", everything)) if everything else (),
         pd.concat([table.records.assign(part=part.part) for part, table in tables])
         if tables
         else pd.DataFrame(),

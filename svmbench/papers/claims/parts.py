@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from svmbench.evidence import Across, Answer, Question
+from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question
 from svmbench.papers.claims.margins import held_to
 from svmbench.papers.claims.model import Claim
 from svmbench.papers.measured import MeasuredRow, SweepCell
@@ -203,8 +203,11 @@ class ClaimResult:
         """The parts that more repeats may decide, if that may change the verdict.
 
         A statistical claim, and one about counts, is to have a fixed number of repeats; only more
-        data sets, or nothing, would decide it beyond that.
+        data sets, or nothing, would decide it beyond that. A statistical claim on too few data sets
+        is to have none.
         """
+        if self.across is not None and data_sets(self.cells) < MIN_DATA_SETS:
+            return []
         parts = [part for cell in self.cells for part in cell.parts if part.part.lacks]
         return parts + (self._undecided if self.may_change else [])
 
@@ -245,6 +248,11 @@ class ClaimResult:
     def stand_ins(self) -> int:
         """Cells that rest on stand-ins."""
         return sum(cell.stand_in for cell in self.cells)
+
+
+def data_sets(cells: Sequence[CellResult]) -> int:
+    """How many data sets a claim can be tested on."""
+    return len({cell.dataset for cell in cells if cell.verdict != "not testable"})
 
 
 def combine(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:

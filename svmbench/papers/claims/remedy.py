@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from svmbench.evidence import MIN_DATA_SETS, Across
 from svmbench.harness.crew import START
-from svmbench.papers.claims.parts import CellResult, PartResult
+from svmbench.papers.claims.parts import CellResult, PartResult, data_sets
 from svmbench.papers.measured import SweepCell
 
 
@@ -45,13 +45,13 @@ def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
 
 
 def _across(cells: Sequence[CellResult], ranks: Across) -> str:
+    sets = data_sets(cells)
+    if sets < MIN_DATA_SETS:
+        return f"It would take at least {MIN_DATA_SETS} data sets; there are {sets}."
     lacking = [part for cell in cells for part in cell.parts if part.part.lacks]
     said = [_repeats(lacking)] if any(part.answer is not None for part in lacking) else []
     if any(part.answer is None for part in lacking):
         said.append("runs that are still missing")
-    sets = len({cell.dataset for cell in cells if cell.verdict != "not testable"})
-    if sets < MIN_DATA_SETS:
-        said.append(f"at least {MIN_DATA_SETS} data sets; there are {sets}")
     if said:
         return f"It would take {', and '.join(said)}."
     return "It would take more data sets: those there are do not agree enough."

@@ -87,7 +87,7 @@ def accuracy_table(results: Results, kind: str) -> Table:
         sections=tuple(
             _threshold_section(results, *key, members, kind) for key, members in summarised.items()
         ),
-        notes=tuple(_threshold_notes(kind, everything)),
+        notes=tuple(accuracy_notes(kind, everything)),
         records=pd.DataFrame([_threshold_record(*pair, unit) for pair in everything]),
     )
 
@@ -195,7 +195,8 @@ def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, An
     return record | state_counts(group)
 
 
-def _threshold_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
+def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> Iterator[str]:
+    """How to read the table of one measure, with everything that it shows."""
     yield (
         "ε is (P(w) − D_ref)/D_ref with a certified lower bound D_ref on the optimum. The harness "
         "sees it, the solver does not: the stop is an oracle's, the same for every solver."

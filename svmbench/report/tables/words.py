@@ -12,7 +12,7 @@ from svmbench.records.groups import ROW, Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import measured, samples
-from svmbench.records.statistics import median
+from svmbench.records.statistics import COVERAGE, median
 from svmbench.records.summaries import Summary, limit_words
 from svmbench.report.notices import notices
 from svmbench.report.numbers import rounded_up
@@ -83,6 +83,10 @@ def facts_of(groups: Sequence[Group]) -> str:
     return ", ".join(parts)
 
 
+#: Largest number of sizes of samples whose coverage is listed one by one.
+_LISTED = 3
+
+
 def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
     """Explain the medians and intervals of a table.
 
@@ -94,11 +98,17 @@ def interval_notes(coverages: Mapping[int, float]) -> Iterator[str]:
     if set(coverages) == {1}:
         yield "Single runs: there is no interval, and no evidence of a difference."
         return
-    described = ", ".join(
+    known = sorted((runs, coverage) for runs, coverage in coverages.items() if runs > 1)
+    enough = [runs for runs, coverage in known if coverage >= COVERAGE]
+    together = len(enough) > _LISTED
+    said = [
         f"{100 * coverage:.1f} % for {runs} runs"
-        for runs, coverage in sorted(coverages.items())
-        if runs > 1
-    )
+        for runs, coverage in known
+        if not (together and runs in enough)
+    ]
+    if together:
+        said.append(f"at least {100 * COVERAGE:.0f} % for {enough[0]} runs or more")
+    described = ", ".join(said)
     yield (
         "Median over the repeats, with [the interval] of two order statistics that needs no "
         f"assumption on the distribution; its coverage is {described}. A number without brackets "

@@ -9,7 +9,7 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.dcd import Dcd as DcdKernel
 from svmbench.kernels.rng import Generator
-from svmbench.problem import LOSSES, Problem
+from svmbench.problem import HINGES, Problem
 from svmbench.solvers.base import Solver, parameter
 from svmbench.solvers.row_order import BLOCKS, BlockParameters, RowOrder
 
@@ -59,7 +59,7 @@ class Dcd(Solver):
     name = "dcd"
     summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3 and -s 1)"
     source = "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008"
-    losses = LOSSES
+    losses = HINGES
     kernels = ("dcd", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#009E73"
     schema = DcdParameters

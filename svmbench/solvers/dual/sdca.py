@@ -11,7 +11,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.sampling import draw_rows
 from svmbench.kernels.sdca import Sdca as SdcaKernel
-from svmbench.problem import LOSSES, Problem
+from svmbench.problem import HINGES, Problem
 from svmbench.solvers.base import parameter
 from svmbench.solvers.dual.dcd import COORDINATE_STEP
 from svmbench.solvers.output import IterateOutput, OutputParameters, random_iterate
@@ -50,7 +50,7 @@ class Sdca(IterateOutput):
     name = "sdca"
     summary = "Stochastic dual coordinate ascent, without shrinking"
     source = "Shalev-Shwartz and Zhang, JMLR 14 (2013), procedures SDCA and SDCA-Perm"
-    losses = LOSSES
+    losses = HINGES
     kernels = ("sdca", "sampling", "objective", "rowwise", "rows", "rng")
     colour = "#E69F00"
     schema = SdcaParameters

@@ -16,7 +16,7 @@ import numpy as np
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.kernels.smo import WorkingSet
-from svmbench.problem import LOSSES, Problem
+from svmbench.problem import HINGES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.bias import best_bias
 
@@ -62,7 +62,7 @@ class Smo(Solver):
     name = "smo"
     summary = "Sequential minimal optimisation: pairs of dual variables, second-order selection"
     source = "Platt (1999); Fan, Chen and Lin, JMLR 6 (2005); Joachims (1999) for working sets"
-    losses = LOSSES
+    losses = HINGES
     biases = ("free",)
     step = "iteration"
     kernels = ("smo", "objective", "rows")

@@ -37,7 +37,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[impo
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels.normal import row_hashes
 from svmbench.kernels.objective import combination
-from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, Problem
+from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from svmbench.solvers.second_order.normal_equations import NormalEquations
@@ -127,7 +127,7 @@ class Ipm(Solver):
     name = "ipm"
     summary = "Interior point: smoothed Newton path, then predictor and corrector"
     source = "Ferris and Munson, SIAM J. Optim. 13 (2003); Mehrotra, ibid. 2 (1992); path ours"
-    losses = LOSSES
+    losses = HINGES
     biases = BIASES
     constraints = CONSTRAINTS
     step = "iteration"

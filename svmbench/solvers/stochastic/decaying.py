@@ -72,6 +72,7 @@ class FixedOrder(Solver):
     the data. The bias is the problem's, none or free, and not the program's.
     """
 
+    losses = ("hinge", "logistic")
     biases = ("none", "free")
     kernels = ("decaying", "sampling", "scaled", "rowwise", "rows", "rng")
     schema = DecayingParameters
@@ -150,8 +151,9 @@ class FixedOrder(Solver):
 
     def _make_kernel(self, order: Array, eta0: float, decay: float) -> DecayingSgd:
         schedule = Schedule(eta0, decay, self.quarters)
-        rows, lam, precision = self._problem.data.rows, self._problem.lam, self.parameters.precision
-        return DecayingSgd(rows, order, lam, schedule, True, self._bias_rate, precision)
+        problem, precision = self._problem, self.parameters.precision
+        steps = (problem.lam, schedule, True, self._bias_rate, precision, problem.loss)
+        return DecayingSgd(problem.data.rows, order, *steps)
 
     def _search(self) -> float:
         """The first step, from a search by factors of two from one towards the lower cost.

@@ -33,6 +33,12 @@ class PegasosParameters(BlockParameters, OutputParameters):
         "allowed if the problem has its own ball.",
         source="optional in Math. Prog. B 127 (2011), figure 1",
     )
+    rescale: bool = parameter(
+        True,
+        "Whether the stored vector takes its scale in before that underflows. The code released in "
+        "2007 does not do so; w is then not a number once the scale is 0. For batches of one row.",
+        source="ours; false as in the released code (WeightVector.h)",
+    )
     batch: int = parameter(
         1,
         "Rows per step, whose subgradients it averages; at most all rows.",
@@ -98,11 +104,19 @@ class Pegasos(IterateOutput):
         Raises
         ------
         ConfigError
-            If both balls are requested, or the output needs the unknown length of the run.
+            If both balls are requested, the output needs the unknown length of the run, or the
+            scale is not to be taken in by a method that has none.
         """
         if self.parameters.project and problem.constraint == "l1":
             raise ConfigError(
                 "solver pegasos: 'project' and the constraint l1 are two balls; leave one out"
+            )
+        if not self.parameters.rescale and (
+            self.parameters.batch > 1 or problem.constraint == "l1"
+        ):
+            raise ConfigError(
+                "solver pegasos: 'rescale: false' is for batches of one row without a ball of the "
+                "problem; leave it out"
             )
         m = problem.data.n_samples
         self._batch: int = min(self.parameters.batch, m)
@@ -155,7 +169,9 @@ class Pegasos(IterateOutput):
             steps = (problem.l1_radius, 1.0 / problem.lam, False, self._batch)
             return ProjectedSubgradient(*common, *steps, precision)
         if self._batch == 1:
-            return PegasosKernel(*common, self.parameters.project, precision)
+            return PegasosKernel(
+                *common, self.parameters.project, precision, self.parameters.rescale
+            )
         return PegasosBatch(*common, self.parameters.project, self._batch, precision)
 
     def _run(self, target: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from svmbench.solvers.base import parameter
+from svmbench.solvers.base import Parameters, parameter
 from svmbench.solvers.stochastic.perceptron import PassParameters, PermutedPasses
 
 
@@ -42,6 +42,10 @@ class SgdM(PermutedPasses):
         "numbers of passes at small C agree with that and not with a count from 0.",
     )
 
+    def __init__(self, parameters: Parameters | None = None) -> None:
+        super().__init__(parameters)
+        self.cycle = 9 if self.parameters.schedule == "4/9" else 1
+
     def multiplicity(self, number: int) -> int:
         """Presentations per row in pass ``number``; a pass with l of them counts as l epochs."""
         if self.parameters.schedule == "4/9":
@@ -52,3 +56,8 @@ class SgdM(PermutedPasses):
     def visits(self) -> int:
         """Rows visited: a multiple pass visits each row once."""
         return (self._pass - 1) * len(self._order) + int(self._kernel.position)
+
+    def steps_to(self, visits: int) -> int:
+        """Presentations until so many rows are visited, or to the end of the pass."""
+        rows_left = len(self._order) - int(self._kernel.position)
+        return min(visits - self.visits(), rows_left) * self.multiplicity(self._pass)

@@ -13,14 +13,15 @@ class SvmSgd(FixedOrder):
     source = "Bottou, sgd-2.0 (2011), program svmsgd"
     colour = "#88CCEE"
     mathematics = """
-    problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ); b = 0, or free
+    problem  min P(w, b) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ); b = 0, or free
     search   η0 = 1 and 2, then by factors of two towards the lower P of the first rows
              after one pass over them with constant steps η0; the lower of the last pair
     update   w = 0, b = 0 at the start; t = 0, 1, ...; the next row i, sᵢ at the old w
              and b; η = η0/(1 + λη0t); ρ = bias_rate:
-                 w ← (1 - ηλ) w + [sᵢ ≤ 1] η yᵢ xᵢ,  b ← b + [sᵢ ≤ 1] ρη yᵢ, if free
+                 w ← (1 - ηλ) w + g η yᵢ xᵢ,  b ← b + g ρη yᵢ, if free
+             g = [sᵢ ≤ 1] for the hinge, 1/(1 + exp(sᵢ)) for the logistic loss
     rows     one order for all epochs, or new random blocks of rows every epoch
     output   the last w and b
-    cost     nnz of the row, nnz more at a margin error
+    cost     nnz of the row, nnz more where g > 0
 """
     quarters = 4

@@ -1,0 +1,201 @@
+"""The logistic loss: its dual, its certificate, its optima, and what cannot train it."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal, localcontext
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import (
+    dataset,
+    dense,
+    dyadic_problems,
+    edge_problems,
+    has_both_classes,
+    labels,
+    ordinary_problems,
+    with_class,
+)
+from svmbench.config.files import load_sweep
+from svmbench.errors import ConfigError
+from svmbench.kernels.objective import conjugate_sum, gap_sum, loss_and_errors
+from svmbench.problem import BIASES, Loss, Problem
+from svmbench.reference.optimum import certified_optimum
+from svmbench.verify import extended
+from svmbench.verify.extended import Facts
+from twins import objective as twin
+from twins.optimum import optimum
+
+LOGISTIC = Loss("logistic")
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+of_each_class = pytest.mark.parametrize(
+    ("name", "bias"),
+    [
+        (name, bias)
+        for name, problem in PROBLEMS.items()
+        for bias in BIASES
+        if bias == "none" or has_both_classes(problem)
+    ],
+)
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+
+
+def one_row(s):
+    """A row whose margin at w = [1] is s."""
+    return dataset([[s]], [1], "dense float64").rows
+
+
+def exact_divergence(s, alpha):
+    """log(1 + exp(-s)) - q(alpha) + alpha s to 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        s, a = Decimal(s), Decimal(alpha)
+        parts = [a * a.ln() if a else Decimal(0), (1 - a) * (1 - a).ln() if a != 1 else Decimal(0)]
+        return float((1 + (-s).exp()).ln() + parts[0] + parts[1] + a * s)
+
+
+@pytest.mark.parametrize("s", [-1e4, -800.0, -30.0, -0.5, 0.0, 0.5, 30.0, 800.0, 1e4])
+def test_the_loss_is_exact_far_out(s):
+    value, errors = loss_and_errors(one_row(s), np.ones(1), LOGISTIC.code)
+    assert value == pytest.approx(np.logaddexp(0.0, -s), rel=1e-15, abs=0.0)
+    assert errors == (s <= 0.0)
+
+
+def test_weights_that_are_no_numbers_show():
+    for bad, expected in ((math.inf, 0.0), (-math.inf, math.inf)):
+        value, _ = loss_and_errors(one_row(1.0), np.array([bad]), LOGISTIC.code)
+        assert value == expected
+    assert math.isnan(loss_and_errors(one_row(1.0), np.array([math.nan]), LOGISTIC.code)[0])
+
+
+@given(st.floats(0.0, 1.0))
+def test_the_conjugate_is_the_lower_envelope(alpha):
+    # q(alpha) = min over s of loss(s) + alpha s, attained where the slope is -alpha.
+    q = conjugate_sum(np.array([alpha]), LOGISTIC.code)
+    s = np.linspace(-40.0, 40.0, 4001)
+    values = np.logaddexp(0.0, -s) + alpha * s
+    assert q <= values.min() + 1e-14
+    if 1e-12 < alpha < 1.0 - 1e-12:
+        best = math.log((1.0 - alpha) / alpha)
+        assert q == pytest.approx(np.logaddexp(0.0, -best) + alpha * best, abs=1e-12)
+
+
+def test_the_box():
+    def q(*alpha):
+        return conjugate_sum(np.array(alpha), LOGISTIC.code)
+
+    assert q(0.0, 1.0) == 0.0
+    assert q(0.5) == math.log(2.0)
+    for bad in (-1e-300, 1.0 + 2e-16, math.nan, math.inf):
+        assert q(0.5, bad) == -math.inf
+
+
+@given(st.floats(-600.0, 600.0), st.floats(0.0, 1.0))
+def test_a_gap_term_is_the_divergence(s, alpha):
+    term = gap_sum(one_row(s), np.ones(1), np.array([alpha]), LOGISTIC.code)
+    assert term >= 0.0
+    assert term == pytest.approx(exact_divergence(s, alpha), rel=1e-9, abs=1e-25)
+
+
+@pytest.mark.parametrize("s", [-3.0, 0.25, 3.0])
+@pytest.mark.parametrize("off", [1e-12, 1e-8, 3e-4, 2e-3, 0.1])
+def test_a_gap_below_rounding_is_still_told(s, off):
+    # Near the slope p the term is off^2/(2 p (1 - p)), far below the rounding of loss and q.
+    alpha = 1.0 / (1.0 + math.exp(s)) * (1.0 + off)
+    if alpha < 1.0:
+        term = gap_sum(one_row(s), np.ones(1), np.array([alpha]), LOGISTIC.code)
+        exact = exact_divergence(s, alpha)
+        assert term == pytest.approx(exact, rel=1e-3 if off < 1e-10 else 1e-6)
+
+
+@of_each_class
+def test_values_are_those_of_the_definitions(name, bias):
+    problem = with_class(PROBLEMS[name], "logistic", bias)
+    X, y = dense(problem.data), labels(problem.data)
+    rng = np.random.default_rng(41)
+    w, b = rng.normal(size=X.shape[1]), 0.5 * (bias == "free")
+    alpha = problem.repaired(rng.normal(0.5, 0.7, size=len(y)))
+    P = twin.primal(X, y, problem.lam, LOGISTIC, w, b)
+    D = twin.dual(X, y, problem.lam, LOGISTIC, alpha)
+    assert problem.primal(w, b) == pytest.approx(P, rel=1e-13)
+    assert problem.dual(alpha) == pytest.approx(D, rel=1e-12, abs=1e-13 * P)
+    assert problem.gap(w, alpha, b) == pytest.approx(P - D, rel=1e-11)
+
+
+@given(dyadic_problems(), st.sampled_from(BIASES), st.data())
+def test_weak_duality(problem, bias, data):
+    bias = bias if has_both_classes(problem) else "none"
+    problem = Problem(problem.data, problem.lam, LOGISTIC, bias)
+    m, d = problem.data.n_samples, problem.data.n_features
+    w = np.array(data.draw(st.lists(st.floats(-50.0, 50.0), min_size=d, max_size=d)))
+    b = data.draw(st.floats(-50.0, 50.0)) if bias == "free" else 0.0
+    alpha = data.draw(st.lists(st.floats(0.0, 1.0), min_size=m, max_size=m))
+    alpha = problem.repaired(np.array(alpha))
+    P, D, gap = problem.primal(w, b), problem.dual(alpha), problem.gap(w, alpha, b)
+    rounding = 1e-13 * (1.0 + abs(P) + abs(D))
+    assert gap >= 0.0
+    assert -rounding <= P - D
+    assert abs(P - D - gap) <= 1e2 * rounding
+
+
+@of_each_class
+def test_its_optimum_is_certified_and_found_independently(name, bias, own_cache):
+    problem = with_class(PROBLEMS[name], "logistic", bias)
+    best, found = optimum(problem), certified_optimum(problem, 1e-10, 20.0)
+    assert found.gap <= 1e-10
+    assert found.primal >= best.lower * (1.0 - 1e-12)
+    assert found.dual <= best.upper * (1.0 + 1e-12)
+    assert problem.gap(found.w, found.alpha, found.bias) <= 1e-10 * max(found.dual, 1e-3)
+
+
+def test_its_optimum_is_certified_where_lambda_is_small(own_cache):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(400, 30)) * np.logspace(0.0, -2.0, 30)
+    y = np.where(X @ rng.normal(size=30) + 0.5 * rng.normal(size=400) > 0.0, 1, -1)
+    problem = Problem(dataset(X, y), 1e-7, LOGISTIC, "free")
+    found = certified_optimum(problem, 1e-9, 20.0)
+    assert found.gap <= 1e-9
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("seed", range(4))
+def test_extended_precision_agrees_within_its_bounds(seed, bias):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 5)) * 10.0 ** rng.uniform(-6.0, 6.0, size=5)
+    data = dataset(X, rng.permutation([1, -1] * 6), "int32+float64")
+    problem = Problem(data, 10.0 ** rng.uniform(-6.0, 1.0), LOGISTIC, bias)
+    w = rng.normal(size=5) / 10.0 ** rng.uniform(-6.0, 6.0, size=5)
+    b = float(rng.normal()) if bias == "free" else 0.0
+    alpha = problem.repaired(rng.random(12) * (rng.random(12) < 0.7))
+    facts = Facts.of(problem.facts())
+    for found, recorded in (
+        (extended.evaluate(data, facts, w, b).primal, problem.primal(w, b)),
+        (extended.dual(data, facts, alpha), problem.dual(alpha)),
+    ):
+        assert found.agrees(recorded)
+        assert found.rounding <= 1e-12 * (1.0 + abs(found.value))
+        assert not found.agrees(recorded + 3.0 * found.rounding)
+        assert not found.agrees(recorded - 3.0 * found.rounding)
+
+
+def test_it_has_no_ball():
+    with pytest.raises(ValueError, match="no method certifies the logistic loss in a ball"):
+        with_class(PROBLEMS["sparse"], "logistic", "none", 1.0)
+
+
+def test_a_solver_of_the_hinges_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "sweep.yaml"
+    path.write_text(
+        "version: 1\nname: logistic\ndatasets: [tiny-sparse]\nloss: logistic\nlambda: 1e-3\n"
+        "solvers: [svmsgd, dcd]\nstop: {max_epochs: 1}\n"
+    )
+    with pytest.raises(ConfigError, match="dcd cannot train the loss logistic, only hinge, "):
+        load_sweep(path)
