@@ -25,9 +25,9 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.shape import (
     ERROR_TOLERANCE,
     PRIMAL_TOLERANCE,
+    CalibrationTarget,
     Reached,
     Shape,
-    Target,
 )
 from svmbench.data.synthetic import GENERATOR_VERSION, stand_in
 from svmbench.data.transforms import Transform, apply_transforms
@@ -117,7 +117,7 @@ def reach(found: Entry, shape: Shape, scale: float) -> list[Reached]:
     return results
 
 
-def _chain(found: Entry, target: Target) -> Sequence[Transform]:
+def _chain(found: Entry, target: CalibrationTarget) -> Sequence[Transform]:
     spec = {"name": found.name, "transforms": list(target.transforms)}
     return DatasetSpec.model_validate(spec).chain
 
@@ -126,7 +126,7 @@ def _error(data: Dataset, w: Any) -> float:
     return float(np.mean(np.where(data.rows.dot(w) > 0.0, 1, -1) != data.labels))
 
 
-def deviations(targets: Sequence[Target], reached: Sequence[Reached]) -> np.ndarray:
+def deviations(targets: Sequence[CalibrationTarget], reached: Sequence[Reached]) -> np.ndarray:
     """Logarithms of reached over published figures, in units of their tolerances."""
     parts = []
     for target, found in zip(targets, reached, strict=True):
@@ -173,7 +173,7 @@ def fit(found: Entry, shape: Shape, options: argparse.Namespace) -> Shape:
     return changed(shape, rounded)
 
 
-def show(targets: Sequence[Target], reached: Sequence[Reached]) -> None:
+def show(targets: Sequence[CalibrationTarget], reached: Sequence[Reached]) -> None:
     """Print published and reached figures."""
     for target, found in zip(targets, reached, strict=True):
         line = f"λ = {target.lam:g}, {target.loss}, {found.rows:,} rows, scale {found.scale:g}:"

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
-from svmbench.data.shape import CatalogueModel, Shape, Target
+from svmbench.data.shape import CalibrationTarget, CatalogueModel, Shape
 from svmbench.document import parse_document
 from svmbench.errors import ConfigError, DataError
 
@@ -168,7 +168,7 @@ class Entry(CatalogueModel):
         Which of these facts have been verified, and which are only stated by the source.
     stand_in : Shape, optional
         For a synthetic imitation.
-    targets : tuple of Target
+    targets : tuple of CalibrationTarget
         Published figures that the stand-in should meet.
     recipe : Recipe, optional
         How to draw the set itself, which then has no files: ``train`` and ``test`` only state
@@ -192,7 +192,7 @@ class Entry(CatalogueModel):
     homepage: str = ""
     checked: str = ""
     stand_in: Shape | None = None
-    targets: tuple[Target, ...] = ()
+    targets: tuple[CalibrationTarget, ...] = ()
     recipe: Recipe | None = None
 
     @model_validator(mode="after")

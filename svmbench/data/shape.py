@@ -163,7 +163,7 @@ class Shape(CatalogueModel):
 
 
 class Reached(CatalogueModel):
-    """What a stand-in reaches of a `Target`, as ``scripts/calibrate.py`` measured it.
+    """What a stand-in reaches of a `CalibrationTarget`, as ``scripts/calibrate.py`` measured it.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Reached(CatalogueModel):
     test_error: Fraction | None = None
 
 
-class Target(CatalogueModel):
+class CalibrationTarget(CatalogueModel):
     """A published figure of the real data set, which its full stand-in should meet.
 
     Parameters
@@ -223,7 +223,7 @@ class Target(CatalogueModel):
         return self
 
 
-def calibration(targets: Sequence[Target]) -> Iterator[str]:
+def calibration(targets: Sequence[CalibrationTarget]) -> Iterator[str]:
     """The published and the reached figures of a stand-in, a phrase for each target."""
     for target in targets:
         reached = target.reached

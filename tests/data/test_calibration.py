@@ -10,8 +10,8 @@ from svmbench.data.catalogue import entry, names
 from svmbench.data.shape import (
     ERROR_TOLERANCE,
     PRIMAL_TOLERANCE,
+    CalibrationTarget,
     Reached,
-    Target,
     calibration,
 )
 from svmbench.data.synthetic import GENERATOR_VERSION, stand_in
@@ -89,7 +89,9 @@ def test_physics_gains_as_little_over_no_weights_as_published():
 
 
 def test_words_of_a_calibration():
-    met = Target(**{"lambda": 1e-4, "primal": 0.2275, "test_error": 0.0603, "source": "x"})
+    met = CalibrationTarget(
+        **{"lambda": 1e-4, "primal": 0.2275, "test_error": 0.0603, "source": "x"}
+    )
     assert list(calibration([met])) == [
         "P* not measured (published 0.2275) and test error not measured (published 6.03 %)"
         " at λ = 0.0001, hinge"
@@ -103,4 +105,4 @@ def test_words_of_a_calibration():
 
 def test_a_target_without_a_figure_is_refused():
     with pytest.raises(ValueError, match="give primal, test_error or both"):
-        Target(**{"lambda": 1e-4, "source": "x"})
+        CalibrationTarget(**{"lambda": 1e-4, "source": "x"})
