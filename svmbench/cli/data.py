@@ -97,7 +97,8 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 def check(names: tuple[str, ...]) -> None:
     """Check the files of each data set NAME against their hashes.
 
-    These are the raw files and the rows in the cache. Without NAME, all sets of the catalogue
+    These are the raw files and the rows in the cache. A file without a stated hash must be
+    readable. Without NAME, all sets of the catalogue
     are checked; sets that are not on this machine are left out.
     """
     from svmbench.data import catalogue
@@ -126,16 +127,21 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
     from svmbench.errors import DataError
 
     done: list[tuple[str, str | None]] = []
+    unreadable = _unreadable(entry)
     for part in _parts(entry).values():
         path = find(part)
         if path is None:
             continue
-        problem = None
+        problem = unreadable.get(path)
         what = str(path)
         try:
             check_sha256(path, part, text_sha256(path))
             if expected_sha256(part) is None:
-                what = f"{path} (read to its end; nothing to compare it with)"
+                what = (
+                    str(path)
+                    if problem
+                    else f"{path} (read to its end; nothing to compare it with)"
+                )
         except DataError as error:
             problem = str(error)
         done.append((what, problem))
@@ -147,6 +153,28 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
             problem = str(error)
         done.append((str(path), problem))
     return done
+
+
+def _unreadable(entry: Entry) -> dict[Path, str]:
+    """What cannot be read of a data set of which a file has no hash, by file."""
+    from svmbench.data.fetch import find
+    from svmbench.data.first_seen import expected_sha256
+    from svmbench.data.load import require_readable
+    from svmbench.errors import DataError
+
+    found = entry
+    if entry.test is not None and not all(find(part) for part in entry.test.parts):
+        found = entry.model_copy(update={"test": None})
+    paths = {find(part): expected_sha256(part) for part in _parts(found).values()}
+    here = {path: known for path, known in paths.items() if path is not None}
+    if len(here) < len(paths) or None not in here.values():
+        return {}
+    try:
+        require_readable(found)
+    except DataError as error:
+        named = [path for path in here if str(error).startswith(f"{path}:")]
+        return {named[0] if named else next(iter(here)): str(error)}
+    return {}
 
 
 def _entry_facts(entry: Entry) -> dict[str, str]:

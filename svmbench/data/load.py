@@ -229,7 +229,31 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
     return {role: entry_path(_key(wanted, role, facts)) for role in facts}
 
 
+def require_readable(wanted: Entry) -> None:
+    """Read all files of a data set as `load` does, without the network and the cache.
+
+    Raises
+    ------
+    DataError
+        When a file is missing, or cannot be read; the message names the line.
+    """
+    _read_all(wanted, offline=True)
+
+
 def _read_and_store(wanted: Entry, offline: bool) -> None:
+    texts, datasets = _read_all(wanted, offline)
+    for role, text in texts.items():
+        file = wanted.files[role]
+        remember(file, text.path, text.sha256)
+        if file.label_file and text.label_path and text.label_sha256:
+            remember(file.label_file, text.label_path, text.label_sha256)
+    paths = cached_paths(wanted)
+    for role, dataset in datasets.items():
+        store(dataset, paths[role].name)
+
+
+def _read_all(wanted: Entry, offline: bool) -> tuple[dict[Role, ParsedText], dict[Role, Dataset]]:
+    """The texts of a data set's files, and their rows."""
     # Both files together: they decide d or the labels if the description leaves them open.
     texts = {role: _read(wanted, file, offline) for role, file in wanted.files.items()}
     positive = wanted.positive
@@ -253,14 +277,7 @@ def _read_and_store(wanted: Entry, offline: bool) -> None:
             positive=positive,
             transforms=transforms,
         )
-    for role, text in texts.items():
-        file = wanted.files[role]
-        remember(file, text.path, text.sha256)
-        if file.label_file and text.label_path and text.label_sha256:
-            remember(file.label_file, text.label_path, text.label_sha256)
-    paths = cached_paths(wanted)
-    for role, dataset in datasets.items():
-        store(dataset, paths[role].name)
+    return texts, datasets
 
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:

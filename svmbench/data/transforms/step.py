@@ -25,11 +25,15 @@ from svmbench.kernels.rng import Generator
 Pair = tuple[Dataset, Dataset | None]
 
 
+#: The largest count: no file has so many rows, and larger numbers overflow.
+MOST_ROWS = (1 << 63) - 1
+
+
 def is_size(value: Any) -> bool:
     """Whether a value is a share of the rows: a fraction between 0 and 1, or a count."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return value >= 1 if isinstance(value, int) else 0.0 < value < 1.0
+    return 1 <= value <= MOST_ROWS if isinstance(value, int) else 0.0 < value < 1.0
 
 
 def _size(value: Any) -> Any:
