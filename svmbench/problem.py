@@ -39,6 +39,9 @@ OUTSIDE = 1e-5
 #: Relative difference of the two classes' sums of alpha that counts as rounding.
 UNBALANCED = 1e-12
 
+#: Share by which rounding may take P below a certified lower bound on P*.
+BELOW = 1e-9
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -195,6 +198,33 @@ class Problem:
         )
         primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
         return Evaluation(primal if self.admits(w) else primal + math.inf, int(errors))
+
+    def is_below(self, bound: float, primal: float, w: Array, bias: float = 0.0) -> bool:
+        """Whether P(w, b) lies farther below a lower bound on P* than rounding explains.
+
+        Parameters
+        ----------
+        bound : float
+        primal : float
+            P(w, b).
+        w : ndarray, shape (d,)
+        bias : float
+        """
+        if not primal < bound * (1.0 - BELOW):
+            return False
+        # With an optimum near 0, P is the small mean of differences of numbers near 1. A margin
+        # of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|), and the mean of the
+        # losses' slopes is at most sqrt(2 P/gamma), or 1.
+        unit = float(np.finfo(np.float64).eps) / 2.0
+        indptr = self.data.indptr
+        longest = self.data.n_features if indptr is None else int(np.diff(indptr).max())
+        longest_norm = math.sqrt(float(np.max(self.data.rows.norms2())))
+        reach = math.sqrt(_squared_norm(_double(w))) * longest_norm + abs(bias)
+        off = (longest + 3.0) * unit * reach
+        gamma = self.loss.nu
+        slope = 1.0 if gamma == 0.0 else math.sqrt(2.0 * primal / gamma)
+        second = 0.0 if gamma == 0.0 else off * off / gamma
+        return primal + slope * off + second + 4.0 * unit < bound * (1.0 - BELOW)
 
     def primal(self, w: Array, bias: float = 0.0) -> float:
         """P(w, b)."""

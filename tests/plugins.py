@@ -10,6 +10,7 @@ import numpy as np
 
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.stochastic.sgd_s import SgdS
 
 
 class Idle(Solver):
@@ -293,3 +294,49 @@ class Interrupted(Killed):
 
     name = "interrupted"
     signal = signal.SIGINT
+
+
+class Relabelling(SgdS):
+    """Trains on labels that are all +1, and puts them in the place of those it was given."""
+
+    name = "relabelling"
+
+    def start(self, problem, seed):
+        data = problem.data
+        object.__setattr__(data, "labels", np.ones_like(data.labels))
+        vars(data).pop("rows", None)
+        super().start(problem, seed)
+
+    def dual(self):
+        return None
+
+
+class Lightening(SgdS):
+    """Trains with a thousandth of λ, and puts that in its place."""
+
+    name = "lightening"
+
+    def start(self, problem, seed):
+        object.__setattr__(problem, "lam", problem.lam / 1000.0)
+        super().start(problem, seed)
+
+
+class Flipping(Dcd):
+    """Tries to write other labels into the rows themselves."""
+
+    name = "flipping"
+
+    def start(self, problem, seed):
+        problem.data.labels.setflags(write=True)
+        problem.data.labels[:] = 1
+        super().start(problem, seed)
+
+
+class Wordy(Idle):
+    """Dies after a line of 3 MB on its standard error."""
+
+    name = "wordy"
+
+    def advance(self, steps):
+        os.write(2, b"x" * 3_000_000 + b" and that was all\n")
+        os._exit(3)

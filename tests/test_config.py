@@ -90,6 +90,34 @@ def changed(old, new, text=VALID):
     return text.replace(old, new)
 
 
+# --- numbers without end ----------------------------------------------------------
+
+SMALL = """version: 1
+name: small
+datasets: [{name: tiny-separable, test: 0.2, transforms: [{subsample: {size: 10}}]}]
+lambda: 0.01
+solvers: [dcd]
+repeats: 1
+stop: {accuracy: 0.1, memory_limit: 4GiB}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("test: 0.2", f"test: {'9' * 400}"),
+        ("size: 10", f"size: {'9' * 400}"),
+        ("4GiB", "9" * 400),
+        ("repeats: 1", f"repeats: {'9' * 400}"),
+        ("repeats: 1", "repeats: 1000000000"),
+        ("repeats: 1", "repeats: {at_least: 1, until: decided, at_most: 1000000000}"),
+    ],
+)
+def test_a_number_beyond_all_use_is_refused_in_one_line(refusal, old, new):
+    key = "size" if "size" in new else new.partition(":")[0] if ":" in new else "memory_limit"
+    assert key.strip() in refusal(changed(old, new, SMALL))
+
+
 # --- what a file means -------------------------------------------------------------
 
 
@@ -374,8 +402,8 @@ REFUSALS = {
     ),
     "unknown loss": (
         ("loss: hinge", "loss: hinges"),
-        "7:1: 'loss' should be 'hinge', 'squared-hinge' or 'smoothed-hinge', not 'hinges'; "
-        "did you mean 'hinge'?",
+        "7:1: 'loss' should be 'hinge', 'squared-hinge', 'smoothed-hinge' or 'logistic', not "
+        "'hinges'; did you mean 'hinge'?",
     ),
     "unknown table": (
         ("[time]", "[time, epoch]"),

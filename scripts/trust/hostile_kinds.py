@@ -793,7 +793,7 @@ class RunFile(Kind):
 
     def attempt(self, case: Case, folder: Path) -> bool:
         """Read it like the harness in its search for finished runs, and export it."""
-        from svmbench.harness import store
+        from svmbench.harness import rows
         from svmbench.records.states import ENDS
 
         place = self.store.path(self.run)
@@ -807,11 +807,11 @@ class RunFile(Kind):
             return False
         if trace.state not in ENDS:
             raise FindError(f"state {trace.state!r}")
-        row = store.run_row(self.run, trace)
-        store.trace_rows(self.run, trace)
-        store.regret_rows(self.run, trace)
+        row = rows.run_row(self.run, trace)
+        rows.trace_rows(self.run, trace)
+        rows.regret_rows(self.run, trace)
         if finished is not None and case.files["run.jsonl"] not in self.whole:
-            honest = store.run_row(self.run, read_trace_of(self.content, folder))
+            honest = rows.run_row(self.run, read_trace_of(self.content, folder))
             if {k: str(v) for k, v in row.items()} != {k: str(v) for k, v in honest.items()}:
                 raise FindError("a finished run that is not the one that was made")
         return True

@@ -31,6 +31,7 @@ from svmbench.harness.child import end_with
 from svmbench.harness.worker import (
     Clock,
     Measurement,
+    copy_of,
     loaded_solver,
     of_this_process,
     peak_memory,
@@ -208,13 +209,14 @@ def text(job: dict[str, Any]) -> dict[str, Any]:
     for rung in _rungs(solver, job["accuracy"]):
         measurement = Measurement(
             rung,
-            problem,
+            copy_of(problem),
             None,
             {"accuracy": [job["accuracy"]], "gap": None, "own": False, "max_epochs": None,
              "max_updates": None, "time_limit": job["limit"]},
             job["reference_dual"],
             job["reference_primal"],
             conversion,
+            problem,
         )  # fmt: skip
         points: list[dict[str, Any]] = []
         state = measurement.run(job["first"], points)

@@ -132,6 +132,9 @@ def _terminable(own_process: bool) -> Iterator[None]:
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)
+    if own_process:
+        # A job that a shell script starts in the background inherits that SIGINT is ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:

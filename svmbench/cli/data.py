@@ -12,8 +12,9 @@ from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
-    from svmbench.data.catalogue import DataFile, Entry, Shape
+    from svmbench.data.catalogue import DataFile, Entry
     from svmbench.data.dataset import Dataset
+    from svmbench.data.shape import Shape
 
 _WIDTH = 88
 _CLASSES_SHOWN = 10
@@ -96,7 +97,8 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 def check(names: tuple[str, ...]) -> None:
     """Check the files of each data set NAME against their hashes.
 
-    These are the raw files and the rows in the cache. Without NAME, all sets of the catalogue
+    These are the raw files and the rows in the cache. A file without a stated hash must be
+    readable. Without NAME, all sets of the catalogue
     are checked; sets that are not on this machine are left out.
     """
     from svmbench.data import catalogue
@@ -125,16 +127,21 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
     from svmbench.errors import DataError
 
     done: list[tuple[str, str | None]] = []
+    unreadable = _unreadable(entry)
     for part in _parts(entry).values():
         path = find(part)
         if path is None:
             continue
-        problem = None
+        problem = unreadable.get(path)
         what = str(path)
         try:
             check_sha256(path, part, text_sha256(path))
             if expected_sha256(part) is None:
-                what = f"{path} (read to its end; nothing to compare it with)"
+                what = (
+                    str(path)
+                    if problem
+                    else f"{path} (read to its end; nothing to compare it with)"
+                )
         except DataError as error:
             problem = str(error)
         done.append((what, problem))
@@ -148,8 +155,32 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
     return done
 
 
+def _unreadable(entry: Entry) -> dict[Path, str]:
+    """What cannot be read of a data set of which a file has no hash, by file."""
+    from svmbench.data.fetch import find
+    from svmbench.data.first_seen import expected_sha256
+    from svmbench.data.load import require_readable
+    from svmbench.errors import DataError
+
+    found = entry
+    if entry.test is not None and not all(find(part) for part in entry.test.parts):
+        found = entry.model_copy(update={"test": None})
+    paths = {find(part): expected_sha256(part) for part in _parts(found).values()}
+    here = {path: known for path, known in paths.items() if path is not None}
+    if len(here) < len(paths) or None not in here.values():
+        return {}
+    try:
+        require_readable(found)
+    except DataError as error:
+        named = [path for path in here if str(error).startswith(f"{path}:")]
+        return {named[0] if named else next(iter(here)): str(error)}
+    return {}
+
+
 def _entry_facts(entry: Entry) -> dict[str, str]:
     """The catalogue's facts about a data set, and the places of its files."""
+    from svmbench.data.shape import calibration
+
     facts = {
         "features": _count(entry.n_features),
         "labels": entry.labels,
@@ -172,6 +203,9 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
         )
     if entry.stand_in is not None:
         facts["stand-in"] = _shape(entry.stand_in)
+        found = "; ".join(calibration(entry.targets))
+        facts["calibrated"] = found or "no: no optimum of the real set is known from a publication"
+        facts["published in"] = "; ".join(dict.fromkeys(target.source for target in entry.targets))
     return facts
 
 
@@ -322,10 +356,21 @@ def _shape(shape: Shape) -> str:
             f"{shape.m:,} rows and {shape.m_test:,} test rows of {shape.d:,} columns",
             f"{entries}, columns {columns}, values {shape.values.kind}",
             *(["rows of unit norm"] if shape.unit_norm else []),
-            f"{_percent(shape.positives)} positive, {_percent(shape.noise)} of the labels flipped",
+            f"{_percent(shape.positives)} positive, {_labels(shape)}",
+            f"{_percent(shape.noise)} of the labels flipped",
             f"columns' scales over {shape.conditioning:g} decades, seed {shape.seed}",
         ]
     )
+
+
+def _labels(shape: Shape) -> str:
+    """What the classes of a stand-in differ in."""
+    if shape.topics is not None:
+        return f"{shape.topics.count} topics of each class"
+    if shape.means is not None:
+        return f"means {shape.means.distance:g} apart"
+    noise = f" with noise {shape.margin_noise:g}" if shape.margin_noise else ""
+    return f"divided by a plane{noise}"
 
 
 def _percent(fraction: float) -> str:

@@ -43,11 +43,20 @@ quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
+class _Folder(click.Path):
+    """A folder; an empty name, as of a variable that is not set, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("is empty; name a folder, or leave the option out", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def out_folder(default: str) -> Callable[[Any], Any]:
     """The folder of results; the help shows ``default``."""
     return click.option(
         "--out",
-        type=click.Path(file_okay=False, path_type=Path),
+        type=_Folder(file_okay=False, path_type=Path),
         help=f"Results folder.  [default: {default}]",
     )
 

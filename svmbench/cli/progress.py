@@ -34,7 +34,7 @@ class ProgressReporter(Reporter):
         self._console = Console(stderr=True, quiet=quiet, highlight=False)
         self._live = self._console.is_terminal
         self._progress = Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             TimeElapsedColumn(),

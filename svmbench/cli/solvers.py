@@ -129,7 +129,7 @@ def describe(solver: type[Solver]) -> dict[str, Any]:
         "name": solver.name,
         "summary": solver.summary,
         "family": _family(solver),
-        "description": inspect.getdoc(solver) or "",
+        "description": inspect.cleandoc(solver.__doc__ or ""),  # not that of a base class
         "mathematics": inspect.cleandoc(solver.mathematics),
         "source": solver.source,
         "losses": list(solver.losses),

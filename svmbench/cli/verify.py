@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
-    from svmbench.verify.folder import Verification
+    from svmbench.verify.outcome import Verification
 
 
 @click.command(name="verify")
@@ -17,16 +19,18 @@ if TYPE_CHECKING:
     "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write results to this file.")
+@click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
 @click.option("--quiet", is_flag=True, help="Do not list figures that hold.")
-def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
+def command(folders: tuple[Path, ...], table: Path | None, plots: bool, quiet: bool) -> int:
     """Recompute P, D_ref and errors of the results in and below FOLDER, in extended precision.
 
-    The figures of every run in runs.csv must agree with its trace. For runs with --keep-weights, P
-    and the errors are recomputed from their final weights; for the reference optima, from the
-    weights and dual variables in the cache. The rows are first checked against their hashes. A
-    figure holds if it deviates by no more than rounding may explain, a bound that is computed
-    along with it. Exits 1 if a figure does not hold, and 3 if something needed is missing or
-    damaged.
+    Every row of runs.csv, traces.csv and regret.csv, the tables and the page of the report are
+    written again from the traces and compared, and every run of the configuration must be listed.
+    For runs with --keep-weights, P and the errors are recomputed from their final weights; for the
+    reference optima, from the weights and dual variables in the cache. The rows are first checked
+    against their hashes. A figure holds if it deviates by no more than rounding may explain, a
+    bound that is computed along with it. Exits 1 if a figure does not hold, and 3 if something
+    needed is missing or damaged.
     """
     # Deferred: SciPy takes longer to load than most commands to run.
     from rich.console import Console
@@ -50,7 +54,7 @@ def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
         for folder in chosen:
             if not quiet:
                 click.echo(f"{folder}:")
-            for result in verifier.folder(folder):
+            for result in chain(verifier.folder(folder), _report(folder, plots)):
                 results.append(result)
                 progress.update(task, description=f"{len(results)} verified, last {result.name}")
                 if result.verdict != "holds" or not quiet:
@@ -62,15 +66,23 @@ def command(folders: tuple[Path, ...], table: Path | None, quiet: bool) -> int:
     return 1 if "does not hold" in verdicts else 3 if "not verified" in verdicts else 0
 
 
+def _report(folder: Path, plots: bool) -> Iterator[Verification]:
+    from svmbench.report.check import stale_files
+    from svmbench.verify.outcome import Verification
+
+    for name, reason in stale_files(folder, plots):
+        yield Verification("file", name, "does not hold", reason)
+
+
 def _line(result: Verification) -> str:
     what = "D_ref" if result.kind == "reference" else "P"
     if result.verdict != "holds":
         outcome = result.reason
-    elif not result.with_weights:
+    elif result.deviation is None:
         outcome = "agrees with its trace; no weights kept"
     else:
         outcome = f"{what} deviates by {result.deviation:.1e}, rounding allows {result.allowed:.1e}"
-    kind = "reference " if result.kind == "reference" else ""
+    kind = "" if result.kind == "run" else f"{result.kind} "
     return f"  {result.verdict}: {kind}{result.name}: {outcome}"
 
 
@@ -85,6 +97,9 @@ def _summary(results: list[Verification]) -> str:
         if largest is not None:
             figure = "P" if kind == "run" else "D_ref"
             lines[-1] += f"; largest relative deviation of {figure} {largest:.1e}"
+    wrong = sum(result.kind == "file" for result in results)
+    if wrong:
+        lines.append(f"{wrong} files: do not hold, or cannot be read")
     bare = sum(result.kind == "run" and not result.with_weights for result in results)
     if bare:
         lines.append(

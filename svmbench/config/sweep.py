@@ -101,8 +101,13 @@ Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision cannot show a finer relative accuracy.
 Accuracy = Annotated[Real, Field(ge=1e-15)]
 Size = Annotated[
-    int, Strict(), Field(ge=1 << 20), BeforeValidator(_bytes, json_schema_input_type=int | str)
+    int,
+    Strict(),
+    Field(ge=1 << 20, lt=1 << 63),
+    BeforeValidator(_bytes, json_schema_input_type=int | str),
 ]
+# The plan of a sweep lists every repeat of every cell.
+Count = Annotated[Whole, Field(ge=1, le=100_000)]
 Duration = Annotated[Positive, BeforeValidator(_seconds, json_schema_input_type=float | str)]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
 Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
@@ -436,13 +441,11 @@ class SweepReference(_Model):
 class Repeats(_Model):
     """How many repeats a cell has if the questions about the sweep decide it."""
 
-    at_least: Annotated[Whole, Field(ge=1)] = Field(default=5, description="For every cell.")
+    at_least: Count = Field(default=5, description="For every cell.")
     until: Literal["decided"] = Field(
         description="decided: cells get further repeats while a question about them is open."
     )
-    at_most: Annotated[Whole, Field(ge=1)] = Field(
-        default=60, description="For any cell, even if its questions are open."
-    )
+    at_most: Count = Field(default=60, description="For any cell, even if its questions are open.")
 
     @model_validator(mode="after")
     def _ordered(self) -> Repeats:
@@ -455,7 +458,7 @@ class Repeats(_Model):
         return self
 
 
-_NUMBER = TypeAdapter(Annotated[Whole, Field(ge=1)])
+_NUMBER = TypeAdapter(Count)
 
 
 def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
@@ -468,7 +471,7 @@ def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
 #: Repeats of each cell: a number, or a rule.
 RepeatsOrNumber = Annotated[
     int | Repeats,
-    WrapValidator(_as_repeats, json_schema_input_type=Annotated[Whole, Field(ge=1)] | Repeats),
+    WrapValidator(_as_repeats, json_schema_input_type=Count | Repeats),
 ]
 
 Table = Literal["time", "epochs", "objective", "passes"]

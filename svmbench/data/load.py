@@ -80,7 +80,8 @@ def load(
         Do not use the network.
     stand_in : float, optional
         Use synthetic rows of the set's shape even if the set itself is available; the number
-        of rows is the set's times this factor. Numbers of rows in transforms are scaled too.
+        of rows is the set's times this factor. Transforms stay as they are, so that those which
+        name more rows than there are raise an error.
 
     Raises
     ------
@@ -185,8 +186,6 @@ def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loade
         return load(renamed, offline=offline, stand_in=stand_in)
     base = load(source, offline=offline, stand_in=stand_in)
     steps = spec.transforms
-    if stand_in is not None:
-        steps = tuple(step.scaled(stand_in) for step in steps)
     rows = [path.name for path in (base.train_path, base.test_path) if path]
     identity = [TRANSFORMS_VERSION, rows, [str(step) for step in steps]]
     has_test = base.test is not None or makes_test_rows(steps)
@@ -230,7 +229,31 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
     return {role: entry_path(_key(wanted, role, facts)) for role in facts}
 
 
+def require_readable(wanted: Entry) -> None:
+    """Read all files of a data set as `load` does, without the network and the cache.
+
+    Raises
+    ------
+    DataError
+        When a file is missing, or cannot be read; the message names the line.
+    """
+    _read_all(wanted, offline=True)
+
+
 def _read_and_store(wanted: Entry, offline: bool) -> None:
+    texts, datasets = _read_all(wanted, offline)
+    for role, text in texts.items():
+        file = wanted.files[role]
+        remember(file, text.path, text.sha256)
+        if file.label_file and text.label_path and text.label_sha256:
+            remember(file.label_file, text.label_path, text.label_sha256)
+    paths = cached_paths(wanted)
+    for role, dataset in datasets.items():
+        store(dataset, paths[role].name)
+
+
+def _read_all(wanted: Entry, offline: bool) -> tuple[dict[Role, ParsedText], dict[Role, Dataset]]:
+    """The texts of a data set's files, and their rows."""
     # Both files together: they decide d or the labels if the description leaves them open.
     texts = {role: _read(wanted, file, offline) for role, file in wanted.files.items()}
     positive = wanted.positive
@@ -254,14 +277,7 @@ def _read_and_store(wanted: Entry, offline: bool) -> None:
             positive=positive,
             transforms=transforms,
         )
-    for role, text in texts.items():
-        file = wanted.files[role]
-        remember(file, text.path, text.sha256)
-        if file.label_file and text.label_path and text.label_sha256:
-            remember(file.label_file, text.label_path, text.label_sha256)
-    paths = cached_paths(wanted)
-    for role, dataset in datasets.items():
-        store(dataset, paths[role].name)
+    return texts, datasets
 
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:

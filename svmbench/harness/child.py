@@ -20,6 +20,9 @@ CANNOT_WRITE = 74
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
 FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 
+#: Characters of a process's last line on standard error that are kept: tables repeat it.
+LONGEST_LINE = 500
+
 _PR_SET_PDEATHSIG = 1
 
 
@@ -93,7 +96,13 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
 
 
 def last_line(stderr: IO[bytes]) -> str:
-    """The last line of a process's standard error; empty if there is none."""
-    stderr.seek(0)
+    """The last line of a process's standard error, at most `LONGEST_LINE` characters of it.
+
+    Of a longer line the end is kept, where most programs say what is wrong. It is empty if there
+    is none.
+    """
+    size = stderr.seek(0, os.SEEK_END)
+    # Blank lines may follow; a character has up to four bytes.
+    stderr.seek(max(0, size - 16 * LONGEST_LINE))
     lines = stderr.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""
+    return lines[-1][-LONGEST_LINE:] if lines else ""

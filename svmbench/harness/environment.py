@@ -45,10 +45,19 @@ def machine() -> dict[str, Any]:
     }
 
 
+#: The facts that `machine` states.
+MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "system")
+
+
 @cache
 def fingerprint() -> str:
     """Hash of `machine`: part of every run's identity."""
-    return hashlib.sha256(json.dumps(machine(), sort_keys=True).encode()).hexdigest()[:16]
+    return fingerprint_of(machine())
+
+
+def fingerprint_of(facts: dict[str, Any]) -> str:
+    """Hash of the facts about a machine, as `machine` states them."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def environment() -> dict[str, Any]:

@@ -30,6 +30,12 @@ from svmbench.harness.trace import (
 from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
 
+#: Entries of a trace's first line that are not part of the run's identity (`Run.facts`).
+CIRCUMSTANCES = (
+    *("kind", "id", "dataset", "label", "seed", "started", "load_average"),
+    *("reference_dual", "reference_primal", "reference_gap", "time_limit", "keep_weights"),
+)
+
 
 class Worker:
     """A worker process, reused for the next run if that is a rung of the same ladder."""

@@ -186,18 +186,14 @@ def read_trace(path: Path) -> Trace | None:
 
 
 def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
-    """Whether a last line's hash matches the lines before it and the line itself.
-
-    In older traces the hash covers only the lines before it.
-    """
-    found = record.get("sha256")
+    """Whether a last line's hash matches the lines before it and the line itself."""
     whole = before.copy()
     try:
         rest = _line({key: value for key, value in record.items() if key != "sha256"})
     except ValueError:  # a number of more digits than are ever written
         return False
     whole.update(rest.encode())
-    return record.get("state") in ENDS and found in (whole.hexdigest(), before.hexdigest())
+    return record.get("state") in ENDS and record.get("sha256") == whole.hexdigest()
 
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")

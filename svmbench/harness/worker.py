@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
@@ -43,6 +44,11 @@ MEMORY_SHARE = 0.8
 
 #: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 FEW_FEATURES = 16
+
+
+#: Constants of a problem and arrays of its rows that a solver must leave as they are.
+CONSTANTS = ("lam", "loss", "bias", "l1_radius")
+ARRAYS = ("indptr", "indices", "values", "labels")
 
 
 class Clock:
@@ -93,6 +99,8 @@ class Measurement:
     ----------
     solver : Solver
     problem : Problem
+        The solver gets a copy that shares its arrays: whatever it does to that, P and the errors
+        are those of this problem.
     test : Dataset or None
     stop : dict
         The sweep's targets and limits, as in `svmbench.config.Stop`.
@@ -100,9 +108,13 @@ class Measurement:
         D_ref <= P* <= P_ref, certified by the harness.
     conversion : float, optional
         Seconds that converting the rows to the solver's form took, if that has been done.
+    given : Problem, optional
+        The solver's copy of the problem, if it has converted the rows of one.
 
     Attributes
     ----------
+    given : Problem
+        What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
     """
@@ -116,10 +128,13 @@ class Measurement:
         reference_dual: float,
         reference_primal: float,
         conversion: float | None = None,
+        given: Problem | None = None,
     ) -> None:
         self.solver = solver
         self.conversion = conversion
         self.problem = problem
+        self.given = copy_of(problem) if given is None else given
+        self._kernel_rows = self.given.data.rows
         self.test = test
         self.stop = stop
         self.reference_dual = reference_dual
@@ -148,18 +163,41 @@ class Measurement:
         stream = pass_seconds(self.problem.data)
         begun = system.now()
         try:
-            return self._train(seed, trace, stream)
+            state = self._train(seed, trace, stream)
         finally:
             self._activity = system.since(begun)
+        changed = self.changed()
+        if changed and state != "failed":
+            self.reason = f"changed the problem that it was given: {changed}"
+            return "failed"
+        return state
+
+    def changed(self) -> str:
+        """What the solver has changed of the problem that it was given; empty if nothing.
+
+        A worker's arrays are mapped read-only, so that the same array has the same content; only
+        an array in another's place is compared with it, entry by entry.
+        """
+        given, own = self.given, self.problem
+        parts = [name for name in CONSTANTS if getattr(given, name) != getattr(own, name)]
+        for name in ARRAYS:
+            one, other = getattr(given.data, name), getattr(own.data, name)
+            if one is not other and not np.array_equal(one, other):
+                parts.append(name)
+        if given.data.n_features != own.data.n_features:
+            parts.append("n_features")
+        if given.data.rows is not self._kernel_rows:
+            parts.append("rows")
+        return ", ".join(parts)
 
     def _train(self, seed: int, trace: TraceWriter | list[dict[str, Any]], stream: float) -> str:
         if self.conversion is None:
             converting = Clock()
             with converting.running():
-                self.solver.convert(self.problem)
+                self.solver.convert(self.given)
             self.conversion = converting.wall / 1e9
         with self.clock.running():
-            self.solver.start(self.problem, seed)
+            self.solver.start(self.given, seed)
         setup = {
             "setup_wall": self.clock.wall / 1e9,
             "conversion_wall": self.conversion,
@@ -179,8 +217,8 @@ class Measurement:
 
     def _presentations(self, epochs: float | None) -> float:
         # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
-        rows = self.problem.data.n_samples
-        return math.inf if epochs is None else math.ceil(round(epochs * rows, 6))
+        wanted = math.inf if epochs is None else epochs * self.problem.data.n_samples
+        return wanted if math.isinf(wanted) else math.ceil(round(wanted, 6))
 
     def _advance(self) -> Certificate | None:
         """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
@@ -265,6 +303,11 @@ class Measurement:
             self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
         counters = self.solver.counters
         primal = training.primal if np.isfinite(w).all() else math.nan
+        distance = self.stop.get("distance", "relative")
+        accuracy = accuracy_of(primal, self.reference_dual, distance)
+        if self.problem.is_below(self.reference_dual, primal, w, bias):
+            self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
+            accuracy = math.nan  # it has reached no accuracy
         m, test = self.problem.data.n_samples, self.test
         return {
             "kind": "point",
@@ -276,9 +319,7 @@ class Measurement:
             "cpu": self.clock.cpu / 1e9,
             "switches": self.clock.switches,
             "primal": primal,
-            "accuracy": accuracy_of(
-                primal, self.reference_dual, self.stop.get("distance", "relative")
-            ),
+            "accuracy": accuracy,
             "dual": dual,
             "gap": None if dual is None else relative_gap(primal, dual),
             "train_error": training.errors / m,
@@ -333,6 +374,11 @@ class Measurement:
         return bool(targets) and all(targets)
 
 
+def copy_of(problem: Problem) -> Problem:
+    """A problem of its own on the same arrays."""
+    return replace(problem, data=replace(problem.data))
+
+
 #: Fields of a job that must be the same for its run to reuse the rows of the run before.
 POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
 
@@ -342,6 +388,7 @@ class Posed(NamedTuple):
 
     job: dict[str, Any]
     problem: Problem
+    given: Problem
     test: Dataset | None
     solver: Solver
     conversion: float | None
@@ -386,14 +433,23 @@ def _execute(job: dict[str, Any], last: Posed | None) -> Posed | None:
             with suppress(MemoryError):
                 _append_regrets(measurement, job["seed"], trace)
         trace.end(state, **measurement.closing(), peak_memory_bytes=peak)
-    return Posed(job, measurement.problem, measurement.test, solver, measurement.conversion)
+    if measurement.changed():
+        return None
+    return Posed(
+        job,
+        measurement.problem,
+        measurement.given,
+        measurement.test,
+        solver,
+        measurement.conversion,
+    )
 
 
 def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> None:
     # Deferred: certifying optima loads libraries that a run does not need.
     from svmbench.reference.regret import regrets
 
-    for record in regrets(measurement.solver, measurement.problem, seed):
+    for record in regrets(measurement.solver, copy_of(measurement.problem), seed):
         trace.append({"kind": "regret", **record})
 
 
@@ -402,7 +458,7 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     bounds = job["reference_dual"], job["reference_primal"]
     if last is not None and all(job[fact] == last.job[fact] for fact in POSED):
         known = last.conversion if solver.take_over(last.solver) else None
-        return Measurement(solver, last.problem, last.test, job["stop"], *bounds, known)
+        return Measurement(solver, last.problem, last.test, job["stop"], *bounds, known, last.given)
     data = open_rows(job["train"])
     test = open_rows(job["test"]) if job["test"] else None
     radius = math.inf if job["l1_radius"] is None else job["l1_radius"]

@@ -25,6 +25,10 @@ TABLES = ("time", "epochs", "objective", "passes")
 USUAL_TABLES = ("time", "epochs", "objective")
 PLOTS = ("log-primal", "log-suboptimality")
 
+#: Rounding by which P may lie below a lower bound on P*, as a share of it and absolutely: with an
+#: optimum near 0, P is the small mean of differences of numbers near 1.
+_ROUNDING = (1e-9, 1e-12)
+
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -100,7 +104,9 @@ def read_results(folder: Path) -> Results:
     runs = _read_runs(folder / "runs.csv")
     traces = _read_table(folder / "traces.csv", empty=TRACES)
     _convert(traces, folder / "traces.csv", TRACES)
-    setup = traces["id"].map(runs.set_index("id")["setup_seconds"])
+    of_run = runs.set_index("id")
+    _refuse_below(traces, traces["id"].map(of_run["reference_dual"]), folder / "traces.csv")
+    setup = traces["id"].map(of_run["setup_seconds"])
     traces["seconds_after_setup"] = traces["wall_seconds"] - setup
     thresholds = _thresholds(runs)
     return Results(
@@ -219,8 +225,20 @@ def _read_runs(path: Path) -> pd.DataFrame:
     twice = runs["id"].duplicated()
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
+    _refuse_below(runs, runs["reference_dual"], path)
     runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
     return in_passes(runs, _threshold_texts(runs))
+
+
+def _refuse_below(table: pd.DataFrame, bounds: pd.Series, path: Path) -> None:
+    """Refuse accuracies farther below the certified bound than rounding explains."""
+    accuracy = table["accuracy"]
+    below = (accuracy < -_ROUNDING[0]) & ~(accuracy * bounds > -_ROUNDING[1])
+    if below.any():
+        raise DataError(
+            f"{path}:{_line(below)}: accuracy {accuracy[below].iloc[0]:g}: P lies below the "
+            "certified bound on P*; 'svmbench verify' says which figure is wrong"
+        )
 
 
 def in_passes(runs: pd.DataFrame, thresholds: Sequence[str]) -> pd.DataFrame:

@@ -84,9 +84,19 @@ def write_profiles(results: Results) -> list[Path]:
     profiles = _profiles(results, problems)
     if not profiles:
         return []
+    return [_write_table(results, profiles), *_write_plots(results, profiles, problems)]
+
+
+def write_profile_table(results: Results) -> list[Path]:
+    """Write tables/profiles.csv alone, if there are profiles."""
+    profiles = build_profiles(results)
+    return [_write_table(results, profiles)] if profiles else []
+
+
+def _write_table(results: Results, profiles: Sequence[ProfilePanel]) -> Path:
     path = results.folder / "tables" / "profiles.csv"
     write_text(path, _records(profiles).to_csv(index=False))
-    return [path, *_write_plots(results, profiles, problems)]
+    return path
 
 
 def build_profiles(results: Results) -> list[ProfilePanel]:

@@ -25,7 +25,7 @@ def solvers() -> dict[str, type[Solver]]:
     Raises
     ------
     ConfigError
-        If two solvers have the same name, or a plug-in cannot be imported.
+        If two solvers have the same name, or a plug-in cannot be imported, whatever it raises.
     """
     found: dict[str, type[Solver]] = {}
     for solver in [*_own(), *_plugged_in()]:
@@ -73,9 +73,13 @@ def _plugged_in() -> list[type[Solver]]:
     for point in entry_points(group=GROUP):
         try:
             solver = point.load()
-        except (ImportError, AttributeError) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also SystemExit: it would end the command in silence
+            reason = " ".join(str(error).split()) or "no message"
             raise ConfigError(
-                f"plug-in {point.value}: cannot be imported ({error}); repair or uninstall it"
+                f"plug-in {point.value}: cannot be imported ({type(error).__name__}: "
+                f"{reason[:300]}); repair or uninstall it"
             ) from error
         if not (inspect.isclass(solver) and issubclass(solver, Solver)):
             raise ConfigError(f"plug-in {point.value}: is not a subclass of svmbench's Solver")

@@ -2,65 +2,99 @@
 
 from __future__ import annotations
 
-import csv
+import json
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from svmbench.config import Sweep, load_sweep
 from svmbench.data.cache import cache_dir, open_cached
 from svmbench.data.cache import verify as verify_entry
 from svmbench.data.dataset import Dataset
-from svmbench.errors import DataError
-from svmbench.harness.trace import Trace, read_trace
-from svmbench.harness.weights import kept_weights
-from svmbench.problem import accuracy_of
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.environment import MACHINE, fingerprint_of
+from svmbench.harness.rows import regret_rows, run_row, trace_rows
+from svmbench.harness.trace import Trace, is_complete, read_trace
+from svmbench.harness.weights import SUFFIX, kept_weights
+from svmbench.records.states import RERUN
 from svmbench.reference.optimum import reference_path, stored_pair
+from svmbench.solvers.registry import find_solver
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
+from svmbench.verify.outcome import ContradictionError, MissingError, Verification
+from svmbench.verify.recorded import (
+    Recorded,
+    check_identity,
+    check_points,
+    lacks_weights,
+    misfit,
+    recorded_run,
+)
+from svmbench.verify.tables import check_row, check_rows, read_table
 
-Status = Literal["holds", "does not hold", "not verified"]
-
-#: Columns of runs.csv that repeat the last point of a run's trace.
-REPEATED = ("primal", "accuracy", "train_error", "test_error")
+#: The trace of a run that was skipped: nothing is known but that.
+SKIPPED = Trace({}, [], {"state": "skipped"})
 
 
 @dataclass(frozen=True)
-class Verification:
-    """The outcome for one run or one reference.
+class Tables:
+    """The tables of a folder, every field as text.
 
     Parameters
     ----------
-    kind : {'run', 'reference'}
-    name : str
-        The run's id, or the data set and lambda of the reference.
-    verdict : {'holds', 'does not hold', 'not verified'}
-    reason : str
-        What is wrong or missing; empty if it holds.
-    deviation : float or None
-        Relative deviation of the recorded P (of a run) or D (of a reference).
-    allowed : float or None
-        The relative deviation that rounding may cause.
-    with_weights : bool
-        Whether there were weights to recompute anything from.
+    folder : Path
+    header : list of str
+        The columns of runs.csv.
+    runs : list of list of str
+        Its rows.
+    names : list of str
+        The ids of its runs.
     """
 
-    kind: Literal["run", "reference"]
-    name: str
-    verdict: Status
-    reason: str = ""
-    deviation: float | None = None
-    allowed: float | None = None
-    with_weights: bool = False
+    folder: Path
+    header: list[str]
+    runs: list[list[str]]
+    names: list[str]
+    _read: dict[str, tuple[list[str], dict[str, list[list[str]]]]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, folder: Path) -> Tables:
+        """Read runs.csv.
 
-class MissingError(Exception):
-    """Something that a verification needs is missing or damaged."""
+        Raises
+        ------
+        DataError
+            When it cannot be read, or is not a table of runs.
+        """
+        path = folder / "runs.csv"
+        header, rows = read_table(path)
+        needed = ("id", "state", "dataset", "label", "lambda", "horizon", "repeat")
+        sound = len(set(header)) == len(header) and all(name in header for name in needed)
+        if not sound or any(len(row) != len(header) for row in rows):
+            raise DataError(f"{path}: not a table of runs; run the sweep again")
+        return cls(folder, header, rows, [row[header.index("id")] for row in rows])
 
+    def at(self, column: str) -> int:
+        """The place of a column of runs.csv."""
+        return self.header.index(column)
 
-class ContradictionError(Exception):
-    """A recorded figure differs from the recomputed one."""
+    def of_runs(self, name: str) -> tuple[list[str], dict[str, list[list[str]]]]:
+        """The columns of traces.csv or regret.csv, and its rows by run; empty without the file.
+
+        Raises
+        ------
+        DataError
+            When it cannot be read.
+        """
+        if name not in self._read:
+            path, of_runs = self.folder / name, dict[str, list[list[str]]]()
+            header, rows = read_table(path) if path.exists() else ([], [])
+            for row in rows:
+                of_runs.setdefault(row[0] if row else "", []).append(row)
+            self._read[name] = header, of_runs
+        return self._read[name]
 
 
 def folders(root: Path) -> list[Path]:
@@ -82,25 +116,6 @@ def folders(root: Path) -> list[Path]:
     return found
 
 
-def listed(folder: Path) -> list[dict[str, str]]:
-    """The rows of runs.csv, every field as text.
-
-    Raises
-    ------
-    DataError
-        When the file cannot be read, or is not a table of runs.
-    """
-    path = folder / "runs.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{path}: cannot be read ({error})") from error
-    if any(not row.get("id") or "state" not in row for row in rows):
-        raise DataError(f"{path}: not a table of runs; run the sweep again")
-    return rows
-
-
 @dataclass
 class Verifier:
     """Verifies folders, and caches the rows and the references it has read."""
@@ -110,44 +125,168 @@ class Verifier:
     _reported: set[tuple[Path, float, float]] = field(default_factory=set)
 
     def folder(self, folder: Path) -> Iterator[Verification]:
-        """Verify each run that runs.csv lists and each reference it was measured against.
+        """Verify the tables, each run and each reference that a run was measured against.
 
-        Runs that were skipped, or that recorded no checkpoint, have no result.
+        Every row of runs.csv, traces.csv and regret.csv is written again from the traces and
+        compared; no run of the sweep may be left out or listed twice. The outcome of a file is
+        reported only if it does not hold.
 
         Raises
         ------
         DataError
             When runs.csv cannot be read.
         """
-        for row in listed(folder):
-            path = folder / "runs" / f"{row['id']}.jsonl"
-            trace = read_trace(path)
-            if trace is None:
-                if row["state"] != "skipped":
-                    fault = "damaged" if path.exists() else "missing"
-                    yield Verification("run", row["id"], "not verified", f"{path}: {fault}")
+        tables = Tables.of(folder)
+        for number, row in enumerate(tables.runs):
+            name = row[tables.at("id")]
+            if name in tables.names[:number]:
+                yield Verification("run", name, "does not hold", "runs.csv: it is listed twice")
                 continue
-            if not trace.points:
-                continue
-            yield from self._reference(trace)
-            yield self._run(path, row, trace)
+            path = folder / "runs" / f"{name}.jsonl"
+            trace = read_whole(path)
+            if row[tables.at("state")] == "skipped":
+                yield self._skipped(tables, row, trace)
+            elif trace is None:
+                fault = "damaged" if path.exists() else "missing"
+                yield Verification("run", name, "not verified", f"{path}: {fault}")
+            else:
+                if trace.points:
+                    yield from self._reference(trace)
+                yield self._run(path, tables, row, trace)
+        yield from self._files(folder, tables)
 
-    def _run(self, path: Path, row: dict[str, str], trace: Trace) -> Verification:
-        name, with_weights = row["id"], bool(trace.weights)
-        last = trace.points[-1]
+    def _skipped(self, tables: Tables, row: list[str], trace: Trace | None) -> Verification:
+        """Verify the row of a run that was not made, by a run of its cell that was."""
+        name = row[tables.at("id")]
         try:
-            _check_table(row, trace)
+            if trace is not None and trace.end and trace.state not in RERUN:
+                raise ContradictionError("runs.csv: it is skipped, but its trace has an end")
+            run = self._sibling(tables, row)
+            if run.id != name:
+                raise ContradictionError(f"its id is not that of its facts, which is {run.id}")
+            check_row("runs.csv", tables.header, row, run_row(run, SKIPPED))
+        except MissingError as error:
+            return Verification("run", name, "not verified", str(error))
+        except ContradictionError as error:
+            return Verification("run", name, "does not hold", str(error))
+        return Verification("run", name, "holds")
+
+    def _sibling(self, tables: Tables, row: list[str]) -> Recorded:
+        """The run of a row, with the facts of a run of the same cell that met the time limit."""
+        same = ("dataset", "label", "lambda", "horizon")
+        place = [row[tables.at(column)] for column in same]
+        for other in tables.runs:
+            if other[tables.at("state")] != "time_limit":
+                continue
+            if [other[tables.at(column)] for column in same] != place:
+                continue
+            trace = read_whole(tables.folder / "runs" / f"{other[tables.at('id')]}.jsonl")
+            if trace is not None:
+                run = self._recorded(trace.header)
+                try:
+                    return replace(run, repeat=int(row[tables.at("repeat")]))
+                except ValueError:
+                    raise ContradictionError("runs.csv: repeat is not a number") from None
+        raise ContradictionError(
+            "runs.csv: it is skipped, but no run of its cell has met the time limit"
+        )
+
+    def _recorded(self, header: dict[str, Any]) -> Recorded:
+        try:
+            data, test = header["problem"]["data"], header["test"]
+        except (KeyError, TypeError) as error:
+            raise ContradictionError("its first line is not that of a run") from error
+        return recorded_run(header, self._rows(data), None if test is None else self._rows(test))
+
+    def _files(self, folder: Path, tables: Tables) -> Iterator[Verification]:
+        """What is wrong with the folder's files as a whole."""
+        for name in ("traces.csv", "regret.csv"):
+            foreign = set(tables.of_runs(name)[1]) - set(tables.names)
+            if foreign:
+                reason = f"rows of runs that runs.csv does not list: {', '.join(sorted(foreign))}"
+                yield Verification("file", name, "does not hold", reason)
+        try:
+            sweep = load_sweep(folder / "config.yaml")
+        except ConfigError as error:
+            yield Verification("file", "config.yaml", "not verified", str(error))
+            return
+        made = [run for name in tables.names if (run := self._read(folder, name)) is not None]
+        for run in made:
+            if odd := misfit(run, sweep):
+                reason = f"it does not ask for the {odd} of {run.id}"
+                yield Verification("file", "config.yaml", "does not hold", reason)
+                break
+        yield from self._unlisted(folder, tables, sweep, made)
+        yield from _machine(folder, made)
+
+    def _read(self, folder: Path, name: str) -> Recorded | None:
+        """The run of a trace; None if it is not whole or cannot be understood."""
+        trace = read_whole(folder / "runs" / f"{name}.jsonl")
+        try:
+            return None if trace is None else self._recorded(trace.header)
+        except (MissingError, ContradictionError):
+            return None
+
+    def _unlisted(
+        self, folder: Path, tables: Tables, sweep: Sweep, made: list[Recorded]
+    ) -> Iterator[Verification]:
+        """Find the sweep's runs that runs.csv leaves out, and weights without their run.
+
+        Runs of an earlier configuration, build or machine are left out for good.
+        """
+        builds = {run.solver.name: run.header["build"] for run in made}
+        others = {(run.header["machine"], run.contended) for run in made}
+        for path in sorted((folder / "runs").glob("*.jsonl")):
+            if path.stem in tables.names:
+                continue
+            if read_whole(path) is None:
+                yield Verification("run", path.stem, "not verified", f"{path}: damaged")
+                continue
+            run = self._read(folder, path.stem)
+            if run is None or misfit(run, sweep):
+                continue
+            built = builds.get(run.solver.name) or find_solver(run.solver.name).build()
+            if run.header["build"] == built and (run.header["machine"], run.contended) in others:
+                reason = "runs.csv does not list it; 'svmbench run' writes that table again"
+                yield Verification("run", path.stem, "does not hold", reason)
+        for path in sorted((folder / "runs").glob(f"*{SUFFIX}")):
+            trace = read_whole(path.with_name(path.name.removesuffix(SUFFIX) + ".jsonl"))
+            if trace is not None and not trace.weights:
+                reason = "there are weights of a run that names none"
+                yield Verification("file", f"runs/{path.name}", "does not hold", reason)
+
+    def _run(self, path: Path, tables: Tables, row: list[str], trace: Trace) -> Verification:
+        name, with_weights = path.stem, bool(trace.weights)
+        try:
+            self._check_tables(tables, row, trace)
+            if lacks_weights(trace):
+                raise ContradictionError("it was asked to keep its weights, and there are none")
             if not with_weights:
                 return Verification("run", name, "holds")
+            if not trace.points:
+                raise ContradictionError("it has weights, but no point")
             primal = self._recompute(path, trace)
         except MissingError as error:
             return Verification("run", name, "not verified", str(error), with_weights=with_weights)
         except ContradictionError as error:
             return Verification("run", name, "does not hold", str(error), with_weights=with_weights)
         allowed = primal.rounding / abs(primal.value) if primal.value else math.inf
-        return Verification(
-            "run", name, "holds", "", primal.deviation(last["primal"]), allowed, True
-        )
+        deviation = primal.deviation(trace.points[-1]["primal"])
+        return Verification("run", name, "holds", "", deviation, allowed, True)
+
+    def _check_tables(self, tables: Tables, row: list[str], trace: Trace) -> None:
+        """Check a trace in itself, and all rows of the tables that follow from it."""
+        name = row[tables.at("id")]
+        run = self._recorded(trace.header)
+        check_identity(run, name)
+        check_points(run, trace)
+        check_row("runs.csv", tables.header, row, run_row(run, trace))
+        for file, rows in (
+            ("traces.csv", trace_rows(run, trace)),
+            ("regret.csv", regret_rows(run, trace)),
+        ):
+            header, of_runs = tables.of_runs(file)
+            check_rows(file, header, of_runs.get(name, []), rows)
 
     def _recompute(self, path: Path, trace: Trace) -> Bounded:
         """P of the stored weights, after checking all figures recorded for them."""
@@ -236,27 +375,24 @@ class Verifier:
         return {data.identity: path for path, data in opened if data is not None}
 
 
-def _check_table(row: dict[str, str], trace: Trace) -> None:
-    """Check that runs.csv agrees with the trace, and the accuracy with P and D_ref."""
-    last, lower = trace.points[-1], trace.header["reference_dual"]
-    stated = {column: row.get(column, "") for column in REPEATED}
-    traced = {column: last[column] for column in REPEATED}
-    stated["reference_dual"], traced["reference_dual"] = row.get("reference_dual", ""), lower
-    for column, text in stated.items():
-        try:
-            value = float(text) if text else None
-        except ValueError:
-            value = math.nan
-        if value != traced[column]:
-            raise ContradictionError(
-                f"runs.csv: {column} is {text or 'empty'}, its trace says {traced[column]!r}"
-            )
-    if last["primal"] is None:
+def read_whole(path: Path) -> Trace | None:
+    """A trace with every field of the tables; None if it is missing or damaged."""
+    trace = read_trace(path)
+    return trace if trace is not None and is_complete(trace) else None
+
+
+def _machine(folder: Path, made: list[Recorded]) -> Iterator[Verification]:
+    """Check that environment.json describes the machine of the runs."""
+    try:
+        facts = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+        machine = fingerprint_of({key: facts[key] for key in MACHINE})
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        reason = f"cannot be read ({type(error).__name__}: {error})"
+        yield Verification("file", "environment.json", "not verified", reason)
         return
-    distance = trace.header.get("stop", {}).get("distance", "relative")
-    accuracy = accuracy_of(last["primal"], lower, distance)
-    if last["accuracy"] != (accuracy if math.isfinite(accuracy) else None):
-        raise ContradictionError(f"its accuracy is {accuracy!r}, recorded as {last['accuracy']!r}")
+    if any(run.header["machine"] != machine for run in made):
+        reason = "describes another machine than that of the runs"
+        yield Verification("file", "environment.json", "does not hold", reason)
 
 
 def _check_errors(which: str, recorded: float | None, data: Dataset, least: int, most: int) -> None:

@@ -136,6 +136,27 @@ def test_check_before_anything_was_read(unstated):
     assert run("check", "rows").stdout == "rows: nothing here; see 'svmbench data fetch'\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("+1 1:0.5\n+1 1:0.5 0:3\n", ":2:"),
+        ("+1 1:0.5\n-1 a:3\n", ":2:"),
+        ("+1 1:0.5\n-1 2:1 1:1\n", ":2:"),
+        ("+1 1:0.5\n2 1:1\n3 1:1\n", "labels"),
+    ],
+)
+def test_check_refuses_a_text_that_cannot_be_read(tmp_path, text, said):
+    path = tmp_path / "own.txt"
+    path.write_text(text)
+    result = run("check", str(path))
+    assert result.exit_code == 3
+    assert said in result.stdout
+    assert "sound" not in result.stdout
+    path.write_text("+1 1:0.5\n-1 1:3\n")
+    result = run("check", str(path))
+    assert (result.exit_code, result.stdout.count("sound")) == (0, 1)
+
+
 def test_check_of_all_looks_at_what_comes_with_svmbench():
     result = run("check")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -196,20 +196,26 @@ def test_the_program_says_one_line_and_exits_with_its_code(tmp_path):
     )
 
 
-def test_an_interruption_from_outside_is_one_line_and_130():
+@pytest.mark.parametrize("inherited", [signal.SIG_DFL, signal.SIG_IGN])
+def test_an_interruption_from_outside_is_one_line_and_130(inherited):
+    """Also if the process inherits that SIGINT is ignored, as a script's background jobs do."""
     code = (
         "import time, svmbench.config as c\n"
         "c.load_sweep = lambda file: (print('ready', flush=True), time.sleep(60))\n"
         "from svmbench.cli import main\n"
-        "main(['config', 'check', 'smoke'])"
+        "main(prog_name='svmbench')"
     )
     process = subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code, "config", "check", "smoke"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
     )
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    output, error = process.communicate(timeout=60)
-    assert (process.returncode, output, error) == (130, "", "svmbench: interrupted\n")
+    _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (130, "svmbench: interrupted\n")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

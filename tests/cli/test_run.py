@@ -94,3 +94,9 @@ def test_an_interruption_before_the_first_question_decides_nothing(run, monkeypa
     done = run()
     assert done.exit_code == 130
     assert "0 of 2 questions decided" in done.stdout
+
+
+def test_an_empty_folder_is_refused(run):
+    result = run("--out", "", "--dry-run")
+    assert result.exit_code == 2
+    assert "is empty; name a folder, or leave the option out" in result.stderr

@@ -212,3 +212,11 @@ def test_json_says_the_same():
     assert facts["mathematics"].startswith("problem  min P(w)")
     assert len(facts["reconstructed"]) == 1
     assert len(facts["unstated"]) == 1
+
+
+def test_a_solver_without_a_docstring_has_no_description():
+    class Silent(plugins.Idle):
+        pass
+
+    assert cli.describe(Silent)["description"] == ""
+    assert cli.describe(plugins.Idle)["description"].startswith("Never moves")

@@ -5,12 +5,14 @@ import io
 import json
 import os
 import re
+import tempfile
 
 import numpy as np
 import pytest
 
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
+from svmbench.harness.child import LONGEST_LINE, last_line
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, TraceWriter, is_complete, read_trace
 from svmbench.problem import Problem
@@ -137,11 +139,25 @@ def small_problem():
     return Problem(data, 0.1)
 
 
-def test_older_traces_whose_hash_leaves_the_last_line_out_are_read(tmp_path):
+def test_a_hash_that_leaves_the_last_line_out_is_not_enough(tmp_path):
     path = tmp_path / "x.jsonl"
     finished(path)
     lines = path.read_bytes().splitlines(keepends=True)
     end = json.loads(lines[-1])
     end["sha256"] = hashlib.sha256(b"".join(lines[:-1])).hexdigest()
     path.write_bytes(b"".join(lines[:-1]) + json.dumps(end).encode() + b"\n")
-    assert read_trace(path).state == "converged"
+    assert read_trace(path) is None
+
+
+def test_of_a_long_last_line_the_end_is_kept():
+    with tempfile.TemporaryFile() as stderr:
+        stderr.write(b"first\n" + b"x" * 3_000_000 + b" what is wrong\n\n")
+        line = last_line(stderr)
+        assert len(line) == LONGEST_LINE == 500
+        assert line.endswith("x what is wrong")
+        stderr.write("é".encode() * 600 + b"\n")
+        assert last_line(stderr) == "é" * 500
+    with tempfile.TemporaryFile() as stderr:
+        assert last_line(stderr) == ""
+        stderr.write(b"one\ntwo\n")
+        assert last_line(stderr) == "two"

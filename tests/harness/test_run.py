@@ -110,7 +110,7 @@ def test_repeats_are_interleaved():
 
 
 def test_faults_of_a_solver_stay_its_own(tmp_path, install, monkeypatch):
-    names = ["Crashing", "Raising", "Hungry", "Diverging", "Lying"]
+    names = ["Crashing", "Raising", "Hungry", "Diverging", "Lying", "Wordy", "Flipping"]
     install(*(f"plugins:{name}" for name in names))
     solvers = ["dcd", *(name.lower() for name in names)]
     outcome = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path)
@@ -123,18 +123,23 @@ def test_faults_of_a_solver_stay_its_own(tmp_path, install, monkeypatch):
         "hungry": "out_of_memory",
         "diverging": "diverged",
         "lying": "failed",
+        "wordy": "failed",
+        "flipping": "failed",
     }
     assert outcome.faulty
     reasons = runs["reason"].droplevel("repeat")
     assert "SIGSEGV" in reasons["crashing"]
     assert "no step can be taken" in reasons["raising"]
     assert "lower bound" in reasons["lying"]
+    assert len(reasons["wordy"]) == 500
+    assert reasons["wordy"].endswith("x and that was all")
+    assert "WRITEABLE" in reasons["flipping"]  # a worker's rows are mapped read-only
     again = run_sweep(sweep(solvers=solvers, repeats=1), tmp_path)
     assert again.made == 0
     retried = run_sweep(
         sweep(solvers=solvers, repeats=1), tmp_path, options=Options(retry_faults=True)
     )
-    assert (retried.made, retried.reused) == (4, 2)
+    assert (retried.made, retried.reused) == (6, 2)
 
 
 def test_a_hanging_solver_is_killed_and_its_cell_not_repeated(tmp_path, install):

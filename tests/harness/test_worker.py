@@ -84,6 +84,11 @@ def test_a_run_ends_at_its_last_epoch(measure, problem):
     assert points[-1]["presentations"] == 12.5 * problem.data.n_samples
 
 
+def test_a_limit_that_overflows_is_none(measure):
+    state, _, _ = measure(plugins.Idle(), accuracy=[1e-3], max_epochs=1e308, time_limit=1e-9)
+    assert state == "time_limit"
+
+
 def test_multiple_passes_are_evaluated_at_their_ends(measure, problem):
     m = problem.data.n_samples
     solver = SgdM()
@@ -121,6 +126,42 @@ def test_a_lower_bound_above_the_optimum_is_exposed(measure):
     state, _, measurement = measure(plugins.Lying(), gap=1e-3)
     assert state == "failed"
     assert "lower bound 10.0" in measurement.reason
+
+
+@pytest.mark.parametrize(
+    ("solver", "said"), [(plugins.Relabelling, "labels, rows"), (plugins.Lightening, "lam")]
+)
+def test_a_solver_that_changes_its_problem_fools_itself_alone(measure, problem, solver, said):
+    constants, labels = problem.facts(), problem.data.labels.copy()
+    state, points, measurement = measure(solver(), accuracy=[1e-3], max_epochs=3)
+    assert state == "failed"
+    assert measurement.reason == f"changed the problem that it was given: {said}"
+    assert problem.facts() == constants
+    assert (problem.data.labels == labels).all()
+    assert all(point["primal"] >= measurement.reference_dual for point in points)
+
+
+def test_a_cost_below_the_certified_bound_is_no_result(problem, tmp_path):
+    solver = Dcd()
+    measurement = Measurement(solver, problem, None, STOP | {"accuracy": [0.1]}, 5.0, 6.0)
+    with TraceWriter(tmp_path / "trace", {}) as writer:
+        assert measurement.run(1, writer) == "failed"
+    assert "is below the certified bound 5.0" in measurement.reason
+    (point,) = read_trace(tmp_path / "trace").points
+    assert point["primal"] == 1.0
+    assert point["accuracy"] is None
+
+
+def test_rounding_below_the_certified_bound_is_no_failure(measure, problem):
+    reached = certified_optimum(problem, 1e-9, 10.0)
+    value = problem.primal(reached.w)
+    assert not problem.is_below(value * (1.0 + 1e-10), value, reached.w)
+    assert problem.is_below(value * (1.0 + 1e-8), value, reached.w)
+    # A cost near 0 is a mean of differences, each off by an absolute amount.
+    far = Problem(problem.data, 1e-12)
+    w = 100.0 * reached.w
+    assert not far.is_below(1e-13, 0.99e-13, w)
+    assert far.is_below(1e-3, 0.99e-3, w)
 
 
 def test_a_gap_stop_uses_the_solvers_own_certificate(measure):

@@ -1,13 +1,12 @@
 """What `svmbench verify` says of sound folders, and of ones that have been changed."""
 
-import json
 import shutil
-from hashlib import sha256
 
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from recorded_folders import SWEEP, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.config import Sweep
@@ -15,32 +14,18 @@ from svmbench.harness.run import Options, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.harness.weights import SUFFIX, kept_weights
 
-SWEEP = {
-    "version": 1,
-    "name": "small",
-    "datasets": [{"name": "tiny-separable", "test": 0.2}],
-    "lambda": [0.01],
-    "solvers": ["dcd", "sgd-s"],
-    "stop": {"accuracy": [0.1, 0.001], "max_epochs": 300, "time_limit": 10.0},
-}
 KEEP = Options(keep_weights=True)
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A folder with weights and its cache, to be copied."""
-    root = tmp_path_factory.mktemp("made")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SVMBENCH_CACHE", str(root / "cache"))
-        run_sweep(Sweep.model_validate(SWEEP), root / "results", options=KEEP)
-    return root
+    return make(tmp_path_factory.mktemp("made"), SWEEP)
 
 
 @pytest.fixture
 def root(made, tmp_path, monkeypatch):
-    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
-    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
-    return tmp_path
+    return copy_of(made, tmp_path, monkeypatch)
 
 
 def verified(root, *options):
@@ -53,17 +38,16 @@ def run_files(root):
 
 
 def rewritten(path, **changes):
-    """A trace whose last point says something else, with a hash that fits; as is runs.csv."""
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    """A trace whose last point says something else, with a hash that fits; as do the tables."""
+    records = records_of(path)
     next(r for r in reversed(records) if r["kind"] == "point").update(changes)
-    lines = [json.dumps(record) + "\n" for record in records[:-1]]
-    records[-1]["sha256"] = sha256("".join(lines).encode()).hexdigest()
-    path.write_text("".join(lines) + json.dumps(records[-1]) + "\n")
-    table = path.parent.parent / "runs.csv"
-    runs = pd.read_csv(table)
-    for column, value in changes.items():
-        runs.loc[runs["id"] == path.stem, column] = value
-    runs.to_csv(table, index=False)
+    write_records(path, records)
+    for name in ("runs.csv", "traces.csv"):
+        table = pd.read_csv(path.parent.parent / name)
+        last = table.index[table["id"] == path.stem][-1]
+        for column, value in changes.items():
+            table.loc[last, column] = value
+        table.to_csv(path.parent.parent / name, index=False)
 
 
 def test_a_sound_folder_holds(root):
@@ -109,13 +93,18 @@ def test_another_primal_does_not_hold(root):
     path = run_files(root)[0]
     trace = read_trace(path)
     primal = trace.points[-1]["primal"] * (1.0 - 1e-9)
-    dual = trace.header["reference_dual"]
-    rewritten(path, primal=primal, accuracy=(primal - dual) / dual)
+    dual, own = trace.header["reference_dual"], trace.points[-1]["dual"]
+    gaps = {"accuracy": (primal - dual) / dual, "gap": (primal - own) / own}
+    rewritten(path, primal=primal, **gaps)
+    table = root / "results" / "runs.csv"  # the last point is the first within the accuracy
+    runs = pd.read_csv(table)
+    runs.loc[runs["id"] == path.stem, "primal_at_0.001"] = primal
+    runs.to_csv(table, index=False)
     result = verified(root)
     assert result.exit_code == 1
     assert "does not hold" in result.output
-    assert "and rounding explains" in result.output
-    rewritten(path, primal=primal, accuracy=0.0)
+    assert "and rounding explains" in result.output, result.output
+    rewritten(path, primal=primal, **gaps | {"accuracy": 0.0})
     assert "its accuracy is" in verified(root).output
 
 
@@ -189,13 +178,11 @@ def test_a_reference_that_proves_less_or_something_else_is_told(root):
 
 def test_a_bound_above_the_optimum_does_not_hold(root):
     path = run_files(root)[0]
-    records = [json.loads(line) for line in path.read_text().splitlines()]
+    records = records_of(path)
     higher = records[0]["reference_dual"] * 1.01
     records[0]["reference_dual"] = higher
     last = next(r for r in reversed(records) if r["kind"] == "point")
-    path.write_text(
-        "".join(json.dumps(r) + "\n" for r in records[:-1])
-    )  # without an end: its hash is not looked at
+    write_records(path, records)
     rewritten_csv = pd.read_csv(root / "results" / "runs.csv")
     chosen = rewritten_csv["id"] == path.stem
     rewritten_csv.loc[chosen, "reference_dual"] = higher
@@ -227,3 +214,18 @@ def test_weights_asked_for_later_are_made_and_then_reused(tmp_path):
     assert verified(tmp_path).exit_code == 0
     run_sweep(wanted, tmp_path / "results", options=Options(fresh=True))
     assert not weights.exists()
+
+
+@pytest.mark.parametrize("distance", ["relative", "absolute"])
+def test_accuracies_are_checked_by_their_own_definition(distance, tmp_path):
+    stop = SWEEP["stop"] | {"distance": distance}
+    sweep = Sweep.model_validate(SWEEP | {"stop": stop, "solvers": ["dcd"]})
+    run_sweep(sweep, tmp_path / "results", options=KEEP)
+    assert verified(tmp_path).exit_code == 0
+    (path,) = run_files(tmp_path)
+    trace = read_trace(path)
+    other = trace.points[-1]["primal"] - trace.header["reference_dual"]
+    if distance == "absolute":
+        other /= trace.header["reference_dual"]
+    rewritten(path, accuracy=other)
+    assert verified(tmp_path).exit_code != 0

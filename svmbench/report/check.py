@@ -1,0 +1,79 @@
+"""Compare a report with the one that the files of its folder give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from svmbench.errors import DataError
+from svmbench.records.read import Results, read_results
+from svmbench.report.html import to_html
+from svmbench.report.markup import write_tables
+from svmbench.report.plots import write_plots
+from svmbench.report.profiles import write_profile_table, write_profiles
+from svmbench.report.tables import build_tables
+
+REMEDY = "'svmbench report' writes it again"
+
+
+def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
+    """Write the tables and the page of a folder again elsewhere, and compare.
+
+    The page is written with the pictures that the folder has, and shows them, so that it differs
+    if an SVG has been changed.
+
+    Parameters
+    ----------
+    folder : Path
+        A results folder. Without a report there is nothing to compare.
+    plots : bool
+        Draw the plots again too, which takes as long as the report itself.
+
+    Yields
+    ------
+    (str, str)
+        A file that differs, is missing or is too many, and the reason. Another version of
+        svmbench or of Matplotlib may have written it differently.
+    """
+    if not any((folder / name).exists() for name in ("report.html", "tables")):
+        return
+    try:
+        with TemporaryDirectory() as temporary:
+            # The page depends on the folder's name.
+            again = Path(temporary) / folder.resolve().name
+            _write(replace(read_results(folder), folder=again), folder, plots)
+            yield from _differences(folder, again, ("tables", "plots") if plots else ("tables",))
+    except DataError as error:
+        yield "report.html", str(error)
+
+
+def _write(results: Results, original: Path, plots: bool) -> None:
+    tables = build_tables(results)
+    write_tables(tables, results.folder / "tables")
+    if plots:
+        pictures = [*write_plots(results), *write_profiles(results)]
+    else:
+        write_profile_table(results)
+        pictures = sorted((original / "plots").glob("*.svg"))
+    page = to_html(results, tables, pictures)
+    (results.folder / "report.html").write_text(page, encoding="utf-8", newline="\n")
+
+
+def _differences(folder: Path, again: Path, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    wanted, found = _contents(again, folders), _contents(folder, folders)
+    for name in sorted(wanted | found):
+        if name not in found:
+            yield name, f"is missing; {REMEDY}"
+        elif name not in wanted:
+            yield name, "is not a file of this report; remove it"
+        elif (folder / name).read_bytes() != (again / name).read_bytes():
+            yield name, f"is not what this version writes from the other files; {REMEDY}"
+
+
+def _contents(folder: Path, folders: tuple[str, ...]) -> set[str]:
+    """The files of a report, without the temporary ones of another process."""
+    own = [path for name in folders for path in (folder / name).glob("[!.]*")]
+    own += [path for path in [folder / "report.html"] if path.exists()]
+    return {path.relative_to(folder).as_posix() for path in own}

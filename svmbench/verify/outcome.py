@@ -1,0 +1,46 @@
+"""The outcome of a verification."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Status = Literal["holds", "does not hold", "not verified"]
+Kind = Literal["run", "reference", "file"]
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The outcome for one run, one reference or one file.
+
+    Parameters
+    ----------
+    kind : {'run', 'reference', 'file'}
+    name : str
+        The run's id, the data set and lambda of the reference, or the file's place in its folder.
+    verdict : {'holds', 'does not hold', 'not verified'}
+    reason : str
+        What is wrong or missing; empty if it holds.
+    deviation : float or None
+        Relative deviation of the recorded P (of a run) or D (of a reference).
+    allowed : float or None
+        The relative deviation that rounding may cause.
+    with_weights : bool
+        Whether there were weights to recompute anything from.
+    """
+
+    kind: Kind
+    name: str
+    verdict: Status
+    reason: str = ""
+    deviation: float | None = None
+    allowed: float | None = None
+    with_weights: bool = False
+
+
+class MissingError(Exception):
+    """Something that a verification needs is missing or damaged."""
+
+
+class ContradictionError(Exception):
+    """A recorded figure differs from the recomputed one."""

@@ -1,0 +1,199 @@
+"""A run as its trace describes it, and the checks that need nothing but the trace."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from svmbench.config import SolverSpec, Stop, Sweep
+from svmbench.data.dataset import Dataset
+from svmbench.errors import ConfigError
+from svmbench.harness.plan import Instance, Run, for_each_horizon
+from svmbench.harness.supervise import CIRCUMSTANCES
+from svmbench.harness.trace import Trace
+from svmbench.problem import BELOW, Loss, Problem, accuracy_of, relative_gap
+from svmbench.reference.optimum import Reference
+from svmbench.solvers.registry import find_solver
+from svmbench.verify.outcome import ContradictionError, MissingError
+
+#: Ends that a worker records itself, after it has kept the weights if it was asked to.
+ENDED_BY_ITSELF = ("converged", "max_steps", "diverged")
+
+#: Rounding of P near 0, which is the mean of differences of numbers near 1.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded(Run):
+    """A run with the facts of its trace in place of those of this machine and this version.
+
+    Parameters
+    ----------
+    header : dict
+        The first line of the trace.
+    """
+
+    header: dict[str, Any] = field(default_factory=dict)
+
+    def facts(self) -> dict[str, Any]:
+        """What the run's id is a hash of, as the trace has it."""
+        facts = {key: value for key, value in self.header.items() if key not in CIRCUMSTANCES}
+        return facts | {"repeat": self.repeat}
+
+
+def recorded_run(header: dict[str, Any], data: Dataset, test: Dataset | None) -> Recorded:
+    """The run that a header describes.
+
+    Parameters
+    ----------
+    header : dict
+        The first line of a trace.
+    data, test : Dataset or None
+        The rows that it names.
+
+    Raises
+    ------
+    MissingError
+        If this version does not know its solver or the solver's parameters.
+    ContradictionError
+        If it is not a header that a run writes.
+    """
+    try:
+        solver = find_solver(header["solver"])
+    except ConfigError as error:
+        raise MissingError(str(error)) from error
+    try:
+        parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
+        spec = SolverSpec(name=header["solver"], label=header["label"], parameters=parameters)
+        # A solver that has been told its horizon may not say any more that it needs one.
+        told = getattr(parameters, solver(parameters).horizon_parameter or "precision")
+        named = isinstance(told, float) and f"-h{told:g}-" in header["id"]
+        return Recorded(
+            Instance(_problem(header["problem"], data), test, Path(), None, _reference(header)),
+            spec,
+            Stop.model_validate(header["stop"]),
+            header["reference_gap_asked"],
+            header["repeat"],
+            header["threads"],
+            header["contended"],
+            told if named else None,
+            bool(header.get("regret", False)),
+            header=header,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ContradictionError(f"its first line is not that of a run ({reason})") from error
+
+
+def _problem(facts: dict[str, Any], data: Dataset) -> Problem:
+    gamma, radius = facts["gamma"], facts["l1_radius"]
+    return Problem(
+        data,
+        facts["lambda"],
+        Loss(facts["loss"], 1.0 if gamma is None else gamma),
+        facts["bias"],
+        math.inf if radius is None else radius,
+    )
+
+
+def _reference(header: dict[str, Any]) -> Reference:
+    upper, nothing = header["reference_primal"], np.empty(0)
+    return Reference(
+        nothing, nothing, math.inf if upper is None else upper, header["reference_dual"], 0.0
+    )
+
+
+def check_identity(run: Recorded, name: str) -> None:
+    """Check that a trace is the one of its name, which ends in a hash of its facts.
+
+    Parameters
+    ----------
+    run : Recorded
+    name : str
+        The file's, without its suffix.
+
+    Raises
+    ------
+    ContradictionError
+    """
+    header = run.header
+    if name != header["id"] or name != run.id:
+        raise ContradictionError(f"its id is not that of its facts, which is {run.id}")
+    if header["seed"] != run.seed or header["dataset"] != run.cell[0]:
+        raise ContradictionError("its seed or its data set is not the one of its facts")
+    gap = run.instance.reference.gap if run.instance.reference else math.inf
+    if header["reference_gap"] != (gap if math.isfinite(gap) else None):
+        raise ContradictionError(f"its reference's gap is {gap!r}")
+    if not 0.0 < header["time_limit"] <= run.stop.time_limit:
+        raise ContradictionError(f"its time limit is {header['time_limit']!r}")
+
+
+def check_points(run: Recorded, trace: Trace) -> None:
+    """Check what the points of a trace say of each other, of the bounds and of its end.
+
+    Raises
+    ------
+    ContradictionError
+    """
+    lower = trace.header["reference_dual"]
+    for number, point in enumerate(trace.points):
+        primal, dual = point["primal"], point["dual"]
+        if primal is None:
+            continue
+        below = primal < lower - max(BELOW * lower, ROUNDING)
+        if below and trace.state != "failed":
+            raise ContradictionError(f"P is {primal!r} at point {number}, below D_ref {lower!r}")
+        known = {
+            "accuracy": accuracy_of(primal, lower, run.stop.distance),
+            "gap": math.nan if dual is None else relative_gap(primal, dual),
+        }
+        for what, value in known.items():
+            if below and what == "accuracy" and point[what] is None:
+                continue  # it has reached no accuracy
+            if point[what] != (value if math.isfinite(value) else None):
+                raise ContradictionError(
+                    f"its {what} is {value!r} at point {number}, recorded as {point[what]!r}"
+                )
+    for before, after in pairwise(trace.points):
+        for what in ("presentations", "updates", "nonzeros", "wall", "cpu"):
+            if after[what] < before[what]:
+                raise ContradictionError(f"{what} decreases, to {after[what]!r}")
+    stop, solver = run.stop, find_solver(run.solver.name)(run.solver.parameters)
+    if trace.state != "converged" or solver.horizon != "none" or stop.own or stop.gap is not None:
+        return
+    reached = trace.points[-1]["accuracy"]
+    if stop.accuracy and (reached is None or reached > min(stop.accuracy)):
+        raise ContradictionError(f"it is recorded as converged, with an accuracy of {reached!r}")
+
+
+def lacks_weights(trace: Trace) -> bool:
+    """Whether a run was asked for its weights, ended by itself, and names none."""
+    ended = trace.state in ENDED_BY_ITSELF or "evaluation_seconds" in trace.end
+    return bool(trace.header.get("keep_weights")) and ended and not trace.weights
+
+
+def misfit(run: Run, sweep: Sweep) -> str:
+    """What of a run its sweep does not ask for, in a word; empty if it is one of the sweep's."""
+    problem = run.instance.problem
+    radius = math.inf if sweep.constraint is None else sweep.constraint.l1
+    cells = [spec for spec in sweep.solvers if spec.label == run.solver.label]
+    asked = [each for cell in cells for each in for_each_horizon(cell, sweep.stop)]
+    wanted = {
+        "data set": run.cell[0] in [dataset.label for dataset in sweep.datasets],
+        "lambda": problem.lam in sweep.lambdas_for(problem.data.n_samples),
+        "loss": problem.facts()
+        == Problem(problem.data, problem.lam, sweep.loss.loss, sweep.bias, radius).facts(),
+        "solver": (run.solver, run.horizon) in asked,
+        "stop": run.stop.model_dump(exclude={"grace"}) == sweep.stop.model_dump(exclude={"grace"}),
+        "reference": run.reference_gap == sweep.reference.gap,
+        "threads": run.threads == sweep.threads,
+        "regret": run.regret == sweep.regret,
+        "repeat": 0 <= run.repeat < sweep.at_most,
+    }
+    return ", ".join(what for what, fits in wanted.items() if not fits)

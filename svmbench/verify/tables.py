@@ -1,0 +1,99 @@
+"""Compare the tables of a results folder with the rows that the traces give."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from svmbench.errors import DataError
+from svmbench.verify.outcome import ContradictionError
+
+_INTEGER = re.compile(r"-?[0-9]+")
+
+
+def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a CSV file, every field as text.
+
+    Raises
+    ------
+    DataError
+        When the file cannot be read.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            lines = list(csv.reader(file, strict=True))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
+    return (lines[0], lines[1:]) if lines else ([], [])
+
+
+def check_row(file: str, header: Sequence[str], row: Sequence[str], known: dict[str, Any]) -> None:
+    """Check every column of one row.
+
+    Parameters
+    ----------
+    file : str
+        Name of the table, for the message.
+    header, row : sequence of str
+        As in the file.
+    known : dict
+        What the row should say, by column and in the order of the columns.
+
+    Raises
+    ------
+    ContradictionError
+        For the first column that differs, is missing or is too many.
+    """
+    # Tables of an earlier version lack columns of which its traces know nothing.
+    wanted = [name for name, value in known.items() if name in header or not _is_empty(value)]
+    if list(header) != wanted:
+        odd = sorted(set(header) ^ set(wanted)) or ["their order"]
+        raise ContradictionError(f"{file}: its columns differ: {', '.join(odd)}")
+    if len(row) != len(header):
+        raise ContradictionError(f"{file}: a row of {len(row)} fields under {len(header)} columns")
+    for column, text in zip(header, row, strict=True):
+        if not _says(text, known[column]):
+            raise ContradictionError(
+                f"{file}: {column} is {text or 'empty'}, its trace says {known[column]!r}"
+            )
+
+
+def check_rows(
+    file: str,
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    known: Iterable[dict[str, Any]],
+) -> None:
+    """Check all rows of a table that belong to one run, in their order.
+
+    Raises
+    ------
+    ContradictionError
+    """
+    wanted = list(known)
+    if len(rows) != len(wanted):
+        raise ContradictionError(f"{file}: {len(rows)} rows, its trace has {len(wanted)}")
+    for row, each in zip(rows, wanted, strict=True):
+        check_row(file, header, row, each)
+
+
+def _says(text: str, value: Any) -> bool:
+    """Whether a field is what is written for a value."""
+    if _is_empty(value):
+        return text == ""
+    if isinstance(value, bool | str):
+        return text == str(value)
+    if isinstance(value, int) and _INTEGER.fullmatch(text):
+        return int(text[:400]) == value
+    try:
+        return bool(float(text) == value)
+    except ValueError:
+        return False
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,19 @@
+"""What is drawn while a sweep runs."""
+
+import io
+
+from rich.console import Console
+from rich.progress import Progress
+
+from svmbench.cli.progress import ProgressReporter
+
+
+def test_names_are_drawn_as_they_are():
+    """A label may look like rich's markup."""
+    reporter = ProgressReporter(quiet=True)
+    out = io.StringIO()
+    console = Console(file=out, force_terminal=True, width=200)
+    with Progress(*reporter._progress.columns, console=console) as progress:
+        progress.add_task("[/b] [red]tiny[/red]", total=None)
+        progress.refresh()
+    assert "[/b] [red]tiny[/red]" in out.getvalue()

@@ -1,0 +1,370 @@
+"""`svmbench verify` finds every edit: of each column, each field of a trace, and each file."""
+
+import csv
+import re
+import shutil
+
+import pytest
+from click.testing import CliRunner
+from recorded_folders import SWEEP, copy_of, make, records_of, write_records
+
+from svmbench.cli import main
+from svmbench.harness.supervise import CIRCUMSTANCES
+from svmbench.harness.weights import SUFFIX
+from svmbench.records.columns import OF_ACCURACY, RUNS, TRACES
+from svmbench.report.check import stale_files
+from svmbench.verify.folder import Verifier
+
+SMALL = SWEEP | {
+    "solvers": ["dcd", {"name": "pegasos", "label": "steps"}],
+    "stop": {"accuracy": [0.1, 0.001], "max_epochs": 4, "time_limit": 10.0},
+    "repeats": 2,
+    "regret": True,
+    "plots": ["log-suboptimality"],
+}
+THRESHOLDS = ("0.1", "0.001")
+COLUMNS = [column.name for column in RUNS] + [
+    f"{column.name}_{at}" for at in THRESHOLDS for column in OF_ACCURACY
+]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with weights, regrets and a report."""
+    return make(tmp_path_factory.mktemp("made"), SMALL, report=True)
+
+
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    return copy_of(made, tmp_path, monkeypatch) / "results"
+
+
+@pytest.fixture
+def wrong():
+    """What does not hold in a folder, by name."""
+    verifier = Verifier()  # reads the rows once
+
+    def found(folder):
+        results = verifier.folder(folder)
+        return {each.name: each.reason for each in results if each.verdict != "holds"}
+
+    return found
+
+
+def table(folder, name="runs.csv"):
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))
+
+
+def write(folder, lines, name="runs.csv"):
+    with (folder / name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(lines)
+
+
+def other(text):
+    """Another text of the same kind."""
+    if text in ("True", "False"):
+        return "False" if text == "True" else "True"
+    if re.fullmatch(r"[0-9.]+(e[+-][0-9]+)?", text):
+        return repr(float(text) * (1.0 + 1e-12)) if float(text) else "1e-09"
+    return text + "x" if text else "1"
+
+
+def test_nothing_is_wrong_before_an_edit(folder, wrong):
+    assert wrong(folder) == {}
+    assert list(stale_files(folder)) == []
+
+
+def test_every_column_is_known():
+    """What follows would otherwise not try it."""
+    assert len(set(COLUMNS)) == len(COLUMNS)
+
+
+def test_an_edit_of_any_column_of_runs_is_found(folder, wrong):
+    lines = table(folder)
+    assert lines[0] == COLUMNS
+    unnoticed = []
+    for place, column in enumerate(COLUMNS):
+        row = 1 + place % (len(lines) - 1)
+        changed = [list(line) for line in lines]
+        changed[row][place] = other(changed[row][place])
+        write(folder, changed)
+        if not wrong(folder):
+            unnoticed.append(column)
+    assert unnoticed == []
+
+
+@pytest.mark.parametrize("name", ["traces.csv", "regret.csv"])
+def test_an_edit_of_any_column_of_the_other_tables_is_found(folder, name, wrong):
+    lines = table(folder, name)
+    if name == "traces.csv":
+        assert lines[0] == [column.name for column in TRACES]
+    unnoticed = []
+    for place, column in enumerate(lines[0]):
+        changed = [list(line) for line in lines]
+        row = len(lines) // 2
+        changed[row][place] = other(changed[row][place])
+        write(folder, changed, name)
+        if not wrong(folder):
+            unnoticed.append(column)
+    assert unnoticed == []
+
+
+def without_row(lines):
+    del lines[1]
+
+
+def with_a_row_twice(lines):
+    lines.append(lines[1])
+
+
+def with_an_empty_row(lines):
+    lines.append([""] * len(lines[0]))
+
+
+def with_a_short_row(lines):
+    lines[1] = lines[1][:-1]
+
+
+def without_column(lines):
+    for line in lines:
+        del line[-1]
+
+
+def with_a_column(lines):
+    for line in lines:
+        line.append("1")
+
+
+def with_another_order(lines):
+    for line in lines:
+        line[-1], line[-2] = line[-2], line[-1]
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "traces.csv", "regret.csv"])
+@pytest.mark.parametrize(
+    "edit",
+    [
+        *(without_row, with_a_row_twice, with_an_empty_row, with_a_short_row),
+        *(without_column, with_a_column, with_another_order),
+    ],
+)
+def test_rows_and_columns_that_are_lost_or_added_are_found(folder, name, edit):
+    lines = table(folder, name)
+    edit(lines)
+    write(folder, lines, name)
+    result = CliRunner().invoke(main, ["verify", str(folder)])
+    assert result.exit_code in (1, 3), result.output
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize("name", ["traces.csv", "regret.csv"])
+def test_a_table_that_is_gone_is_found(folder, name, wrong):
+    (folder / name).unlink()
+    assert wrong(folder)
+
+
+@pytest.mark.parametrize("columns", [["label"], ["label", "solver", "colour", "step_rows"]])
+def test_exchanged_labels_are_found(folder, columns, wrong):
+    lines = table(folder)
+    place = lines[0].index("label")
+    one, two = (next(line for line in lines if line[place] == name) for name in ("dcd", "steps"))
+    changed = [list(line) for line in lines]
+    for line, sound in zip(changed[1:], lines[1:], strict=True):
+        model = two if sound[place] == "dcd" else one
+        for column in columns:
+            line[lines[0].index(column)] = model[lines[0].index(column)]
+    write(folder, changed)
+    assert len([name for name in wrong(folder) if name.startswith("tiny")]) == 4
+
+
+def test_all_runs_of_a_cell_left_out_are_found(folder, wrong):
+    lines = table(folder)
+    place = lines[0].index("label")
+    write(folder, [line for line in lines if line[place] != "steps"])
+    kept = {line[0] for line in table(folder, "traces.csv")[1:] if line[3] != "steps"}
+    for name in ("traces.csv", "regret.csv"):
+        rows = table(folder, name)
+        write(folder, [rows[0], *(row for row in rows[1:] if row[0] in kept)], name)
+    assert (
+        sorted(reason.partition(";")[0] for reason in wrong(folder).values())
+        == ["runs.csv does not list it"] * 2
+    )
+
+
+def a_trace(folder, solver="dcd"):
+    return min((folder / "runs").glob(f"*-{solver}-*.jsonl"))
+
+
+def changed_value(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return value * 1.001 + 1
+    if isinstance(value, dict):
+        return {key: changed_value(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [*map(changed_value, value), 1]
+    return f"{value}x" if value is not None else 1.0
+
+
+def test_an_edit_of_any_field_of_a_trace_is_found_although_its_hash_fits(folder, wrong):
+    path = a_trace(folder)
+    sound = records_of(path)
+    unnoticed = []
+    for place in (0, 2, len(sound) - 2, len(sound) - 1):
+        for field in sound[place]:
+            records = [dict(record) for record in sound]
+            records[place][field] = changed_value(records[place][field])
+            write_records(path, records)
+            if field != "sha256" and not wrong(folder):
+                unnoticed.append((sound[place]["kind"], field))
+    # None of these enters a table.
+    assert set(unnoticed) <= {
+        *(("run", "kind"), ("run", "keep_weights"), ("weights", "file")),
+        *(("point", "kind"), ("point", "switches"), ("point", "stopped")),
+        ("point", "visits"),
+        *(("end", "weights"), ("end", "bias")),
+    }
+    assert set(CIRCUMSTANCES) <= {"kind", *sound[0]}
+
+
+def test_a_dropped_line_of_weights_is_found(folder, wrong):
+    path = a_trace(folder)
+    write_records(path, [record for record in records_of(path) if record["kind"] != "weights"])
+    assert "asked to keep its weights" in wrong(folder)[path.stem]
+    path.with_suffix(SUFFIX).unlink()
+    assert "asked to keep its weights" in wrong(folder)[path.stem]
+
+
+def test_weights_of_a_run_that_denies_them_are_found(folder, wrong):
+    path = a_trace(folder)
+    records = [record for record in records_of(path) if record["kind"] != "weights"]
+    write_records(path, [records[0] | {"keep_weights": False}, *records[1:]])
+    assert f"runs/{path.stem}{SUFFIX}" in wrong(folder)
+
+
+def test_a_hash_of_the_lines_before_the_last_alone_is_none(folder, wrong):
+    from hashlib import sha256
+
+    path = a_trace(folder)
+    lines = path.read_text().splitlines(keepends=True)
+    end = records_of(path)[-1]
+    old = sha256("".join(lines[:-1]).encode()).hexdigest()
+    path.write_text("".join(lines[:-1]) + lines[-1].replace(end["sha256"], old))
+    assert "damaged" in wrong(folder)[path.stem]
+
+
+def test_a_run_under_another_id_is_found(folder, wrong):
+    path = a_trace(folder)
+    other_id = path.stem[:-4] + "0000"
+    records = records_of(path)
+    write_records(path, [records[0] | {"id": other_id}, *records[1:]])
+    path.rename(path.with_name(f"{other_id}.jsonl"))
+    path.with_suffix(SUFFIX).rename(path.with_name(other_id + SUFFIX))
+    for name in ("runs.csv", "traces.csv", "regret.csv"):
+        text = (folder / name).read_text()
+        (folder / name).write_text(text.replace(path.stem, other_id))
+    assert "its id is not that of its facts" in wrong(folder)[other_id]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("name: small", "name: small # quite"),
+        ("max_epochs: 4", "max_epochs: 5"),
+        ("label: steps", "label: strides"),
+        ("0.01", "0.02"),
+        ("repeats: 2", "repeats: 1"),
+        ("order: random", "order: shuffled"),
+    ],
+)
+def test_an_edit_of_the_configuration_is_found(folder, old, new, wrong):
+    path = folder / "config.yaml"
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    # A remark changes nothing but the page, which quotes the text.
+    assert list(stale_files(folder)) if "#" in new else wrong(folder)
+
+
+def test_the_environment_of_another_machine_is_found(folder, wrong):
+    path = folder / "environment.json"
+    path.write_text(path.read_text().replace('"logical_cpus": ', '"logical_cpus": 1'))
+    assert "another machine" in wrong(folder)["environment.json"]
+    path.unlink()
+    assert "cannot be read" in wrong(folder)["environment.json"]
+
+
+def test_an_edit_of_any_file_of_the_report_is_found(folder):
+    files = [
+        *(path for name in ("tables", "plots") for path in sorted((folder / name).iterdir())),
+        folder / "report.html",
+    ]
+    sound = {path: path.read_bytes() for path in files}
+    whole = next(path for path in files if path.suffix == ".pdf")
+    assert len(files) > 10
+    for path in set(files) - {whole}:
+        path.write_bytes(sound[path].replace(b"2", b"3"))
+    assert {folder / name for name, _ in stale_files(folder, plots=True)} == set(files) - {whole}
+    for path in files:
+        path.write_bytes(sound[path])
+    # The page shows the pictures that are there.
+    picture = next(path for path in files if path.suffix == ".svg")
+    picture.write_bytes(sound[picture].replace(b"2", b"3"))
+    assert [name for name, _ in stale_files(folder)] == ["report.html"]
+    for path in files[:-1]:
+        path.unlink()
+    (folder / "tables" / "more.csv").write_text("label\n")
+    found = dict(stale_files(folder))
+    assert found.pop("tables/more.csv") == "is not a file of this report; remove it"
+    assert set(found) == {
+        *(path.relative_to(folder).as_posix() for path in files if path.parent.name == "tables"),
+        "report.html",
+    }
+
+
+def test_the_command_reports_a_changed_table(folder):
+    path = folder / "tables" / "time.csv"
+    path.write_text(path.read_text() + "\n")
+    result = CliRunner().invoke(main, ["verify", str(folder), "--quiet"])
+    assert result.exit_code == 1
+    assert "does not hold: file tables/time.csv: is not what this version writes" in result.output
+    assert "1 files: do not hold" in result.output
+
+
+@pytest.fixture(scope="module")
+def out_of_time(tmp_path_factory):
+    """A folder with repeats that were skipped."""
+    stop = {"accuracy": [1e-8], "time_limit": 0.05}
+    sweep = SWEEP | {"solvers": ["pegasos"], "stop": stop, "repeats": 4}
+    return make(tmp_path_factory.mktemp("limited"), sweep)
+
+
+def test_skipped_runs_are_held_against_the_run_that_met_the_limit(
+    out_of_time, tmp_path, monkeypatch, wrong
+):
+    folder = copy_of(out_of_time, tmp_path, monkeypatch) / "results"
+    assert wrong(folder) == {}
+    lines = table(folder)
+    state = lines[0].index("state")
+    skipped = [number for number, line in enumerate(lines) if line[state] == "skipped"]
+    assert skipped
+    unnoticed = []
+    for place, column in enumerate(lines[0]):
+        changed = [list(line) for line in lines]
+        changed[skipped[-1]][place] = other(changed[skipped[-1]][place])
+        write(folder, changed)
+        if not wrong(folder):
+            unnoticed.append(column)
+    assert unnoticed == []
+    # A run that was made is not one that was skipped.
+    blank = [list(line) for line in lines]
+    made = next(number for number in range(1, len(lines)) if number not in skipped)
+    blank[made][state] = "skipped"
+    write(folder, blank)
+    assert "its trace has an end" in wrong(folder)[lines[made][1]]
+    write(folder, [lines[0], *(line for line in lines if line[state] == "skipped")])
+    shutil.rmtree(folder / "runs")
+    reasons = {name: reason for name, reason in wrong(folder).items() if name.startswith("tiny")}
+    assert len(reasons) == len(skipped)
+    assert all("no run of its cell" in reason for reason in reasons.values())
