@@ -402,8 +402,8 @@ REFUSALS = {
     ),
     "unknown loss": (
         ("loss: hinge", "loss: hinges"),
-        "7:1: 'loss' should be 'hinge', 'squared-hinge' or 'smoothed-hinge', not 'hinges'; "
-        "did you mean 'hinge'?",
+        "7:1: 'loss' should be 'hinge', 'squared-hinge', 'smoothed-hinge' or 'logistic', not "
+        "'hinges'; did you mean 'hinge'?",
     ),
     "unknown table": (
         ("[time]", "[time, epoch]"),

@@ -12,8 +12,9 @@ from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
-    from svmbench.data.catalogue import DataFile, Entry, Shape
+    from svmbench.data.catalogue import DataFile, Entry
     from svmbench.data.dataset import Dataset
+    from svmbench.data.shape import Shape
 
 _WIDTH = 88
 _CLASSES_SHOWN = 10
@@ -178,6 +179,8 @@ def _unreadable(entry: Entry) -> dict[Path, str]:
 
 def _entry_facts(entry: Entry) -> dict[str, str]:
     """The catalogue's facts about a data set, and the places of its files."""
+    from svmbench.data.shape import calibration
+
     facts = {
         "features": _count(entry.n_features),
         "labels": entry.labels,
@@ -200,6 +203,9 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
         )
     if entry.stand_in is not None:
         facts["stand-in"] = _shape(entry.stand_in)
+        found = "; ".join(calibration(entry.targets))
+        facts["calibrated"] = found or "no: no optimum of the real set is known from a publication"
+        facts["published in"] = "; ".join(dict.fromkeys(target.source for target in entry.targets))
     return facts
 
 
@@ -350,10 +356,21 @@ def _shape(shape: Shape) -> str:
             f"{shape.m:,} rows and {shape.m_test:,} test rows of {shape.d:,} columns",
             f"{entries}, columns {columns}, values {shape.values.kind}",
             *(["rows of unit norm"] if shape.unit_norm else []),
-            f"{_percent(shape.positives)} positive, {_percent(shape.noise)} of the labels flipped",
+            f"{_percent(shape.positives)} positive, {_labels(shape)}",
+            f"{_percent(shape.noise)} of the labels flipped",
             f"columns' scales over {shape.conditioning:g} decades, seed {shape.seed}",
         ]
     )
+
+
+def _labels(shape: Shape) -> str:
+    """What the classes of a stand-in differ in."""
+    if shape.topics is not None:
+        return f"{shape.topics.count} topics of each class"
+    if shape.means is not None:
+        return f"means {shape.means.distance:g} apart"
+    noise = f" with noise {shape.margin_noise:g}" if shape.margin_noise else ""
+    return f"divided by a plane{noise}"
 
 
 def _percent(fraction: float) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
+from svmbench.data.shape import CalibrationTarget, CatalogueModel, Shape
 from svmbench.document import parse_document
 from svmbench.errors import ConfigError, DataError
 
@@ -22,14 +23,9 @@ def _one_or_several(given: Any) -> Any:
 
 Label = Annotated[float, Field(allow_inf_nan=False)]
 Positive = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_one_or_several)]
-Fraction = Annotated[float, Field(ge=0, le=1)]
 Column = Annotated[int, Field(ge=1)] | str
 Role = Literal["train", "test"]
 Format = Literal["libsvm", "multilabel", "idx", "csv"]
-
-
-class _CatalogueModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def url_name(url: str) -> str:
@@ -42,7 +38,7 @@ def known_names(file: str) -> list[str]:
     return [file, *(file + suffix for suffix in COMPRESSED)]
 
 
-class DataFile(_CatalogueModel):
+class DataFile(CatalogueModel):
     """One file of a data set, and the file of its labels if they are separate.
 
     Parameters
@@ -90,7 +86,7 @@ class DataFile(_CatalogueModel):
         return (self,) if self.label_file is None else (self, self.label_file)
 
 
-class Csv(_CatalogueModel):
+class Csv(CatalogueModel):
     """The layout of delimited text.
 
     Parameters
@@ -112,93 +108,7 @@ class Csv(_CatalogueModel):
     drop: tuple[Column, ...] = ()
 
 
-class ColumnLaw(_CatalogueModel):
-    """How often each column occurs in a stand-in's rows.
-
-    Parameters
-    ----------
-    law : {'zipf', 'uniform', 'dense'}
-        Frequencies like 1 / rank ** exponent, all equal, or every column in every row.
-    exponent : float
-        Of Zipf's law.
-    """
-
-    law: Literal["zipf", "uniform", "dense"] = "uniform"
-    exponent: float = Field(default=1.0, gt=0)
-
-
-class ValueLaw(_CatalogueModel):
-    """The distribution of a stand-in's entries.
-
-    Parameters
-    ----------
-    kind : {'ones', 'tfidf', 'normal', 'counts'}
-    """
-
-    kind: Literal["ones", "tfidf", "normal", "counts"] = "normal"
-
-
-class Shape(_CatalogueModel):
-    """The shape of a data set, from which a synthetic stand-in is generated.
-
-    Parameters
-    ----------
-    m, m_test, d : int
-        Rows, test rows, columns.
-    density : float, optional
-        Mean fraction of nonzero entries; exactly one of this and ``nnz_row`` is given.
-    nnz_row : float, optional
-        Mean number of nonzero entries per row.
-    columns : ColumnLaw
-    values : ValueLaw
-    unit_norm : bool
-        Whether rows have norm 1.
-    positives : float
-        Fraction of rows labelled +1.
-    noise : float
-        Fraction of labels flipped.
-    margin_noise : float
-        Noise added to the score before its sign becomes the label, in standard deviations of
-        the score: the classes overlap most where the score is small.
-    conditioning : float
-        Spread of the columns' scales, in decades.
-    seed : int
-    """
-
-    m: int = Field(gt=0)
-    m_test: int = Field(default=0, ge=0)
-    d: int = Field(gt=0, lt=1 << 31)
-    density: float | None = Field(default=None, gt=0, le=1)
-    nnz_row: float | None = Field(default=None, gt=0)
-    columns: ColumnLaw = ColumnLaw()
-    values: ValueLaw = ValueLaw()
-    unit_norm: bool = False
-    positives: Fraction = 0.5
-    noise: float = Field(default=0.0, ge=0, le=0.5)
-    margin_noise: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    conditioning: float = Field(default=0.0, ge=0)
-    seed: int = Field(default=1, ge=0)
-
-    @model_validator(mode="after")
-    def _one_count_that_fits(self) -> Self:
-        if (self.density is None) == (self.nnz_row is None):
-            raise ValueError("give one of density and nnz_row")
-        if self.nnz_row is not None and self.nnz_row > self.d:
-            raise ValueError("nnz_row is above d")
-        if (self.columns.law == "dense") != (self.fraction == 1):
-            raise ValueError("the law is dense exactly when every entry is there")
-        return self
-
-    @property
-    def fraction(self) -> float:
-        """Mean fraction of nonzero entries."""
-        if self.density is not None:
-            return self.density
-        assert self.nnz_row is not None
-        return self.nnz_row / self.d
-
-
-class Recipe(_CatalogueModel):
+class Recipe(CatalogueModel):
     """How an author drew a simulated set; `svmbench.data.recipes` draws the same numbers.
 
     Rows are standard normal, and so is a vector beta; a row's label is the sign of its product
@@ -228,7 +138,7 @@ class Recipe(_CatalogueModel):
     split_seed: int = Field(ge=0, lt=1 << 32)
 
 
-class Entry(_CatalogueModel):
+class Entry(CatalogueModel):
     """A data set: its files, the meaning of its labels and its source.
 
     Parameters
@@ -258,6 +168,8 @@ class Entry(_CatalogueModel):
         Which of these facts have been verified, and which are only stated by the source.
     stand_in : Shape, optional
         For a synthetic imitation.
+    targets : tuple of CalibrationTarget
+        Published figures that the stand-in should meet.
     recipe : Recipe, optional
         How to draw the set itself, which then has no files: ``train`` and ``test`` only state
         names and counts.
@@ -280,6 +192,7 @@ class Entry(_CatalogueModel):
     homepage: str = ""
     checked: str = ""
     stand_in: Shape | None = None
+    targets: tuple[CalibrationTarget, ...] = ()
     recipe: Recipe | None = None
 
     @model_validator(mode="after")
@@ -327,7 +240,7 @@ class Entry(_CatalogueModel):
         return self.model_copy(update={"test": None})
 
 
-class OwnFiles(_CatalogueModel):
+class OwnFiles(CatalogueModel):
     """A user's own files as a data set.
 
     Parameters
@@ -348,7 +261,7 @@ class OwnFiles(_CatalogueModel):
     name: str | None = None
 
 
-class Chosen(_CatalogueModel):
+class Chosen(CatalogueModel):
     """A data set of the catalogue with another choice of positive labels.
 
     Parameters

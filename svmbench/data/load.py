@@ -80,7 +80,8 @@ def load(
         Do not use the network.
     stand_in : float, optional
         Use synthetic rows of the set's shape even if the set itself is available; the number
-        of rows is the set's times this factor. Numbers of rows in transforms are scaled too.
+        of rows is the set's times this factor. Transforms stay as they are, so that those which
+        name more rows than there are raise an error.
 
     Raises
     ------
@@ -185,8 +186,6 @@ def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loade
         return load(renamed, offline=offline, stand_in=stand_in)
     base = load(source, offline=offline, stand_in=stand_in)
     steps = spec.transforms
-    if stand_in is not None:
-        steps = tuple(step.scaled(stand_in) for step in steps)
     rows = [path.name for path in (base.train_path, base.test_path) if path]
     identity = [TRANSFORMS_VERSION, rows, [str(step) for step in steps]]
     has_test = base.test is not None or makes_test_rows(steps)

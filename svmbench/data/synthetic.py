@@ -2,8 +2,10 @@
 
 A stand-in imitates what decides the cost and the difficulty of training: the numbers of
 rows, columns and entries, the distribution of the entries over columns and rows, the
-columns' scales, the balance of the classes and their overlap. It imitates nothing else, and
-it is marked wherever it appears (``Provenance.stand_in``).
+columns' scales, the balance of the classes and their overlap. If the real set's optimum or
+test error is published, the shape's parameters are chosen so that the full stand-in meets it
+(``targets`` in the set's description, ``scripts/calibrate.py``). It imitates nothing else,
+and it is marked wherever it appears (``Provenance.stand_in``).
 
 **Rows.** A row has n distinct columns. Under the law dense, it has all of them. Under
 uniform, n is binomial and every column is equally likely. Under zipf, n is log-normal, as
@@ -13,14 +15,20 @@ the first columns would be in every row. Columns are drawn one after another wit
 replacement. Ranks are assigned to columns at random. Values are ones, standard normal,
 counts (geometric, from 1), or tf-idf (1 + ln of such a count, times ln(1 + 1/p) for a
 column that is in a share p of the rows). Columns are then multiplied by scales spread
-evenly over ``conditioning`` decades from 1 upwards, as in data that mixes measurements with
-indicators, and rows are divided by their norms if ``unit_norm`` is set.
+evenly over ``conditioning`` decades from ``size`` upwards, as in data that mixes measurements
+with indicators, and rows are divided by their norms if ``unit_norm`` is set.
 
-**Labels.** y = sign(w.x + b) with a normal w that gives every column the same influence
-whatever its scale; b is such that a fraction ``positives`` of the rows is +1. First,
-``margin_noise`` standard deviations of random noise are added to the score; last, a
-fraction ``noise`` of the labels is flipped, half of them in each class, which keeps the
-balance.
+**Labels.** There are three models. In each, a fraction ``positives`` of the rows is +1, and
+last of all a fraction ``noise`` of the labels is flipped, half of them in each class, which
+keeps the balance.
+
+- A plane: y = sign(w.x + b) with a normal w that gives every column the same influence
+  whatever its scale. Before that, ``margin_noise`` standard deviations of random noise are
+  added to the score, so that the classes overlap most near the plane.
+- Topics, for texts: a document of a class draws part of its words from one of the class's
+  topics (`svmbench.data.topics`), so that single columns tell the classes.
+- Means, for dense columns: the means of the classes are ``distance`` apart in a random
+  direction. Along it, the values are log-normal if there is a ``skew``, else normal.
 
 **Seeds.** NumPy's PCG64 is seeded by SeedSequence from the seed, the part (columns, pilot,
 train, test) and the number of the chunk of rows. The same version of NumPy gives the same
@@ -42,12 +50,14 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.blocks import row_starts
-from svmbench.data.catalogue import Shape
 from svmbench.data.dataset import Array, Dataset, FloatArray, Provenance
+from svmbench.data.drawn import drawn, smallest, unit_rows
+from svmbench.data.shape import Shape
 from svmbench.data.storage import FLOAT32_DIGITS, compact
+from svmbench.data.topics import Documents, TopicModel
 from svmbench.errors import DataError
 
-GENERATOR_VERSION = 1
+GENERATOR_VERSION = 2
 """Incremented whenever the same shape and seed give other rows, so that caches are rebuilt."""
 
 _CHUNK_ENTRIES = 1 << 18
@@ -111,7 +121,7 @@ def stand_in(
             f"{name}: the stand-in's noise {shape.noise:g} exceeds the share of its rarer class;"
             " lower it in the set's description"
         )
-    maker = _Maker(shape, shape.seed if seed is None else seed)
+    maker = Maker(shape, shape.seed if seed is None else seed)
     truth = maker.truth()
     train = maker.rows(_TRAIN, _rows_at(shape.m, scale), truth, name, scale)
     if not shape.m_test:
@@ -122,7 +132,7 @@ def stand_in(
 
 def stand_in_truth(shape: Shape, *, seed: int | None = None) -> Truth:
     """The separating plane of a stand-in, as `stand_in` uses it."""
-    return _Maker(shape, shape.seed if seed is None else seed).truth()
+    return Maker(shape, shape.seed if seed is None else seed).truth()
 
 
 def _rows_at(m: int, scale: float) -> int:
@@ -138,6 +148,7 @@ class _Chunk:
     values: Array | None
     normals: FloatArray
     uniforms: FloatArray
+    positive: Array | None = None
 
     def scores(self, w: FloatArray) -> FloatArray:
         """w.x of every row."""
@@ -153,7 +164,7 @@ class _Chunk:
         return sums
 
 
-class _Maker:
+class Maker:
     """The generator of one shape and seed."""
 
     def __init__(self, shape: Shape, seed: int) -> None:
@@ -172,7 +183,13 @@ class _Maker:
         self.cumulative /= self.cumulative[-1]
         self.scales = rng.permutation(np.logspace(0.0, shape.conditioning, shape.d))
         self.w = rng.standard_normal(shape.d) / self.scales
-        share = -np.expm1(-self.mean_length * self.weights)
+        self.topics = None
+        if shape.topics is not None:
+            self.topics = TopicModel(shape.topics, shape.positives, self.weights, rng)
+        self.direction = rng.standard_normal(shape.d) if shape.means else np.zeros(0)
+        self.direction /= max(float(np.linalg.norm(self.direction)), 1.0)
+        frequencies = self.weights if self.topics is None else self.topics.frequencies()
+        share = -np.expm1(-self.mean_length * frequencies)
         self.rarity = np.log1p(1.0 / np.maximum(share, 1e-12))
 
     def _stream(self, part: int, chunk: int = 0, use: int = 0) -> np.random.Generator:
@@ -188,18 +205,32 @@ class _Maker:
         normalised: FloatArray = weights / weights.sum()
         return normalised
 
+    @property
+    def pilot_rows(self) -> int:
+        """Rows from which the plane's b is computed."""
+        if self._by_class:
+            return 0
+        p = self.shape.positives
+        # About a thousand rows of the rarer class, so that its share is right to a few per cent.
+        wanted = 1000 / max(min(p, 1.0 - p), 1e-9)
+        return int(min(max(wanted, _PILOT_ROWS), 16 * _PILOT_ROWS))
+
     def truth(self) -> Truth:
         """The plane that gives the wanted share of positives, computed from pilot rows."""
+        if self._by_class:
+            return Truth(np.zeros(self.shape.d), math.nan, 0.0)
         p = self.shape.positives
-        rarer = min(p, 1.0 - p)
-        # About a thousand rows of the rarer class, so that its share is right to a few per cent.
-        n_rows = int(min(max(1000 / max(rarer, 1e-9), _PILOT_ROWS), 16 * _PILOT_ROWS))
-        scores = np.concatenate([chunk.scores(self.w) for _, chunk in self._chunks(_PILOT, n_rows)])
+        chunks = self._chunks(_PILOT, self.pilot_rows)
+        scores = np.concatenate([chunk.scores(self.w) for _, chunk in chunks])
         spread = float(scores.std())
         noisy = scores + self.shape.margin_noise * spread * self._stream(
             _PILOT, 0, 2
         ).standard_normal(len(scores))
-        b = -float(np.quantile(noisy, 1.0 - p)) if rarer > 0.0 else math.copysign(math.inf, p - 0.5)
+        b = (
+            -float(np.quantile(noisy, 1.0 - p))
+            if 0.0 < p < 1.0
+            else math.copysign(math.inf, p - 0.5)
+        )
         return Truth(self.w, b, spread)
 
     def rows(self, part: int, m: int, truth: Truth, name: str, scale: float) -> Dataset:
@@ -232,7 +263,7 @@ class _Maker:
 
     @property
     def _all_ones(self) -> bool:
-        plain = not self.shape.unit_norm and self.shape.conditioning == 0.0
+        plain = not self.shape.unit_norm and self.shape.conditioning == 0.0 == self.shape.size - 1.0
         return self.shape.values.kind == "ones" and plain
 
     def _provenance(self, part: int, scale: float) -> Provenance:
@@ -286,43 +317,78 @@ class _Maker:
     def _chunks(self, part: int, m: int) -> Iterator[tuple[slice, _Chunk]]:
         """Chunks of rows, generated whole and then cut, so that values do not depend on m."""
         for number, rows in enumerate(self._chunk_slices(m)):
-            chunk = self._chunk(part, number)
+            chunk = self.chunk(part, number)
             n = rows.stop - rows.start
             if chunk.starts is None or chunk.columns is None:
                 assert chunk.values is not None
-                cut = _Chunk(None, None, chunk.values[:n], chunk.normals[:n], chunk.uniforms[:n])
+                starts = columns = None
+                values: Array | None = chunk.values[:n]
             else:
                 starts = chunk.starts[: n + 1]
-                cut = _Chunk(
-                    starts,
-                    chunk.columns[: starts[-1]],
-                    None if chunk.values is None else chunk.values[: starts[-1]],
-                    chunk.normals[:n],
-                    chunk.uniforms[:n],
-                )
-            yield rows, cut
+                columns = chunk.columns[: starts[-1]]
+                values = None if chunk.values is None else chunk.values[: starts[-1]]
+            positive = None if chunk.positive is None else chunk.positive[:n]
+            yield (
+                rows,
+                _Chunk(starts, columns, values, chunk.normals[:n], chunk.uniforms[:n], positive),
+            )
 
-    def _chunk(self, part: int, number: int) -> _Chunk:
+    def chunk(self, part: int = _TRAIN, number: int = 0) -> _Chunk:
+        """Generate a chunk of `chunk_rows` rows of a part."""
         rng = self._stream(part, number, 1)
-        starts = columns = None
+        starts = columns = positive = None
         if self.shape.columns.law == "dense":
             values = self._values(rng, (self.chunk_rows, self.shape.d), None)
+            if self.shape.means is not None:
+                positive = self._stream(part, number, 3).random(len(values)) < self.shape.positives
+                self._move_apart(rng, values, positive)
+            values *= self.shape.size
         else:
             lengths = self._lengths(part, number)
             starts = row_starts(lengths)
-            columns = self._columns(rng, lengths)
+            documents = None
+            if self.topics is not None:
+                documents = self.topics.documents(self._stream(part, number, 3), len(lengths))
+                positive = documents.positive
+            columns = self._columns(rng, lengths, documents)
             values = self._values(rng, (len(columns),), columns)
+            values *= self.shape.size
         if self.shape.unit_norm:
-            values = _unit_rows(values, starts)
+            values = unit_rows(values, starts)
         single = None if self._all_ones and starts is not None else values.astype(np.float32)
         normals = rng.standard_normal(self.chunk_rows)
-        return _Chunk(starts, columns, single, normals, rng.random(self.chunk_rows))
+        return _Chunk(starts, columns, single, normals, rng.random(self.chunk_rows), positive)
 
-    def _columns(self, rng: np.random.Generator, lengths: Array) -> Array:
+    def _move_apart(self, rng: np.random.Generator, values: FloatArray, positive: Array) -> None:
+        """Give the classes their means, and the rows their skew along the line through them."""
+        means = self.shape.means
+        assert means is not None
+        along = means.distance * (positive - self.shape.positives)
+        if means.skew > 0.0:
+            # A log-normal variable of mean 0 and variance 1 in place of a normal one.
+            drawn = np.exp(means.skew * rng.standard_normal(len(values)))
+            mean = math.exp(means.skew**2 / 2)
+            deviation = mean * math.sqrt(math.expm1(means.skew**2))
+            along += (drawn - mean) / deviation - np.einsum("ij,j->i", values, self.direction)
+        values += along[:, np.newaxis] * self.direction
+
+    def _columns(
+        self, rng: np.random.Generator, lengths: Array, documents: Documents | None
+    ) -> Array:
         """Distinct columns of every row, ascending, one row after another."""
+        topics = self.topics
         if self.by_sorting:
-            return _smallest(rng, lengths, self.weights)
-        return _drawn(rng, lengths, self.cumulative)
+            if topics is None or documents is None:
+                return smallest(rng, lengths, self.weights)
+            return smallest(rng, lengths, topics.row_weights(documents))
+
+        def draw(rows: Array) -> Array:
+            if topics is None or documents is None:
+                columns = np.searchsorted(self.cumulative, rng.random(len(rows)), side="right")
+                return np.minimum(columns, self.shape.d - 1)
+            return topics.draw(rng, documents.topic[rows], documents.share[rows])
+
+        return drawn(lengths, self.shape.d, draw)
 
     def _values(
         self, rng: np.random.Generator, size: tuple[int, ...], columns: Array | None
@@ -341,60 +407,21 @@ class _Maker:
             values *= self.scales[every]
         return values
 
+    @property
+    def _by_class(self) -> bool:
+        """Whether a row's class is drawn before its values."""
+        return self.shape.topics is not None or self.shape.means is not None
+
     def _labels(self, chunk: _Chunk, truth: Truth) -> Array:
-        scores = chunk.scores(truth.w) + self.shape.margin_noise * truth.spread * chunk.normals
-        positive = scores + truth.b > 0.0
+        positive = chunk.positive if chunk.positive is not None else self._sides(chunk, truth)
         p, noise = self.shape.positives, self.shape.noise
         if noise > 0.0:
-            positive ^= chunk.uniforms < np.where(positive, noise / (2 * p), noise / (2 - 2 * p))
+            share = np.where(positive, noise / (2 * p), noise / (2 - 2 * p))
+            positive = positive ^ (chunk.uniforms < share)
         return np.where(positive, 1, -1).astype(np.int8)
 
-
-def _smallest(rng: np.random.Generator, lengths: Array, weights: FloatArray) -> Array:
-    """Columns drawn without replacement, all rows at once.
-
-    The columns of the n smallest of exponential variables divided by the weights are the
-    first n of successive draws (Efraimidis and Spirakis, Information Processing Letters
-    97, 2006).
-    """
-    d = len(weights)
-    order = np.argsort(rng.standard_exponential((len(lengths), d)) / weights, axis=1)
-    taken = np.zeros(order.shape, dtype=np.bool_)
-    np.put_along_axis(taken, order, np.arange(d) < lengths[:, np.newaxis], axis=1)
-    return np.nonzero(taken)[1]
-
-
-def _drawn(rng: np.random.Generator, lengths: Array, cumulative: FloatArray) -> Array:
-    """The same by redrawing columns that a row has already; for very sparse rows.
-
-    No more columns are drawn at once than are missing, so every new column is kept: a row's
-    columns have the same law as if they were drawn one by one.
-    """
-    d = len(cumulative)
-    missing = lengths.copy()
-    open_keys = np.zeros(0, dtype=np.int64)  # row * d + column, of rows not full yet
-    full_keys = []
-    while missing.any():
-        rows = np.repeat(np.arange(len(lengths)), missing)
-        columns = np.searchsorted(cumulative, rng.random(len(rows)), side="right")
-        keys = np.unique(rows * d + np.minimum(columns, d - 1))
-        at = np.searchsorted(open_keys, keys)
-        if len(open_keys):
-            new = open_keys[np.minimum(at, len(open_keys) - 1)] != keys
-            keys, at = keys[new], at[new]
-        missing -= np.bincount(keys // d, minlength=len(lengths))
-        open_keys = np.insert(open_keys, at, keys)
-        still_open = missing[open_keys // d] > 0
-        full_keys.append(open_keys[~still_open])
-        open_keys = open_keys[still_open]
-    return np.sort(np.concatenate(full_keys)) % d
-
-
-def _unit_rows(values: FloatArray, starts: Array | None) -> FloatArray:
-    if starts is None:
-        norms: FloatArray = np.sqrt(np.square(values).sum(axis=1, keepdims=True))
-    else:
-        norms = np.sqrt(np.add.reduceat(np.square(values), starts[:-1]))
-        norms = np.repeat(norms, np.diff(starts))
-    divided: FloatArray = values / norms
-    return divided
+    def _sides(self, chunk: _Chunk, truth: Truth) -> Array:
+        """On which side of the plane each row lies, with noise added to the score."""
+        scores = chunk.scores(truth.w) + self.shape.margin_noise * truth.spread * chunk.normals
+        positive: Array = scores + truth.b > 0.0
+        return positive

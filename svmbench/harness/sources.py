@@ -1,8 +1,10 @@
 """Where the rows of a data set come from: the set itself if it is available, else its stand-in.
 
 A stand-in has one of the `SCALES`: the largest at which its rows have no more entries, and take no
-longer to generate, than the budget allows (`ENTRIES_A_SECOND`, `MAKING_SHARE`). The scale depends
-on nothing else, so that the same budget finds its runs again.
+longer to generate, than the budget allows (`ENTRIES_A_SECOND`, `MAKING_SHARE`). A data set whose
+transforms name a number of rows has at least these, or is left out. The time to generate rows is
+measured once per machine (`svmbench.harness.pilot`); the scale depends on nothing else, so that the
+same budget finds its runs again.
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ import math
 from dataclasses import dataclass
 
 from svmbench.config.sweep import DatasetSpec
-from svmbench.data.catalogue import Entry, Shape, resolve
+from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find
 from svmbench.data.load import is_cached, load
-from svmbench.data.transforms import Derived
+from svmbench.data.shape import Shape
+from svmbench.data.transforms import Derived, scales_between
 from svmbench.errors import DataError
+from svmbench.harness.pilot import Pilot, pilot
 from svmbench.memory import available_memory
 
 _log = logging.getLogger(__name__)
@@ -36,11 +40,8 @@ MEMORY_SHARE = 0.25
 #: Bytes per entry while rows are generated.
 ENTRY_BYTES = 16
 
-#: Seconds to generate an entry: dense, and sparse with few columns or at least this many.
-_DENSE, _SPARSE, _MANY = 5e-8, 8e-7, 2.5e6
-
-#: Rows that are generated in addition to those asked for.
-_PILOT_ROWS = 1 << 14
+#: Digits of a scale as the plan prints it.
+_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,9 @@ class Source:
         """The source as the plan prints it; empty for the set itself."""
         if self.unavailable:
             return f"{self.dataset.label}: left out, {self.unavailable}"
-        return "" if self.scale is None else f"{self.dataset.label}: stand-in, SCALE {self.scale:g}"
+        if self.scale is None:
+            return ""
+        return f"{self.dataset.label}: stand-in, SCALE {self.scale:.{_DIGITS}g}"
 
 
 def source_of(
@@ -99,13 +102,22 @@ def source_of(
         _fetch(entry)
     if is_here(entry):
         return Source(dataset)
-    if entry.stand_in is None:
+    shape = entry.stand_in
+    if shape is None:
         return Source(dataset, unavailable="not on this machine, and it has no stand-in")
-    scale = scale or scale_for(entry.stand_in, budget, pace)
+    least, most = scales_between(dataset.chain, shape.m, shape.m_test)
+    if scale is None:
+        scale = scale_for(shape, budget, pace, least=least, most=most)
     if scale is None:
         return Source(
             dataset,
             unavailable="not on this machine, and generating a stand-in takes more than the budget",
+        )
+    if scale < least:
+        return Source(
+            dataset,
+            unavailable=f"not on this machine, and its transforms need SCALE {least:.{_DIGITS}g}"
+            f" of its stand-in, but only {scale:.{_DIGITS}g} is possible",
         )
     return Source(dataset, scale)
 
@@ -133,8 +145,15 @@ def _fetch(entry: Entry) -> None:
         _log.warning("%s", error)
 
 
-def scale_for(shape: Shape, budget: float | None, pace: float = ENTRIES_A_SECOND) -> float | None:
-    """The largest of `SCALES` that a stand-in of that shape can have; None if there is none.
+def scale_for(
+    shape: Shape,
+    budget: float | None,
+    pace: float = ENTRIES_A_SECOND,
+    *,
+    least: float = 0.0,
+    most: float = 1.0,
+) -> float | None:
+    """The scale of a stand-in of that shape; None if none is possible.
 
     Parameters
     ----------
@@ -143,17 +162,37 @@ def scale_for(shape: Shape, budget: float | None, pace: float = ENTRIES_A_SECOND
         Seconds for everything; without it only memory counts.
     pace : float
         Entries of its rows per second of the budget.
+    least : float
+        Scale at which it has the rows that transforms name. If `pace` allows fewer, it is this
+        scale as long as its rows can be generated in time: a sweep that names its rows knows how
+        long it trains on them.
+    most : float
+        Scale beyond which no row is used.
+
+    Returns
+    -------
+    float or None
+        One of `SCALES`, ``least`` or ``most``.
     """
-    if budget is None:
-        memory = available_memory()
-        entries = math.inf if memory is None else MEMORY_SHARE * memory / ENTRY_BYTES
-        seconds = math.inf
+    entries = (shape.m + shape.m_test) * shape.fraction * shape.d
+    allowed = _entries_in_memory()
+    wanted = allowed if budget is None else min(allowed, pace * budget)
+    if min(SCALES) * entries > wanted and not 0.0 < least * entries <= allowed:
+        return None
+    longest = math.inf if budget is None else MAKING_SHARE * budget
+    known = pilot(shape) if budget is not None else Pilot(0.0, 0.0)
+
+    def in_time(scale: float) -> bool:
+        return known.seconds(scale * (shape.m + shape.m_test)) <= longest
+
+    if 0.0 < least <= 1.0 and least * entries <= allowed and in_time(least):
+        possible: list[float] = [least]
     else:
-        entries, seconds = pace * budget, MAKING_SHARE * budget
-    length = shape.fraction * shape.d
-    each = _DENSE if shape.columns.law == "dense" else _SPARSE * (1 + shape.d / _MANY)
-    for scale in SCALES:
-        made = scale * (shape.m + shape.m_test) * length
-        if made <= entries and each * (made + _PILOT_ROWS * length) <= seconds:
-            return scale
-    return None
+        possible = []
+    possible += [scale for scale in SCALES if scale * entries <= wanted and in_time(scale)]
+    return min(max(possible), most) if possible else None
+
+
+def _entries_in_memory() -> float:
+    memory = available_memory()
+    return math.inf if memory is None else MEMORY_SHARE * memory / ENTRY_BYTES

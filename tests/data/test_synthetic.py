@@ -10,8 +10,10 @@ from scipy.stats import ks_2samp
 
 from problems import dense
 from svmbench.data import synthetic
-from svmbench.data.catalogue import Shape, entry, names
+from svmbench.data.catalogue import entry, names
+from svmbench.data.drawn import drawn, smallest
 from svmbench.data.load import load
+from svmbench.data.shape import Shape
 from svmbench.data.synthetic import stand_in, stand_in_truth
 from svmbench.data.transforms import Derived, MaxAbs, Rows, Swap
 from svmbench.errors import DataError
@@ -36,6 +38,15 @@ SHAPES = {
         **{"values": {"kind": "counts"}, "unit_norm": True},
     },
 }
+#: Shapes whose rows have a class before they have values; no plane divides them.
+BY_CLASS = {
+    "topics": {**TEXT, "topics": {"count": 2, "words": 100, "share": 0.3}},
+    "means": {
+        **{"m": 3000, "d": 40, "density": 1, "columns": {"law": "dense"}},
+        **{"means": {"distance": 3.0, "skew": 0.8}, "size": 2.0},
+    },
+}
+ALL = {**SHAPES, **BY_CLASS}
 
 
 def made(shape, **facts):
@@ -132,12 +143,14 @@ def test_zipf_columns_follow_their_law():
     assert 1000 < first.mean() < 4000
 
 
-@pytest.mark.parametrize("draw", ["_smallest", "_drawn"])
+@pytest.mark.parametrize("draw", ["smallest", "drawn"])
 def test_columns_are_drawn_one_after_another_without_replacement(draw):
     weights = np.array([0.5, 0.3, 0.15, 0.05])
     rng, m = np.random.default_rng(7), 40_000
-    given = weights if draw == "_smallest" else np.cumsum(weights)
-    columns = getattr(synthetic, draw)(rng, np.full(m, 2), given)
+    if draw == "smallest":
+        columns = smallest(rng, np.full(m, 2), weights)
+    else:
+        columns = drawn(np.full(m, 2), 4, lambda rows: rng.choice(4, len(rows), p=weights))
     assert np.all(columns[::2] < columns[1::2])
     shares = np.bincount(columns, minlength=4) / m
     others = weights / (1 - weights)
@@ -147,7 +160,8 @@ def test_columns_are_drawn_one_after_another_without_replacement(draw):
 
 def test_drawing_gives_rows_of_every_length():
     lengths = np.array([1, 50, 3, 99, 1, 20])
-    columns = synthetic._drawn(np.random.default_rng(1), lengths, np.arange(1, 101) / 100)
+    rng = np.random.default_rng(1)
+    columns = drawn(lengths, 100, lambda rows: rng.integers(100, size=len(rows)))
     parts = np.split(columns, np.cumsum(lengths)[:-1])
     assert all(np.array_equal(part, np.unique(part)) for part in parts)
     assert [len(part) for part in parts] == lengths.tolist()
@@ -156,10 +170,11 @@ def test_drawing_gives_rows_of_every_length():
 # --- the labels --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", ALL)
 @pytest.mark.parametrize(("positives", "noise"), [(0.5, 0.0), (0.2, 0.1), (0.9, 0.05)])
 def test_balance(name, positives, noise):
-    _, train, _ = made(SHAPES[name], positives=positives, noise=noise, margin_noise=0.3)
+    plane = {} if name in BY_CLASS else {"margin_noise": 0.3}
+    _, train, _ = made(ALL[name], positives=positives, noise=noise, **plane)
     # Of the rows and of those the threshold was taken from.
     tolerance = 5 * math.sqrt(positives * (1 - positives) * (1 / 3000 + 1 / 16384))
     assert np.mean(train.labels == 1) == pytest.approx(positives, abs=tolerance)
@@ -222,9 +237,35 @@ def test_test_rows_are_of_the_same_law(name):
     shape, train, test = made(SHAPES[name], m_test=3000)
     if train.indptr is not None:
         assert ks_2samp(np.diff(train.indptr), np.diff(test.indptr)).pvalue > 1e-4
-    assert ks_2samp(train.values.ravel(), test.values.ravel()).pvalue > 1e-4
+    # One entry a row: the others have the same norm as divisor and are not independent of it.
+    firsts = [
+        data.values[:, 0] if data.indptr is None else data.values[data.indptr[:-1]]
+        for data in (train, test)
+    ]
+    assert ks_2samp(*firsts).pvalue > 1e-4
     assert ks_2samp(errors(shape, train)[1], errors(shape, test)[1]).pvalue > 1e-4
     assert not np.array_equal(train.values.ravel()[:100], test.values.ravel()[:100])
+
+
+def test_means_of_the_classes_are_that_far_apart():
+    _, train, _ = made(BY_CLASS["means"], m=40_000, positives=0.3)
+    X = dense(train) / 2.0  # its size
+    means = [X[train.labels == sign].mean(axis=0) for sign in (1, -1)]
+    assert np.linalg.norm(means[0] - means[1]) == pytest.approx(3.0, rel=0.03)
+    along = (X[train.labels == -1] - means[1]) @ (means[0] - means[1]) / 3.0
+    # Of variance 1 and skewed as a log-normal variable is.
+    assert along.var() == pytest.approx(1.0, rel=0.15)
+    spread = math.exp(0.8**2)
+    assert np.mean(along**3) == pytest.approx((spread + 2) * math.sqrt(spread - 1), rel=0.4)
+    assert np.mean(along < 0.0) > 0.6
+    across = X[train.labels == -1].std(axis=0)
+    assert across == pytest.approx(1.0, abs=0.03)
+
+
+def test_size_multiplies_all_values():
+    small, large = (made(SHAPES["counts"], size=size)[1] for size in (1.0, 2.5))
+    np.testing.assert_allclose(large.values, 2.5 * small.values)
+    assert np.array_equal(large.labels, small.labels)
 
 
 # --- seeds and scales --------------------------------------------------------------
@@ -236,9 +277,9 @@ def arrays(data):
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("seed", [0, 1, 2**40])
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_seed_names_the_rows(name, seed):
-    shape = Shape(**{**SHAPES[name], "m": 60, "m_test": 20, "noise": 0.1})
+    shape = Shape(**{**ALL[name], "m": 60, "m_test": 20, "noise": 0.1})
     one, again = (stand_in(shape, "made", seed=seed) for _ in range(2))
     for first, second in zip(one, again, strict=True):
         assert first.identity == second.identity
@@ -250,9 +291,9 @@ def test_a_seed_names_the_rows(name, seed):
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize("name", ALL)
 def test_a_smaller_one_is_the_beginning_of_a_larger_one(name):
-    shape = Shape(**SHAPES[name], m_test=600)
+    shape = Shape(**ALL[name], m_test=600)
     for large, small in zip(
         stand_in(shape, "made"), stand_in(shape, "made", scale=0.35), strict=True
     ):
@@ -346,13 +387,20 @@ def test_a_real_set_that_is_here_is_left_alone():
 
 
 @pytest.mark.usefixtures("cache", "small")
-def test_transforms_of_a_stand_in_are_scaled_alike():
-    chain = (Swap(), Rows(start=0, stop=100_000), MaxAbs())
+def test_transforms_of_a_stand_in_are_those_of_the_set():
+    chain = (Swap(), Rows(start=0, stop=100), MaxAbs())
     loaded = load(Derived("rcv1.binary", chain, "rcv1.binary"), stand_in=0.001)
     assert loaded.train.n_samples == 100
     assert loaded.train.provenance.stand_in
     assert loaded.train.provenance.transforms[1] == "rows(start=0, stop=100)"
     assert loaded.train.provenance.transforms[2].startswith("max-abs of stand-in ")
+
+
+@pytest.mark.usefixtures("cache", "small")
+def test_rows_that_a_stand_in_has_not_are_refused():
+    chain = (Swap(), Rows(start=0, stop=100_000))
+    with pytest.raises(DataError, match=r"stop=100000\): there are only 677 rows; end at that"):
+        load(Derived("rcv1.binary", chain, "rcv1.binary"), stand_in=0.001)
 
 
 @pytest.mark.usefixtures("cache")

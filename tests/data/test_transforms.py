@@ -38,6 +38,7 @@ from svmbench.data.transforms import (
     apply_transforms,
     columns,
     makes_test_rows,
+    scales_between,
     suffix,
     take_rows,
 )
@@ -498,22 +499,31 @@ def test_names_tell_chains_apart():
 
 
 @pytest.mark.parametrize(
-    ("transform", "scaled"),
+    ("chain", "scales"),
     [
-        (Rows(start=100, stop=300), Rows(start=10, stop=30)),
-        (Rows(start=0, stop=3), Rows(start=0, stop=1)),
-        (Subsample(size=1000, seed=2), Subsample(size=100, seed=2)),
-        (Subsample(size=0.5), Subsample(size=0.5)),
-        (Subsample(size=3), Subsample(size=1)),
-        (Balance(count=50), Balance(count=5)),
-        (Balance(), Balance()),
-        (Split(test=200, seed=1), Split(test=20, seed=1)),
-        (Split(test=0.1), Split(test=0.1)),
-        (MaxAbs(), MaxAbs()),
+        ([MaxAbs(), Subsample(size=0.5), Split(test=0.1)], (0.0, 1.0)),
+        ([Rows(start=0, stop=300)], (0.3, 0.3)),
+        ([Rows(start=200, stop=300)], (0.3, 0.3)),
+        ([Rows(start=0, stop=300), Split(test=100), Subsample(size=20)], (0.3, 0.3)),
+        ([Split(test=0.5), Rows(start=0, stop=300)], (0.6, 0.6)),
+        ([Subsample(size=100)], (0.1, 1.0)),
+        ([Split(test=99)], (0.1, 1.0)),
+        ([Subsample(size=0.5), Subsample(size=100)], (0.2, 1.0)),
+        ([Balance()], (0.0, 1.0)),
+        ([Split(test=0.5), Balance(count=20)], (1.0, 1.0)),
+        ([Rows(start=0, stop=2000)], (2.0, 2.0)),
     ],
 )
-def test_numbers_of_rows_follow_the_scale(transform, scaled):
-    assert transform.scaled(0.1) == scaled
+def test_scales_at_which_the_named_rows_are_there(chain, scales):
+    assert scales_between(chain, 1000) == pytest.approx(scales)
+
+
+def test_scales_of_a_set_with_test_rows():
+    # Fewer rows than most would leave fewer test rows, too.
+    assert scales_between([Rows(start=0, stop=300)], 1000, 500) == (0.3, 1.0)
+    swapped = [Swap(), Rows(start=0, stop=300)]
+    assert scales_between(swapped, 1000, 500) == (0.6, 1.0)
+    assert scales_between([*swapped, Swap(), Subsample(size=800)], 1000, 500) == (0.8, 1.0)
 
 
 def test_memory_is_that_of_the_results():

@@ -17,6 +17,7 @@ from svmbench.data import catalogue
 from svmbench.data.load import load
 from svmbench.errors import ConfigError
 from svmbench.harness import series, sources
+from svmbench.harness.pilot import Pilot, pilot
 from svmbench.harness.run import Options, Reporter, run_sweep
 from svmbench.harness.series import run_series
 from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
@@ -108,6 +109,14 @@ def test_a_set_whose_test_file_is_missing_is_here(tmp_path, monkeypatch):
     assert not is_here(adult.model_copy(update={"n_features": None}))
 
 
+@pytest.fixture
+def measured(monkeypatch):
+    """Times to generate rows, as if they had been measured."""
+    times = {ALPHA: Pilot(0.1, 8e-6), WEBSPAM: Pilot(5.0, 5e-3)}
+    monkeypatch.setattr(sources, "pilot", times.__getitem__)
+
+
+@pytest.mark.usefixtures("measured")
 def test_stand_ins_grow_with_the_budget():
     scales = [scale_for(ALPHA, budget) for budget in (90.0, 180.0, 1800.0, 1e7)]
     assert scales == sorted(scales)
@@ -116,6 +125,7 @@ def test_stand_ins_grow_with_the_budget():
     assert set(scales) <= set(SCALES)
 
 
+@pytest.mark.usefixtures("measured")
 def test_no_stand_in_that_takes_longer_to_make_than_there_is_time():
     assert scale_for(WEBSPAM, 60.0) is None
     assert scale_for(WEBSPAM, 1e6) is not None
@@ -127,6 +137,34 @@ def test_memory_bounds_stand_ins_that_no_budget_does(monkeypatch):
     assert scale_for(WEBSPAM, None) < scale_for(ALPHA, None) < 1.0
     monkeypatch.setattr(sources, "available_memory", lambda: None)
     assert scale_for(WEBSPAM, None) == 1.0
+
+
+@pytest.mark.usefixtures("measured")
+def test_rows_that_transforms_name_are_there_or_the_set_is_left_out():
+    named = {"transforms": [{"rows": [0, 150_000]}, {"split": 0.333333}]}
+    alpha = DatasetSpec(name="alpha", label="alpha", **named)
+    assert source_of(alpha, 120.0).scale == 0.3  # 1.3 s of 2 s
+    assert source_of(alpha, 1e7).scale == 0.3  # all that is used
+    short = source_of(alpha, 60.0)
+    assert short.unavailable == (
+        "not on this machine, and its transforms need SCALE 0.3 of its stand-in,"
+        f" but only {scale_for(ALPHA, 60.0):g} is possible"
+    )
+    assert "needs SCALE" not in source_of(alpha, 60.0, scale=0.5).unavailable
+    assert "its transforms need SCALE 0.3" in source_of(alpha, 60.0, scale=0.1).unavailable
+
+
+def test_the_time_to_generate_rows_is_measured_once(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+    shape = catalogue.entry("heart_scale").stand_in
+    first = pilot(shape)
+    assert 0.0 < first.row < first.seconds(100)
+    [path] = (tmp_path / "pilots").iterdir()
+    monkeypatch.setattr("svmbench.harness.pilot.Maker", None)
+    assert pilot(shape) == first
+    path.write_text("{")  # a damaged one is measured again
+    with pytest.raises(TypeError):
+        pilot(shape)
 
 
 def test_sources_are_told_and_what_cannot_be_had_is_left_out(folder, tmp_path):

@@ -214,3 +214,18 @@ def test_weights_asked_for_later_are_made_and_then_reused(tmp_path):
     assert verified(tmp_path).exit_code == 0
     run_sweep(wanted, tmp_path / "results", options=Options(fresh=True))
     assert not weights.exists()
+
+
+@pytest.mark.parametrize("distance", ["relative", "absolute"])
+def test_accuracies_are_checked_by_their_own_definition(distance, tmp_path):
+    stop = SWEEP["stop"] | {"distance": distance}
+    sweep = Sweep.model_validate(SWEEP | {"stop": stop, "solvers": ["dcd"]})
+    run_sweep(sweep, tmp_path / "results", options=KEEP)
+    assert verified(tmp_path).exit_code == 0
+    (path,) = run_files(tmp_path)
+    trace = read_trace(path)
+    other = trace.points[-1]["primal"] - trace.header["reference_dual"]
+    if distance == "absolute":
+        other /= trace.header["reference_dual"]
+    rewritten(path, accuracy=other)
+    assert verified(tmp_path).exit_code != 0

@@ -35,6 +35,7 @@ from svmbench.data.transforms.chain import (
     Derived,
     apply_transforms,
     makes_test_rows,
+    scales_between,
     suffix,
 )
 from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
@@ -90,6 +91,7 @@ __all__ = [
     "apply_transforms",
     "is_size",
     "makes_test_rows",
+    "scales_between",
     "suffix",
     "take_rows",
 ]

@@ -12,7 +12,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
 from svmbench.data.transforms.entries import listed, settled
 from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
-from svmbench.data.transforms.step import Pair, Transform
+from svmbench.data.transforms.step import Pair, Portion, Transform
 from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
@@ -90,6 +90,35 @@ def apply_transforms(
 def makes_test_rows(transforms: Sequence[Transform]) -> bool:
     """Whether there are test rows after these transforms, even if there were none before."""
     return any(isinstance(transform, Split) for transform in transforms)
+
+
+def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> tuple[float, float]:
+    """Between which scales a stand-in has all rows that transforms name, and uses all it has.
+
+    Parameters
+    ----------
+    transforms : sequence of Transform
+    m, m_test : int
+        Training and test rows at scale 1.
+
+    Returns
+    -------
+    least : float
+        Smallest scale at which no transform names more rows than there are; 0 if none names a
+        number of rows, above 1 if some name more than the whole set has.
+    most : float
+        Largest scale of use: beyond it the chain leaves out every further row. 1 if there are
+        test rows, which have the same scale.
+    """
+    train, test = (m, Portion()), (m_test, Portion())
+    for transform in transforms:
+        if isinstance(transform, Swap):
+            train, test = test, train
+        elif train[0] > 0:
+            train = train[0], transform.portion(train[1], train[0])
+    portions = (train[1], test[1])
+    least = max(portion.least for portion in portions)
+    return least, 1.0 if m_test else max(least, min(portion.most for portion in portions))
 
 
 def suffix(transforms: Sequence[Transform]) -> str:

@@ -10,7 +10,7 @@ from pydantic import Field, Strict, model_validator
 
 from svmbench.data.blocks import row_blocks, row_starts
 from svmbench.data.dataset import Array, Dataset
-from svmbench.data.transforms.step import Pair, Row, Seed, Size, Transform
+from svmbench.data.transforms.step import Pair, Portion, Row, Seed, Size, Transform
 
 
 class Shuffled(Transform):
@@ -53,10 +53,9 @@ class Rows(Transform):
             self.refuse(train, f"there are only {train.n_samples} rows; end at that at most")
         return take_rows(train, np.arange(self.start, self.stop)), test
 
-    def scaled(self, scale: float) -> Rows:
-        """The corresponding part of a smaller or larger set."""
-        start = int(self.start * scale)
-        return Rows(start=start, stop=max(int(self.stop * scale), start + 1))
+    def portion(self, rows: Portion, m: int) -> Portion:
+        """It names the rows before its end."""
+        return rows.naming(self.stop, m, first=True)
 
     def plain(self) -> Any:
         """Its two numbers, as a list."""
@@ -78,9 +77,11 @@ class Subsample(Transform):
         order = self.shuffled_rows(train.n_samples, self.seed)
         return take_rows(train, np.sort(order[:count])), test
 
-    def scaled(self, scale: float) -> Subsample:
-        """The same share of ``scale`` times as many rows."""
-        return self.model_copy(update={"size": _scaled_size(self.size, scale)})
+    def portion(self, rows: Portion, m: int) -> Portion:
+        """It names a number of rows, unless it takes a fraction."""
+        if isinstance(self.size, float):
+            return replace(rows, share=rows.share * self.size)
+        return rows.naming(self.size, m)
 
 
 class Balance(Transform):
@@ -107,11 +108,9 @@ class Balance(Transform):
         kept = more[self.shuffled_rows(len(more), self.seed)[:count]]
         return take_rows(train, np.sort(np.concatenate([fewer, kept]))), test
 
-    def scaled(self, scale: float) -> Balance:
-        """The same share of ``scale`` times as many rows."""
-        if self.count is None:
-            return self
-        return self.model_copy(update={"count": max(1, round(self.count * scale))})
+    def portion(self, rows: Portion, m: int) -> Portion:
+        """It names all rows if it has a number: all of one class, that many of the other."""
+        return rows if self.count is None else rows.naming(rows.share * m, m)
 
 
 class Split(Transform):
@@ -144,9 +143,11 @@ class Split(Transform):
             held[order[:count]] = True
         return take_rows(train, np.flatnonzero(~held)), take_rows(train, np.flatnonzero(held))
 
-    def scaled(self, scale: float) -> Split:
-        """The same share of ``scale`` times as many rows."""
-        return self.model_copy(update={"test": _scaled_size(self.test, scale)})
+    def portion(self, rows: Portion, m: int) -> Portion:
+        """It names a number of test rows, and more for training, unless it takes a fraction."""
+        if isinstance(self.test, float):
+            return replace(rows, share=rows.share * (1.0 - self.test))
+        return replace(rows.naming(self.test + 1, m), fixed=rows.fixed)
 
 
 class Swap(Transform):
@@ -167,10 +168,6 @@ def _count(transform: Transform, data: Dataset, size: int | float) -> int:
     if count > m:
         transform.refuse(data, f"there are only {m} rows; take at most those")
     return count
-
-
-def _scaled_size(size: int | float, scale: float) -> int | float:
-    return size if isinstance(size, float) else max(1, round(size * scale))
 
 
 def take_rows(data: Dataset, order: Array) -> Dataset:

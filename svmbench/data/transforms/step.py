@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, NoReturn
 
 import numpy as np
@@ -72,6 +73,36 @@ Columns = Annotated[
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
 
 
+@dataclass(frozen=True)
+class Portion:
+    """The training rows before or after a transform, whatever the size of the data set.
+
+    Parameters
+    ----------
+    share : float
+        Their number as a share of the set's rows, if it is not ``fixed``.
+    fixed : bool
+        Whether their number is the same for a larger or smaller set.
+    least : float
+        The smallest share of the set in which every row is found that a transform names.
+    most : float
+        The share of the set beyond which no row is used.
+    """
+
+    share: float = 1.0
+    fixed: bool = False
+    least: float = 0.0
+    most: float = 1.0
+
+    def naming(self, count: float, m: int, *, first: bool = False) -> Portion:
+        """The same after ``count`` rows are named, of a set of m; the first ones if ``first``."""
+        if self.fixed:
+            return self
+        needed = count / (self.share * m)
+        most = min(self.most, needed) if first else self.most
+        return replace(self, fixed=True, least=max(self.least, needed), most=most)
+
+
 class Transform(BaseModel, ABC):
     """One step from a data set to another.
 
@@ -110,9 +141,9 @@ class Transform(BaseModel, ABC):
             When the rows do not allow it.
         """
 
-    def scaled(self, scale: float) -> Transform:
-        """The same for ``scale`` times as many rows: row counts change, fractions do not."""
-        return self
+    def portion(self, rows: Portion, m: int) -> Portion:
+        """What it leaves of the training rows of a set of m, and which it names."""
+        return rows
 
     def plain(self) -> Any:
         """Its shortest form in a configuration."""

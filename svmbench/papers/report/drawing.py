@@ -156,7 +156,9 @@ def _ln(value: float) -> float:
 
 
 def _tick(value: float) -> str:
-    """A tick of a linear axis: thousands as powers of ten."""
+    """A tick of a linear axis: millions as powers of ten."""
+    if 1e4 <= abs(value) < 1e6 and value == round(value):
+        return f"{value:,.0f}"
     return short(value, 4) if abs(value) < 1e5 else short(value, 3, plain_from=1e9)
 
 

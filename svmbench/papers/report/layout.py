@@ -65,12 +65,12 @@ class ItemResults:
         for row in self.rows if rows is None else rows:
             if row.group.stand_in:
                 label = row.group.dataset
-                name = self._catalogued.get((row.sweep, label), label)
+                name = self.catalogued.get((row.sweep, label), label)
                 labels.setdefault(name, []).append(label)
         return [name if len(set(members)) > 1 else members[0] for name, members in labels.items()]
 
     @cached_property
-    def _catalogued(self) -> dict[tuple[str, str], str]:
+    def catalogued(self) -> dict[tuple[str, str], str]:
         """Names in the catalogue by sweep and label."""
         sweeps = {
             key: sweep_of(self.paper, self.name, key, self.results) for key in self.item.sweeps

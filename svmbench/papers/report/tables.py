@@ -29,6 +29,7 @@ from svmbench.papers.report.numbers import (
     range_text,
     ratio,
 )
+from svmbench.papers.report.stand_ins import stand_in_notes
 from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
@@ -336,8 +337,7 @@ class _Builder:
             yield "†: some runs were above ε again after they had first reached it."
         if self._bold():
             yield "Bold: the best median of a place, and all medians with overlapping intervals."
-        if any(row.group.stand_in for row, _, _ in found):
-            yield f"{STAND_IN}: synthetic rows in the shape of the data set, not the set itself."
+        yield from stand_in_notes(self.source, [row for row, _, _ in found])
         yield from self.source.item.notes
 
     def _bold(self) -> bool:

@@ -214,6 +214,12 @@ def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
     assert "- Reconstructed: λ." in text
     assert "- Published: Table 1, as the text of the paper" in text
     assert "> **Note:** covtype.binary: a STAND-IN" in text
+    (note,) = [
+        line for line in text.splitlines() if line.startswith("- covtype.binary: a STAND-IN")
+    ]
+    assert " rows. Here: P\\* " in note
+    assert "Calibrated on the published rows: P\\* 0.6" in note
+    assert "(published 0.62696) at λ = 1.721e-5, hinge, 581,012 rows" in note
 
 
 def test_bold_is_the_best_of_its_place(source):
