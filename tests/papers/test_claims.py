@@ -232,6 +232,19 @@ def test_reaches_a_value(bounds, verdict):
 
 
 @pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [({"at_most": 301.0}, "holds"), ({"at_least": 301.0}, "does not hold")],
+)
+def test_a_fact_of_the_data_is_observed_once_and_asks_nothing(bounds, verdict):
+    wanted = claim("reaches", solvers=["a"], measure="optimal_J", **bounds)
+    result = found(wanted, row("a", [1.0], reference_primal=0.3))  # J* = 0.3 / 1e-3
+    assert result.verdict == verdict
+    assert "300, to be" in result.summary
+    assert not result.open_parts
+    assert all(part.answer is None for cell in result.cells for part in cell.parts)
+
+
+@pytest.mark.parametrize(
     ("how", "samples", "state", "verdict", "said"),
     [
         ("limit", [INF] * MANY, None, "holds", "30 s"),
