@@ -123,7 +123,7 @@ def test_an_accuracy_that_was_not_asked_for_is_unknown():
     assert "no pair of repeats has seconds to 0.5" in result.cells[0].text
 
 
-# --- order, ratio and alike --------------------------------------------------------
+# --- order, largest, ratio and alike --------------------------------------------------------
 
 
 def order_of(*factors, tie=1.0):
@@ -144,6 +144,19 @@ def test_a_tie_is_in_order_up_to_its_factor():
     assert order_of(1.0, 0.95, 3.0) == "does not hold"
     assert order_of(1.0, 0.95, 3.0, tie=1.2) == "holds"
     assert order_of(1.0, 0.7, 3.0, tie=1.2) == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("factors", "verdict"),
+    [((3.0, 2.0, 1.0), "holds"), ((3.0, 1.0, 2.0), "holds"), ((2.0, 1.0, 3.0), "does not hold"),
+     ((1.0, 2.0, 3.0), "does not hold"), ((2.0, 2.0, 1.0), "open")],
+)  # fmt: skip
+def test_the_first_is_the_largest(factors, verdict):
+    rows = [
+        row(name, noisy(f, seed=at))
+        for at, (name, f) in enumerate(zip("abc", factors, strict=True))
+    ]
+    assert found(claim("largest", solvers=["a", "b", "c"]), *rows).verdict == verdict
 
 
 @pytest.mark.parametrize(
@@ -229,6 +242,19 @@ def test_reaches_a_value(bounds, verdict):
     values = [0.095, 0.096, 0.097, 0.098, 0.102, 0.103, 0.104, 0.105] * 2
     wanted = claim("reaches", solvers=["a"], measure="test_error", **bounds)
     assert found(wanted, row("a", noisy(), test_error=values)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [({"at_most": 301.0}, "holds"), ({"at_least": 301.0}, "does not hold")],
+)
+def test_a_fact_of_the_data_is_observed_once_and_asks_nothing(bounds, verdict):
+    wanted = claim("reaches", solvers=["a"], measure="optimal_J", **bounds)
+    result = found(wanted, row("a", [1.0], reference_primal=0.3))  # J* = 0.3 / 1e-3
+    assert result.verdict == verdict
+    assert "300, to be" in result.summary
+    assert not result.open_parts
+    assert all(part.answer is None for cell in result.cells for part in cell.parts)
 
 
 @pytest.mark.parametrize(
@@ -712,6 +738,7 @@ def test_a_target_that_w_0_already_meets_says_nothing(kind):
         ("path", {"between": [1, 5], "within": 2}, "write 'by'"),
         ("path", {"ratios": [[0, 2]]}, "above 0"),
         ("alike", {"solvers": ["a"], "within": 2}, "two solvers or more"),
+        ("largest", {"solvers": ["a"]}, "two solvers or more"),
         ("alike", {"solvers": ["a", "b"]}, "needs 'within'"),
         ("order", {"solvers": ["a", "b"], "by": 2}, "has no 'by'"),
         ("untestable", {"cells": "most"}, "has no 'cells'"),

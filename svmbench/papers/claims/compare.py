@@ -1,4 +1,4 @@
-"""Claims that compare solvers by a measure: faster, order, ratio, alike and differ."""
+"""Claims that compare solvers by a measure: faster, order, largest, ratio, alike and differ."""
 
 from __future__ import annotations
 
@@ -28,6 +28,12 @@ def order(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each two neighbours in the list, up to the factor of a tie."""
     for first, second in pairwise(claim.solvers):
         yield _factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
+
+
+def largest(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part for each solver after the first: the first has at least as much as it."""
+    for other in claim.solvers[1:]:
+        yield _factor(claim, cell, other, claim.solvers[0], (1.0, math.inf))
 
 
 def ratio(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:

@@ -23,7 +23,7 @@ from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, j
 from svmbench.evidence import exponent as exponent_of
 from svmbench.papers.claims import remedy
 from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
-from svmbench.papers.claims.compare import alike, differ, faster, order, ratio
+from svmbench.papers.claims.compare import alike, differ, faster, largest, order, ratio
 from svmbench.papers.claims.counts import counts
 from svmbench.papers.claims.growth import grows
 from svmbench.papers.claims.model import Claim
@@ -51,6 +51,7 @@ from svmbench.report.numbers import format_value
 KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "faster": faster,
     "order": order,
+    "largest": largest,
     "ratio": ratio,
     "alike": alike,
     "differ": differ,

@@ -34,6 +34,11 @@ def _order(claim: Claim) -> str:
     return f"{claim.asked.words}: {' ≤ '.join(claim.solvers)}{tie}"
 
 
+def _largest(claim: Claim) -> str:
+    first, *others = claim.solvers
+    return f"{claim.asked.words}: {first} at least as large as {', '.join(others)}"
+
+
 def _ratio(claim: Claim) -> str:
     assert claim.published is not None
     place = f" on {claim.over_dataset}" if claim.over_dataset else ""
@@ -113,6 +118,7 @@ _MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "counts": _factor,
     "spans": _spans,
     "order": _order,
+    "largest": _largest,
     "ratio": _ratio,
     "alike": _alike,
     "differ": _differ,

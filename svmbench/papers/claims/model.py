@@ -14,8 +14,8 @@ from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.records.measures import ALONG, Asked
 
 Kind = Literal[
-    "faster", "order", "ratio", "alike", "differ", "reaches", "fails", "grows", "path", "rises",
-    "counts", "spans", "untestable",
+    "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
+    "rises", "counts", "spans", "untestable",
 ]  # fmt: skip
 
 Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
@@ -24,6 +24,7 @@ Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setu
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
     "order": (("solvers", "measure"), ("tie", "cells")),
+    "largest": (("solvers", "measure"), ("cells",)),
     "ratio": (
         ("solver", "over", "measure", "published"),
         ("over_dataset", "within", "cells"),
@@ -66,7 +67,8 @@ class Claim(Strict):
     where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
     kind: Kind = Field(
         description="faster: a solver over another, by a factor. order: solvers by a measure, the "
-        "least first. ratio: of two measures, next to the published one. alike: measures within a "
+        "least first. largest: the first of the solvers has the largest measure. ratio: of two "
+        "measures, next to the published one. alike: measures within a "
         "factor of each other. differ: two measures apart by more than a factor, either way. "
         "reaches: an accuracy, or a value within bounds. fails: a solver, in one of two ways. "
         "grows: a power of λ, m or the abscissa of a curve. path: one curve lies below another. "
@@ -83,7 +85,10 @@ class Claim(Strict):
         description="faster, ratio: label of the data set of 'over', if it differs; 'where' "
         "then names that of 'solver'.",
     )
-    solvers: tuple[str, ...] = Field(default=(), description="Labels, the least measure first.")
+    solvers: tuple[str, ...] = Field(
+        default=(),
+        description="Labels. order: the least measure first. largest: the largest first.",
+    )
     measure: WrittenMeasure | None = None
     by: float = Field(default=1.0, gt=0.0, description="At least by this factor.")
     at_most: float | None = Field(
@@ -184,7 +189,7 @@ class Claim(Strict):
             self._check_growth()
         if self.kind == "differ" and self.by <= 1.0:
             refuse("any two results differ by this factor; write one above 1", "by")
-        if len(self.solvers) < 2 and self.kind in ("order", "alike"):
+        if len(self.solvers) < 2 and self.kind in ("order", "largest", "alike"):
             refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
         if self.over_dataset is None and len(set(self.labels)) < len(self.labels):
             key = "solvers" if self.solvers else "over"

@@ -35,6 +35,9 @@ def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
 
 def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
     """The parts of a solver without runs, each with its question; open until it has some."""
+    if claim.measure is not None and claim.asked.measure.taken == "of data":
+        yield ClaimPart(label, observed="open", note="no runs yet")
+        return
     bounds = [
         paired((), (), *region)
         for bound, region in ((claim.at_least, _ABOVE), (claim.at_most, _BELOW))
@@ -135,6 +138,9 @@ def _repeats_are_skipped(row: MeasuredRow) -> bool:
 def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     """A part for each bound: the value's factor to it is at most, or at least, 1."""
     asked = claim.asked
+    if asked.measure.taken == "of data":
+        yield from _facts(label, row, claim)
+        return
     reason = says_nothing((row,), asked)
     for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
         if bound is None:
@@ -150,6 +156,23 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
         else:
             note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
             yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
+
+
+def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
+    """A part for each bound on a fact of the data; one run observes it, and no seed changes it."""
+    asked = claim.asked
+    values = list(measured(row.group, asked).values())
+    for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
+        if bound is None:
+            continue
+        if not values:
+            note = f"{asked.words} is not known"
+            yield ClaimPart(label, (row.cell,), observed="open", note=note)
+            continue
+        met = all(value >= bound if sign == "≥" else value <= bound for value in values)
+        note = f"{asked.words} {short(values[0], 7)}, to be {sign} {short(bound, 7)}"
+        verdict: ClaimVerdict = "holds" if met else "does not hold"
+        yield ClaimPart(label, (row.cell,), observed=verdict, note=note, seeds=len(values))
 
 
 def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:
