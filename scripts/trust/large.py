@@ -35,7 +35,7 @@ from known_optima import Known, known_problem
 
 from svmbench.errors import SvmbenchError
 from svmbench.harness.worker import BOUND_SLACK
-from svmbench.problem import BIASES, CONSTRAINTS, LOSSES, relative_gap
+from svmbench.problem import BIASES, CONSTRAINTS, HINGES, relative_gap
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Precision, Solver
 from svmbench.solvers.registry import solvers
@@ -168,7 +168,7 @@ def reference(known: Known) -> Outcome:
 def drawn(seed: int, largest: int) -> Known:
     """Random problem number ``seed``."""
     rng = np.random.default_rng([seed, 77])
-    loss = str(rng.choice(LOSSES, p=[0.5, 0.25, 0.25]))
+    loss = str(rng.choice(HINGES, p=[0.5, 0.25, 0.25]))
     bias = str(rng.choice(BIASES, p=[0.65, 0.35]))
     constraint = str(rng.choice(CONSTRAINTS, p=[0.7, 0.3]))
     return known_problem(seed, loss, bias, constraint, largest=largest)

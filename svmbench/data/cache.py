@@ -9,6 +9,7 @@ processes may write the same entry at once: both succeed, and either result is a
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import io
 import json
@@ -226,8 +227,9 @@ def _publish(folder: Path, final: Path) -> None:
     for _ in range(_ATTEMPTS):
         try:
             folder.rename(final)
-        except OSError:
-            if not final.is_dir():
+        except OSError as error:
+            # Another process may have moved the entry away since.
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) and not final.is_dir():
                 raise
         else:
             return

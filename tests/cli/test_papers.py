@@ -166,6 +166,7 @@ def test_exit_codes(papers, monkeypatch, change, code, said):
         preparing = 0.0
 
         def __init__(self, sweep, folder, reporter, options):
+            self.sweep = sweep
             self.outcome = Outcome(folder, left=change.get("left", 0))
             self.outcome.states.update(change.get("states", {}))
 

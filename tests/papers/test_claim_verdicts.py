@@ -179,6 +179,15 @@ def test_a_data_set_whose_repeats_are_skipped_has_no_more_pairs_to_wait_for():
 # --- which cells are worth repeats ---------------------------------------------------
 
 
+def test_a_statistical_claim_does_not_raise_the_evidence_that_others_need():
+    rows = [row("a", noisy(1.0)), row("b", noisy(2.0, seed=1))]
+    alone, beside = (
+        judge_claims([([claim(), *more], rows)])[0][0].cells[0].parts[0].answer.threshold
+        for more in ([], [claim(across="datasets", text=str(n)) for n in range(9)])
+    )
+    assert alone == beside == 2 / 0.05
+
+
 @pytest.mark.parametrize(
     ("cells", "factors", "verdict", "open_parts", "spare_parts"),
     [

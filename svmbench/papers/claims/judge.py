@@ -1,7 +1,8 @@
 """Judges the claims of a page together: their questions, then parts, cells and claims.
 
 All questions of all claims go to `svmbench.evidence.judge` at once, so that its level holds for
-the page as a whole, however often it is judged and whenever repeats are added.
+the page as a whole, however often it is judged and whenever repeats are added. Those of statistical
+claims are judged apart, because they only describe a claim that signed ranks decide.
 
 A cell **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
 it; `quantifiers` has the verdict of a claim from those of its cells. A claim is open when there are
@@ -76,6 +77,11 @@ class _Draft:
     cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
 
     @property
+    def by_ranks(self) -> bool:
+        """Whether signed ranks over data sets decide it instead of its questions."""
+        return self.claim.across is not None
+
+    @property
     def questions(self) -> Iterator[Question]:
         for _, parts in self.cells:
             for part in parts:
@@ -107,9 +113,23 @@ def judge_claims(
         [_draft(claim, rows, cells) for claim in claims]
         for (claims, rows), cells in zip(items, planned, strict=True)
     ]
-    questions = [q for drawn in drafts for draft in drawn for q in draft.questions]
-    answers = iter(judge(questions))
-    return [[_result(draft, answers) for draft in drawn] for drawn in drafts]
+    # Signed ranks decide a statistical claim. What is asked in its cells only describes it, so
+    # that these questions do not raise the evidence which the others of the page need.
+    answers = {
+        ranked: iter(
+            judge(
+                [
+                    question
+                    for drawn in drafts
+                    for draft in drawn
+                    if draft.by_ranks == ranked
+                    for question in draft.questions
+                ]
+            )
+        )
+        for ranked in (False, True)
+    }
+    return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
 
 
 def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> _Draft:
