@@ -18,7 +18,7 @@ from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find
 from svmbench.data.load import is_cached, load
 from svmbench.data.shape import Shape
-from svmbench.data.transforms import Derived, scales_between
+from svmbench.data.transforms import Derived, Swap, scales_between
 from svmbench.errors import DataError
 from svmbench.harness.pilot import Pilot, pilot
 from svmbench.memory import available_memory
@@ -100,7 +100,9 @@ def source_of(
         return Source(dataset, unavailable=str(error))
     if fetch and not _is_whole(entry):
         _fetch(entry)
-    if is_here(entry):
+    # A swap trains on the test rows, so that the set cannot do without them.
+    swapped = any(isinstance(step, Swap) for step in dataset.chain)
+    if _is_whole(entry) or (is_here(entry) and not swapped):
         return Source(dataset)
     shape = entry.stand_in
     if shape is None:

@@ -179,6 +179,26 @@ def test_a_data_set_whose_repeats_are_skipped_has_no_more_pairs_to_wait_for():
 # --- which cells are worth repeats ---------------------------------------------------
 
 
+def test_a_data_set_whose_bounds_do_not_tell_the_sign_keeps_a_statistical_claim_open():
+    # Where a meets a limit of epochs after a second, it may take less than b's 5 seconds or more.
+    sets = [f"set-{n}" for n in range(8)]
+    rows = [row("b", [5.0] * 3, dataset=name) for name in sets]
+    rows += [row("a", [1.0] * 3, dataset=name) for name in sets[1:]]
+    limited = {"state": "max_steps", "dataset": sets[0]}
+    for spent, verdict in ((1.0, "open"), (6.0, "holds")):
+        unknown = row("a", [INF] * 3, train_seconds=spent, **limited)
+        result = found(claim(across="datasets"), *rows, unknown)
+        assert (result.verdict, result.across.data_sets) == (verdict, 7 + (verdict == "holds"))
+
+
+def test_an_unknown_median_is_no_number():
+    # Each has one failure, in another repeat: the log-ratios are minus and plus infinity.
+    ends = ["converged", "failed"]
+    rows = [row("a", [5.0, INF], dataset=f"set-{n}", state=ends) for n in range(7)]
+    rows += [row("b", [INF, 5.0], dataset=f"set-{n}", state=ends[::-1]) for n in range(7)]
+    assert found(claim(across="datasets"), *rows).verdict == "open"
+
+
 def test_a_statistical_claim_does_not_raise_the_evidence_that_others_need():
     rows = [row("a", noisy(1.0)), row("b", noisy(2.0, seed=1))]
     alone, beside = (
@@ -222,7 +242,7 @@ def test_cells_that_may_change_the_verdict_come_before_those_that_are_only_count
 )
 def test_counts_have_three_seeds_or_two_if_these_agree(a, b, lacks):
     result = found(claim("counts"), row("a", a), row("b", b))
-    assert result.verdict == "holds"
+    assert result.verdict == ("open" if lacks else "holds")
     assert [(part.more, part.pairs) for part in result.open_parts] == [(lacks, len(a))] * (
         lacks > 0
     )

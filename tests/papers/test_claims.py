@@ -499,8 +499,10 @@ def test_steps_count_a_batch_once():
         ([3, 4, 3], [5, 6, 5], 2.0, "does not hold", "0 of 3 seeds"),
         ([3, 4, 9], [5, 6, 5], 1.0, "holds", "2 of 3 seeds"),
         ([3, 4, 3], [INF, INF, INF], 2.5, "holds", "3 of 3 seeds"),
-        ([1, 1, 9], [INF, INF, INF], 5.0, "holds", "2 of 2 seeds"),
+        ([1, 1, 9], [INF, INF, INF], 5.0, "holds", "2 of 3 seeds"),
         ([INF, INF, INF], [3, 4, 3], 1.0, "does not hold", "0 of 3 seeds"),
+        ([1, 9, 9], [INF, INF, INF], 5.0, "open", "1 of 3 seeds, 2 not known for a limit"),
+        ([INF, 3, 3], [INF, 9, 9], 2.0, "holds", "2 of 2 seeds"),
     ],
 )
 def test_counts_are_compared_as_observed(a, b, by, verdict, said):

@@ -109,6 +109,16 @@ def test_a_set_whose_test_file_is_missing_is_here(tmp_path, monkeypatch):
     assert not is_here(adult.model_copy(update={"n_features": None}))
 
 
+def test_a_set_that_trains_on_its_test_rows_needs_their_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_MIRROR", str(tmp_path))
+    (tmp_path / catalogue.entry("CCAT").train.file).touch()
+    plain, swapped = ({"name": "CCAT", "transforms": chain} for chain in ([], ["swap"]))
+    found = [
+        source_of(DatasetSpec.model_validate(each), 1800.0, scale=0.1) for each in (plain, swapped)
+    ]
+    assert [each.scale for each in found] == [None, 0.1]
+
+
 @pytest.fixture
 def measured(monkeypatch):
     """Times to generate rows, as if they had been measured."""

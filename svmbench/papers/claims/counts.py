@@ -40,16 +40,24 @@ def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     if reason := unreached({claim.solver: below, claim.over: above}, found, claim.asked):
         yield ClaimPart(what, rests_on, reason=reason)
         return
-    held = [each for each in _held(found, claim.by) if each is not None]
-    if not held:
+    held = list(_held(found, claim.by))
+    known = [each for each in held if each is not None]
+    if not known:
         needed = deciding_limit(found, (claim.by, math.inf), claim.asked)
         reason = f"its limits ended the runs too early to tell; it would take {needed}"
         yield ClaimPart(what, rests_on, reason=reason)
         return
-    verdict: ClaimVerdict = "holds" if 2 * sum(held) > len(held) else "does not hold"
+    so, lacks = sum(known), _lacks(found)
+    verdict: ClaimVerdict = "open"
+    if not lacks and 2 * so > len(held):
+        verdict = "holds"
+    elif not lacks and 2 * (len(known) - so) >= len(held):
+        verdict = "does not hold"
     values = [f"{_shown(b)} / {_shown(a)}" for a, b in found]
     shown = ", ".join(dict.fromkeys(values[:5]))
-    note = f"{claim.asked.words} {shown}: so with {sum(held)} of {len(held)} seeds"
+    unknown = len(held) - len(known)
+    hidden = f", {unknown} not known for a limit" if unknown else ""
+    note = f"{claim.asked.words} {shown}: so with {so} of {len(held)} seeds{hidden}"
     yield ClaimPart(
         what,
         rests_on,
@@ -58,16 +66,21 @@ def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         by_factor=False,
         skippable=skipped_cells(below, above, claim.asked),
         seeds=len(found),
-        lacks=_lacks(found),
+        lacks=lacks,
     )
 
 
 def _held(found: Pairs, by: float) -> Iterator[bool | None]:
-    """Whether it is so with each seed; None if a limit ended a run too early to tell."""
+    """Whether it is so with each seed; None if a limit ended a run too early to tell.
+
+    A seed with which neither reaches the accuracy is not among them.
+    """
     for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
+        if math.isinf(a) and math.isinf(b):
+            continue
         if math.isfinite(a) and b_least >= by * a:
             yield True
-        elif b < by * a_least or (math.isinf(a) and math.isinf(b)):
+        elif b < by * a_least:
             yield False
         else:
             yield None

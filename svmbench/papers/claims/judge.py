@@ -160,7 +160,8 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     summary, ranks = "", None
     if claim.across is not None:
         ranks = over_data_sets(claim, cells)
-        complete = not any(part.part.lacks for cell in cells for part in cell.parts)
+        lacking = any(part.part.lacks for cell in cells for part in cell.parts)
+        complete = not lacking and ranks.data_sets == _comparable(cells)
         if complete and ranks.data_sets >= MIN_DATA_SETS:
             verdict = _OF_RANKS[ranks.verdict]
         elif verdict != "not testable":
@@ -191,15 +192,32 @@ def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
     for cell in cells:
         for part in cell.parts:
             if part.answer is not None and part.part.question is not None and part.pairs:
-                log = _first(part.part.question) - math.log(claim.by)
+                log = _first(part.part.question, math.log(claim.by))
                 values.setdefault(cell.dataset, []).append(log)
-    return across([median(logs) for logs in values.values()])
+    middles = [_middle(logs) for logs in values.values()]
+    return across([middle for middle in middles if not math.isnan(middle)])
 
 
-def _first(question: Question) -> float:
-    """Median of the first log-ratios; of their bounds, that which is nearer to 0 on its side."""
-    lower, upper = median(question.logs[:PAIRS_A_SET]), median(question.uppers[:PAIRS_A_SET])
-    return upper if lower == -math.inf else lower
+def _comparable(cells: Sequence[CellResult]) -> int:
+    """How many data sets have informative pairs."""
+    return len({cell.dataset for cell in cells if any(part.pairs for part in cell.parts)})
+
+
+def _first(question: Question, boundary: float) -> float:
+    """Median of the first log-ratios relative to a boundary; nan if its sign is not known.
+
+    A run that a limit ended leaves bounds of a log-ratio. They count only if they lie on one side
+    of the boundary, and then with the bound that is nearer to it.
+    """
+    lower, upper = _middle(question.logs[:PAIRS_A_SET]), _middle(question.uppers[:PAIRS_A_SET])
+    if lower == upper or lower > boundary:
+        return lower - boundary
+    return upper - boundary if upper < boundary else math.nan
+
+
+def _middle(values: Sequence[float]) -> float:
+    """Median; nan if one of the values is, or if it is between minus and plus infinity."""
+    return math.nan if any(map(math.isnan, values)) else median(values)
 
 
 def _statistically(ranks: Across) -> str:
