@@ -89,7 +89,10 @@ cdef inline double projected_gradient(Loss loss, double alpha, double gradient) 
 
 cdef inline double best_coordinate(Loss loss, double alpha, double gradient, double norm2,
                                    double lam_m) noexcept nogil:
-    """The alpha that maximises D along one coordinate, for a hinge; norm2 > 0, gradient as above."""
+    """The alpha that maximises D along one coordinate, for a hinge.
+
+    norm2 > 0; the gradient is as above.
+    """
     alpha -= lam_m * gradient / (norm2 + loss.nu * lam_m)
     return max(0.0, min(alpha, loss.upper))
 
