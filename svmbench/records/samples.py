@@ -8,7 +8,7 @@ reached it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,6 +157,15 @@ class Pairs:
 
     def __iter__(self) -> Iterator[tuple[float, float]]:
         return iter(zip(self.a, self.b, strict=True))
+
+    def only(self, repeats: Collection[int]) -> Pairs:
+        """Those of some repeats."""
+        kept = [at for at, repeat in enumerate(self.repeats) if repeat in repeats]
+        sides = (self.a, self.b, self.a_least, self.b_least)
+        return Pairs(
+            tuple(self.repeats[at] for at in kept),
+            *(tuple(side[at] for at in kept) for side in sides),
+        )
 
 
 def pairs(one: Group, other: Group, asked: Asked) -> Pairs:

@@ -16,7 +16,7 @@ from datetime import timedelta
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.moments import starts
-from svmbench.records.samples import pairs
+from svmbench.records.samples import Pairs, pairs
 
 #: Standard deviation, in logarithms, of a machine's speed on different days, and of the shift
 #: between two of them: assumed if nothing better is known.
@@ -80,6 +80,23 @@ def samples_together(
     used = [at for at, repeat in enumerate(found.repeats) if repeat in together]
     a, b = (tuple(side[at] for at in used) for side in (found.a, found.b))
     return Together(tuple(found.repeats[at] for at in used), a, b, paired=True)
+
+
+def pairs_in_time(one: Group, other: Group, asked: Asked) -> Pairs:
+    """The pairs of two groups of one sweep whose runs were executed side by side.
+
+    A repeat whose runs were executed at different times is left out, unless the measure depends on
+    the seed alone. Older results do not record when runs started, and were interleaved.
+
+    Parameters
+    ----------
+    one, other : Group
+    asked : Asked
+    """
+    found = pairs(one, other, asked)
+    if not asked.measure.per_machine or not (starts(one) and starts(other)):
+        return found
+    return found.only(made_together(one, other, found.repeats))
 
 
 def made_together(one: Group, other: Group, repeats: Collection[int]) -> list[int]:

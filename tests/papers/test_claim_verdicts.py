@@ -191,6 +191,18 @@ def test_a_data_set_whose_bounds_do_not_tell_the_sign_keeps_a_statistical_claim_
         assert (result.verdict, result.across.data_sets) == (verdict, 7 + (verdict == "holds"))
 
 
+@pytest.mark.parametrize(("measure", "pairs"), [("seconds", 0), ("epochs", MANY)])
+def test_runs_of_different_days_make_no_pairs_where_the_machine_matters(measure, pairs):
+    days = [[f"2026-11-{day:02d}T10:00:{second:02d}" for second in range(MANY)] for day in (1, 2)]
+    rows = [
+        row(label, noisy(factor, seed=factor), started=day)
+        for label, factor, day in zip("ab", (1, 3), days, strict=True)
+    ]
+    result = found(claim(measure={measure: 0.01}), *rows)
+    assert result.cells[0].parts[0].pairs == pairs
+    assert result.verdict == ("holds" if pairs else "open")
+
+
 def test_an_unknown_median_is_no_number():
     # Each has one failure, in another repeat: the log-ratios are minus and plus infinity.
     ends = ["converged", "failed"]

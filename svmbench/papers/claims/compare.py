@@ -14,7 +14,8 @@ from svmbench.papers.claims.parts import PAIRS_A_SET, ClaimCell, ClaimPart
 from svmbench.papers.measured import MeasuredRow, SweepCell
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import Pairs, pairs, skipped_make_pairs, states
+from svmbench.records.samples import Pairs, skipped_make_pairs, states
+from svmbench.report.pairing import pairs_in_time
 
 
 def faster(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -86,7 +87,7 @@ def _factor(
     rests_on = (first.cell, second.cell)
     if reason := says_nothing((first, second), asked):
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
-    found = pairs(first.group, second.group, asked)
+    found = pairs_in_time(first.group, second.group, asked)
     question = paired(found.a, found.b, *region, a_least=found.a_least, b_least=found.b_least)
     skippable = skipped_cells(first, second, asked)
     lacks = _lacks(claim, question, (first, second))

@@ -9,11 +9,12 @@ from svmbench.evidence import LEVEL, judge, paired
 from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import Group, short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import measured, of_repeats, pairs, samples, states
+from svmbench.records.samples import measured, of_repeats, samples, states
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median, median_interval
 from svmbench.records.summaries import limit_words, summary
 from svmbench.report.numbers import digits_apart, interval_text
+from svmbench.report.pairing import pairs_in_time
 from svmbench.report.tables.accuracy import threshold_cell
 from svmbench.report.tables.words import fault_words
 
@@ -131,7 +132,7 @@ def ratio(own: MeasuredRow, other: MeasuredRow, asked: Asked) -> Number:
     Its interval is valid for any number of repeats and any reason to stop, so that it needs more of
     them than one for a fixed number. As long as neither end is known, it is absent.
     """
-    both = pairs(other.group, own.group, asked)
+    both = pairs_in_time(other.group, own.group, asked)
     if not len(both):
         return Number("—")
     (found,) = judge([paired(both.a, both.b, low=1.0)])
