@@ -267,9 +267,7 @@ def _rows_line(planned: Sequence[Job]) -> list[str]:
         return []
     making = [each for source in sources.values() if (each := source.making()) is not None]
     text = f"stand-ins: {len(sources) - len(making)} of {len(sources)} are in the cache"
-    return [
-        f"{text}; generating the others takes about {duration(sum(making))}" if making else text
-    ]
+    return [f"{text}; generating the rest takes about {duration(sum(making))}" if making else text]
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:

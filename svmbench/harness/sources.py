@@ -106,9 +106,13 @@ class Source:
     def _entry(self) -> Entry | None:
         origin = self.dataset.source
         try:
-            return resolve(origin.source if isinstance(origin, Derived) else origin)
+            if not isinstance(origin, Derived):
+                return resolve(origin)
+            found = resolve(origin.source)
         except DataError:
             return None
+        # Rows without transforms are stored by their label.
+        return found if origin.transforms else found.model_copy(update={"name": origin.name})
 
 
 def source_of(
