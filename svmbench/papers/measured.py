@@ -28,7 +28,7 @@ class MeasuredRow:
         Its key in the item.
     group : Group
     traces : DataFrame
-        The points of all runs of the sweep; no rows if there are none.
+        The points of its runs; no rows if there are none. Those of other runs are left aside.
     regrets : DataFrame
         The regrets of all runs of the sweep; no rows if it did not ask for them.
     origin : tuple, optional
@@ -76,13 +76,26 @@ class MeasuredRow:
 
 def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
     """All rows of an item's sweeps, in the order of the sweeps and of their tables."""
-    return [
-        MeasuredRow(sweep, group, result.traces, regrets)
-        for sweep, result in results.items()
-        for regrets in (read_regret(result.folder),)
-        for groups in result.groups.values()
-        for group in groups
-    ]
+    found: list[MeasuredRow] = []
+    for sweep, result in results.items():
+        groups = [group for members in result.groups.values() for group in members]
+        place = {run: at for at, group in enumerate(groups) for run in group.runs["id"]}
+        traces, regrets = (
+            dict(list(table.groupby(table["id"].map(place))))
+            for table in (result.traces, read_regret(result.folder))
+        )
+        none = result.traces.iloc[:0]
+        found += [
+            MeasuredRow(sweep, group, traces.get(at, none), regrets.get(at, pd.DataFrame()))
+            for at, group in enumerate(groups)
+        ]
+    return found
+
+
+def unchanged(row: MeasuredRow, before: MeasuredRow) -> bool:
+    """Whether two readings of a row show the same runs, so that the first can be kept."""
+    now, then = (each.group.runs.reset_index(drop=True) for each in (row, before))
+    return row.sweep == before.sweep and row.cell == before.cell and now.equals(then)
 
 
 def sweep_folder(root: Path, paper: Paper, item: str, sweep: str) -> Path:
