@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from svmbench.claims.judge import KnownParts, judge_claims
+from svmbench.claims.measured import MeasuredRow, rows, unchanged
+from svmbench.claims.parts import ClaimResult, PartResult
 from svmbench.harness.series import Doubt, Job
-from svmbench.papers.claims.judge import KnownParts, judge_claims
-from svmbench.papers.claims.parts import ClaimResult, PartResult
-from svmbench.papers.measured import MeasuredRow, rows, sweep_folder, unchanged
+from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
 from svmbench.papers.slots import slots
 from svmbench.records.read import Results, read_results

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from results_folders import write_results
 
-from svmbench.papers.claims import judge
+from svmbench.claims import judge
 from svmbench.papers.doubts import Doubts
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, jobs

@@ -20,15 +20,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
-from svmbench.evidence import exponent as exponent_of
-from svmbench.papers.claims import remedy
-from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
-from svmbench.papers.claims.compare import alike, differ, faster, largest, order, ratio
-from svmbench.papers.claims.counts import counts
-from svmbench.papers.claims.growth import grows
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import (
+from svmbench.claims import remedy
+from svmbench.claims.cells import brought_together, cells_not_run, cells_of
+from svmbench.claims.compare import alike, differ, faster, largest, order, ratio
+from svmbench.claims.counts import counts
+from svmbench.claims.growth import grows
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import (
     PAIRS_A_SET,
     CellResult,
     ClaimCell,
@@ -38,13 +37,14 @@ from svmbench.papers.claims.parts import (
     PartResult,
     combine,
 )
-from svmbench.papers.claims.path import path
-from svmbench.papers.claims.quantifiers import decide, may_change
-from svmbench.papers.claims.reach import fails, reaches
-from svmbench.papers.claims.rises import rises
-from svmbench.papers.claims.spans import spans
-from svmbench.papers.measured import MeasuredRow, SweepCell
-from svmbench.papers.slots import Slot
+from svmbench.claims.path import path
+from svmbench.claims.places import Slot
+from svmbench.claims.quantifiers import decide, may_change
+from svmbench.claims.reach import fails, reaches
+from svmbench.claims.rises import rises
+from svmbench.claims.spans import spans
+from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
+from svmbench.evidence import exponent as exponent_of
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
