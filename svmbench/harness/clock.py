@@ -77,7 +77,7 @@ class Stopwatch:
             self.thread += thread_time_ns() - thread
 
 
-class Moment(NamedTuple):
+class Readings(NamedTuple):
     """Readings of all clocks at one moment, in nanoseconds.
 
     Parameters
@@ -98,10 +98,10 @@ class Moment(NamedTuple):
     children: int
 
 
-def now() -> Moment:
+def now() -> Readings:
     """Read all clocks."""
     children = getrusage(RUSAGE_CHILDREN)
-    return Moment(
+    return Readings(
         perf_counter_ns(),
         process_time_ns(),
         thread_time_ns(),

@@ -14,7 +14,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.solvers.base import Solver
 
 
-class Counts(NamedTuple):
+class Progress(NamedTuple):
     """A solver's own counts, and whether it has come to an end."""
 
     presentations: int
@@ -25,10 +25,10 @@ class Counts(NamedTuple):
     exhausted: bool
 
 
-def counts_of(solver: Solver) -> Counts:
+def counts_of(solver: Solver) -> Progress:
     """Read a solver's counts."""
     counters, stopped = solver.counters, solver.stopped
-    return Counts(
+    return Progress(
         int(counters.presentations),
         int(counters.updates),
         int(counters.nonzeros),

@@ -218,7 +218,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-class Outcome(NamedTuple):
+class Waited(NamedTuple):
     """How the wait for a worker ended.
 
     Parameters
@@ -237,7 +237,7 @@ class Outcome(NamedTuple):
 
 def _wait(
     process: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
-) -> Outcome:
+) -> Waited:
     """Wait for a worker's answers or death, until it is silent for too long or must stop."""
     assert process.stdout is not None
     size, since = -1, monotonic()
@@ -253,27 +253,27 @@ def _wait(
             for line in lines:
                 if line not in (child.BEGUN, child.ENDED):
                     seconds = moments.get(child.ENDED, math.nan) - moments.get(child.BEGUN, 0.0)
-                    return Outcome("answered", line, seconds)
+                    return Waited("answered", line, seconds)
                 moments.setdefault(line, monotonic())
         grown = path.stat().st_size if path.exists() else 0
         if grown != size:
             size, since = grown, monotonic()
         if stop.is_set():
-            return Outcome("stopped")
+            return Waited("stopped")
         if monotonic() - since > patience:
-            return Outcome("silent")
+            return Waited("silent")
         if monotonic() > end:
-            return Outcome("late")
+            return Waited("late")
 
 
-def _dead(process: subprocess.Popen[bytes]) -> Outcome:
+def _dead(process: subprocess.Popen[bytes]) -> Waited:
     """The end of a worker that has closed its answers."""
     try:
         process.wait(DYING)
     except subprocess.TimeoutExpired:  # it has closed them and lives on
         process.kill()
         process.wait()
-    return Outcome("dead")
+    return Waited("dead")
 
 
 def _contradiction(trace: Trace, seconds: float) -> str:
