@@ -13,7 +13,7 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.harness import system
 from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
 from svmbench.harness.clock import Clock, Stopwatch
-from svmbench.harness.shown import Progress, bound_of, counts_of, weights_of
+from svmbench.harness.shown import Tally, bound_of, counts_of, weights_of
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
@@ -39,7 +39,7 @@ class Certificate(NamedTuple):
     bias: float
     training: Evaluation
     dual: float | None
-    counts: Progress
+    counts: Tally
 
 
 class Measurement:
@@ -206,7 +206,7 @@ class Measurement:
             trace.append(point | (facts or {}))
         return self._verdict(point, shown)
 
-    def _refuse_counts(self, before: Progress, counts: Progress) -> None:
+    def _refuse_counts(self, before: Tally, counts: Tally) -> None:
         """Fail a run whose counts cannot be true."""
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
             self.reason = "its counts decrease"
@@ -218,7 +218,7 @@ class Measurement:
         counts = self._counts()
         return self._at_horizon(counts) or self._limit(counts) is not None
 
-    def _counts(self) -> Progress:
+    def _counts(self) -> Tally:
         with self._accounts.reading.running():
             return counts_of(self.solver)
 
@@ -358,7 +358,7 @@ class Measurement:
             return "converged"
         return self._limit(counts)
 
-    def _limit(self, counts: Progress) -> str | None:
+    def _limit(self, counts: Tally) -> str | None:
         """The end state if a limit has been reached, else None."""
         if counts.presentations >= self._most or counts.updates >= self._most_updates:
             return "max_steps"
@@ -366,7 +366,7 @@ class Measurement:
             return "max_steps"
         return "time_limit" if self.clock.wall >= self.stop["time_limit"] * 1e9 else None
 
-    def _at_horizon(self, counts: Progress) -> bool:
+    def _at_horizon(self, counts: Tally) -> bool:
         """Whether a solver that was given a horizon has reached it."""
         if self.solver.horizon == "steps":
             return counts.presentations >= self._horizon

@@ -14,7 +14,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.solvers.base import Solver
 
 
-class Progress(NamedTuple):
+class Tally(NamedTuple):
     """A solver's own counts, and whether it has come to an end."""
 
     presentations: int
@@ -25,10 +25,10 @@ class Progress(NamedTuple):
     exhausted: bool
 
 
-def counts_of(solver: Solver) -> Progress:
+def counts_of(solver: Solver) -> Tally:
     """Read a solver's counts."""
     counters, stopped = solver.counters, solver.stopped
-    return Progress(
+    return Tally(
         int(counters.presentations),
         int(counters.updates),
         int(counters.nonzeros),
