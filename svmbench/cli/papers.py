@@ -303,8 +303,9 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
     """How many claims have each verdict, by paper and in all; judged together, as on the page."""
-    from svmbench.papers.claims.judge import judge_claims
-    from svmbench.papers.measured import read_item, rows
+    from svmbench.claims.judge import judge_claims
+    from svmbench.claims.measured import rows
+    from svmbench.papers.folders import read_item
     from svmbench.papers.slots import slots
 
     items = [(key, name) for key, paper in known.items() for name in paper.items]
