@@ -28,14 +28,14 @@ from typing import Literal
 
 import pandas as pd
 
+from svmbench.claims.places import same
 from svmbench.config import SolverSpec, Stop
 from svmbench.data.transforms import rows_after
 from svmbench.harness.crew import LEAST_LIMIT, START
 from svmbench.harness.job import Job
 from svmbench.harness.sources import Source
-from svmbench.papers.measured import sweep_folder
+from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Item, Paper
-from svmbench.papers.places import same
 from svmbench.records.states import RERUN
 
 Basis = Literal["full", "quick", "passes", "limit"]
