@@ -194,8 +194,6 @@ DIR *opendir(const char *path)
 { REAL(opendir) return fails("opendir", path, EIO, EMFILE, EACCES) ? NULL : real(path); }
 DIR *fdopendir(int file)
 { REAL(fdopendir) return fails_of("fdopendir", file, EIO, ENOMEM, 0) ? NULL : real(file); }
-struct dirent64 *readdir64(DIR *folder)
-{ REAL(readdir64) return fails_of("readdir", dirfd(folder), EIO, 0, 0) ? NULL : real(folder); }
 ssize_t readlink(const char *path, char *to, size_t size)
 { REAL(readlink) return fails("readlink", path, EIO, 0, EACCES) ? -1 : real(path, to, size); }
 
@@ -229,7 +227,7 @@ int posix_memalign(void **to, size_t by, size_t size)
 void *aligned_alloc(size_t by, size_t size)
 { return no_memory("aligned_alloc", size) ? NULL : __libc_memalign(by, size); }
 void *mmap64(void *at, size_t size, int rights, int flags, int file, off64_t from)
-{ REAL(mmap64) if (no_memory("mmap", size) || fails_of("mmap", file, ENOMEM, 0, 0)) return MAP_FAILED;
+{ REAL(mmap64) if (no_memory("mmap", size) || (file >= 0 && fails_of("mmap", file, ENOMEM, 0, 0))) return MAP_FAILED;
   return real(at, size, rights, flags, file, from); }
 void *mmap(void *at, size_t size, int rights, int flags, int file, off_t from)
 { return mmap64(at, size, rights, flags, file, from); }
