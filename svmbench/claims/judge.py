@@ -45,7 +45,6 @@ from svmbench.claims.rises import rises
 from svmbench.claims.spans import spans
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
-from svmbench.records.samples import seconds_of_repeat
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
@@ -75,6 +74,11 @@ class _Draft:
 
     claim: Claim
     cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
+
+    @classmethod
+    def of(cls, claim: Claim, asked: Claim, cells: Sequence[ClaimCell]) -> _Draft:
+        """A claim with the parts that it has as it is asked, in these cells."""
+        return cls(claim, tuple((cell, tuple(KINDS[asked.kind](asked, cell))) for cell in cells))
 
     @property
     def by_ranks(self) -> bool:
@@ -109,10 +113,25 @@ def judge_claims(
         A list for each item, a result for each of its claims.
     """
     planned = slots or [()] * len(items)
-    drafts = [
-        [_draft(claim, rows, cells) for claim in claims]
-        for (claims, rows), cells in zip(items, planned, strict=True)
-    ]
+    return _judged(
+        [
+            [_draft(claim, rows, cells) for claim in claims]
+            for (claims, rows), cells in zip(items, planned, strict=True)
+        ]
+    )
+
+
+def judge_cells(claims: Sequence[tuple[Claim, Sequence[ClaimCell]]]) -> list[ClaimResult]:
+    """The results of claims, judged together, in cells that the caller chose.
+
+    Parameters
+    ----------
+    claims : sequence of (claim, cells)
+    """
+    return _judged([[_Draft.of(claim, claim, cells) for claim, cells in claims]])[0]
+
+
+def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
     # Signed ranks decide a statistical claim. What is asked in its cells only describes it, so
     # that these questions do not raise the evidence which the others of the page need.
     answers = {
@@ -142,7 +161,7 @@ def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> 
     cells = cells_of(asked, chosen, several)
     if claim.over_dataset is None:
         cells += cells_not_run(claim, rows, slots, several)
-    return _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](asked, cell))) for cell in cells))
+    return _Draft.of(claim, asked, cells)
 
 
 # ---------------------------------------------------------------- from answers to verdicts
@@ -229,7 +248,7 @@ def _statistically(ranks: Across) -> str:
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
     rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
-    seconds = {row.cell: seconds_of_repeat(row.group) for row in rows}
+    seconds = {key: each for row in rows for key, each in row.seconds.items()}
     found = tuple(_part(part, answers, seconds) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)

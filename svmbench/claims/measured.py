@@ -11,6 +11,7 @@ import pandas as pd
 from svmbench.claims.places import Place, same
 from svmbench.records.groups import Group
 from svmbench.records.read import Results, read_regret
+from svmbench.records.samples import seconds_of_repeat
 
 #: Sweep of an item, data set, λ and label: what the repeats of a row have in common.
 SweepCell = tuple[str, str, float, str]
@@ -29,21 +30,29 @@ class MeasuredRow:
         The points of all runs of the sweep; no rows if there are none.
     regrets : DataFrame
         The regrets of all runs of the sweep; no rows if it did not ask for them.
-    origin : tuple, optional
-        Its cell, if it differs from what its group says.
+    members : tuple of MeasuredRow
+        The rows it was taken from, if it is not a row of the sweep itself.
     """
 
     sweep: str
     group: Group
     traces: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     regrets: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    origin: SweepCell | None = None
+    members: tuple[MeasuredRow, ...] = ()
+
+    @cached_property
+    def seconds(self) -> dict[SweepCell, float]:
+        """Seconds that a repeat takes, for each cell that must be repeated to extend this row."""
+        if self.members:
+            return {cell: each for row in self.members for cell, each in row.seconds.items()}
+        group = self.group
+        cell = self.sweep, group.dataset, float(group.lam), group.label
+        return {cell: seconds_of_repeat(group)}
 
     @property
-    def cell(self) -> SweepCell:
-        """The cell of the sweep whose further repeats would extend this row."""
-        group = self.group
-        return self.origin or (self.sweep, group.dataset, float(group.lam), group.label)
+    def cells(self) -> tuple[SweepCell, ...]:
+        """The cells of the sweep whose further repeats would extend this row."""
+        return tuple(self.seconds)
 
     @cached_property
     def points(self) -> pd.DataFrame:

@@ -129,7 +129,7 @@ def seconds_of_repeat(group: Group) -> float:
     elapsed = runs["train_seconds"]
     if "elapsed_seconds" in runs:
         elapsed = runs["elapsed_seconds"].fillna(elapsed)
-    return float(elapsed.groupby(runs["repeat"]).sum().mean()) if len(runs) else math.nan
+    return float(elapsed.groupby(runs["repeat"]).sum(min_count=1).mean()) if len(runs) else math.nan
 
 
 @dataclass(frozen=True)
