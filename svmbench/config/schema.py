@@ -106,7 +106,7 @@ def _trainable() -> list[Schema]:
     for loss in LOSSES:
         named: Schema = {"required": ["name"], "properties": {"name": {"const": loss}}}
         named["type"] = "object"
-        given = {"anyOf": [{"const": loss}, named]}
+        given: Schema = {"anyOf": [{"const": loss}, named]}
         if loss == "hinge":
             given["anyOf"].append({"type": "object", "not": {"required": ["name"]}})
         able = [name for name, solver in solvers().items() if loss in solver.losses]

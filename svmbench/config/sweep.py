@@ -495,14 +495,14 @@ class Repeats(_Model):
         return self
 
 
-_NUMBER = TypeAdapter(Count)
+_COUNT = TypeAdapter(Count)
 
 
 def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
     # By hand, because a union would report the errors of both its members for a wrong number.
     if isinstance(value, dict | Repeats):
         return Repeats.model_validate(value)
-    return _NUMBER.validate_python(value)
+    return _COUNT.validate_python(value)
 
 
 #: Repeats of each cell: a number, or a rule.
