@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from svmbench.claims.judge import KnownParts, judge_claims
+from svmbench.claims.measured import MeasuredRow, rows, unchanged
+from svmbench.claims.parts import ClaimResult, PartResult
 from svmbench.harness.series import Doubt, Job
-from svmbench.papers.claims.judge import judge_claims
-from svmbench.papers.claims.parts import ClaimResult, PartResult
-from svmbench.papers.measured import MeasuredRow, rows, sweep_folder
+from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
 from svmbench.papers.slots import slots
 from svmbench.records.read import Results, read_results
@@ -20,9 +21,9 @@ _Read = tuple[Results, list[MeasuredRow]]
 class Doubts:
     """Judges all claims again whenever it is called, and says which repeats would decide them.
 
-    The folders are read again only if their tables have changed. All claims of all papers are
-    judged together, as on the page, whatever items are being run, because the questions of a page
-    must not depend on what is run.
+    The folders are read again only if their tables have changed, and only the cells with new runs
+    are looked at again. All claims of all papers are judged together, as on the page, whatever
+    items are being run, because the questions of a page must not depend on what is run.
 
     Parameters
     ----------
@@ -38,6 +39,7 @@ class Doubts:
         self._papers = papers
         self._places = {job.folder: at for at, job in enumerate(jobs)}
         self._read: dict[tuple[Path, str], tuple[tuple[int, int], _Read]] = {}
+        self._known = KnownParts()
 
     def __call__(self) -> list[Doubt]:
         """The open questions, each once."""
@@ -59,6 +61,7 @@ class Doubts:
                 )
                 for (key, name), sweeps in zip(items, read, strict=True)
             ],
+            self._known,
         )
         found: dict[tuple[int, object], Doubt] = {}
         for (key, name), results in zip(items, judged, strict=True):
@@ -104,8 +107,13 @@ class Doubts:
         stamp = (status.st_mtime_ns, status.st_size)
         known = self._read.get((folder, sweep))
         if known is None or known[0] != stamp:
+            before = {} if known is None else {row.cell: row for row in known[1][1]}
             results = read_results(folder)
-            known = stamp, (results, rows({sweep: results}))
+            kept = [
+                before[row.cell] if row.cell in before and unchanged(row, before[row.cell]) else row
+                for row in rows({sweep: results})
+            ]
+            known = stamp, (results, kept)
             self._read[folder, sweep] = known
         return known[1]
 

@@ -55,7 +55,7 @@ class Rows(Transform):
 
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names the rows before its end."""
-        return rows.naming(self.stop, m, first=True)
+        return rows.naming(self.stop, m, first=True, left=self.stop - self.start)
 
     def plain(self) -> Any:
         """Its two numbers, as a list."""
@@ -80,8 +80,8 @@ class Subsample(Transform):
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names a number of rows, unless it takes a fraction."""
         if isinstance(self.size, float):
-            return replace(rows, share=rows.share * self.size)
-        return rows.naming(self.size, m)
+            return rows.part(self.size)
+        return rows.naming(self.size, m, left=self.size)
 
 
 class Balance(Transform):
@@ -146,8 +146,8 @@ class Split(Transform):
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names a number of test rows, and more for training, unless it takes a fraction."""
         if isinstance(self.test, float):
-            return replace(rows, share=rows.share * (1.0 - self.test))
-        return replace(rows.naming(self.test + 1, m), fixed=rows.fixed)
+            return rows.part(1.0 - self.test)
+        return rows.without(self.test, m)
 
 
 class Swap(Transform):
