@@ -75,11 +75,6 @@ class _Draft:
     claim: Claim
     cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
 
-    @classmethod
-    def of(cls, claim: Claim, asked: Claim, cells: Sequence[ClaimCell]) -> _Draft:
-        """A claim with the parts that it has as it is asked, in these cells."""
-        return cls(claim, tuple((cell, tuple(KINDS[asked.kind](asked, cell))) for cell in cells))
-
     @property
     def by_ranks(self) -> bool:
         """Whether signed ranks over data sets decide it instead of its questions."""
@@ -93,9 +88,46 @@ class _Draft:
                     yield part.question
 
 
+class KnownParts:
+    """The parts of cells that were judged before, for pages that are judged again and again.
+
+    A cell whose rows are the same objects has the same parts. Those that one judgement of the page
+    does not use are forgotten at the next one.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
+        self._now: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
+
+    def begin(self) -> None:
+        """Begin a judgement of the whole page."""
+        self._before, self._now = self._now, {}
+
+    def of(self, claim: Claim, asked: Claim, cell: ClaimCell) -> tuple[ClaimPart, ...]:
+        """The parts of a cell.
+
+        Parameters
+        ----------
+        claim : Claim
+            As the paper's file has it.
+        asked : Claim
+            The same, or the claim that its rows are brought together for.
+        cell : ClaimCell
+        """
+        rows = (*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values()))
+        key = (id(claim), cell.place, cell.absent, tuple(cell.rows), tuple(map(id, rows)))
+        if key in self._before:
+            self._now[key] = self._before[key]
+        if key not in self._now:
+            # The rows are kept as well: another object must not get the identity of one of them.
+            self._now[key] = ((claim, rows), tuple(KINDS[claim.kind](asked, cell)))
+        return self._now[key][1]
+
+
 def judge_claims(
     items: Sequence[tuple[Sequence[Claim], Sequence[MeasuredRow]]],
     slots: Sequence[Sequence[Slot]] = (),
+    known: KnownParts | None = None,
 ) -> list[list[ClaimResult]]:
     """The results of the claims of each item, judged together.
 
@@ -106,6 +138,8 @@ def judge_claims(
     slots : sequence of sequence of dict, optional
         For every item the cells of its sweeps. Those that were not run are then open, and count
         among the questions.
+    known : KnownParts, optional
+        Of the judgements before, if the page is judged again.
 
     Returns
     -------
@@ -113,9 +147,11 @@ def judge_claims(
         A list for each item, a result for each of its claims.
     """
     planned = slots or [()] * len(items)
+    known = known or KnownParts()
+    known.begin()
     return _judged(
         [
-            [_draft(claim, rows, cells) for claim in claims]
+            [_draft(claim, rows, cells, known) for claim in claims]
             for (claims, rows), cells in zip(items, planned, strict=True)
         ]
     )
@@ -128,7 +164,11 @@ def judge_cells(claims: Sequence[tuple[Claim, Sequence[ClaimCell]]]) -> list[Cla
     ----------
     claims : sequence of (claim, cells)
     """
-    return _judged([[_Draft.of(claim, claim, cells) for claim, cells in claims]])[0]
+    drafts = [
+        _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](claim, cell))) for cell in cells))
+        for claim, cells in claims
+    ]
+    return _judged([drafts])[0]
 
 
 def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
@@ -151,7 +191,9 @@ def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
     return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
 
 
-def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> _Draft:
+def _draft(
+    claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], known: KnownParts
+) -> _Draft:
     if claim.kind == "untestable":
         return _Draft(claim, ())
     several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
@@ -161,7 +203,7 @@ def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> 
     cells = cells_of(asked, chosen, several)
     if claim.over_dataset is None:
         cells += cells_not_run(claim, rows, slots, several)
-    return _Draft.of(claim, asked, cells)
+    return _Draft(claim, tuple((cell, known.of(claim, asked, cell)) for cell in cells))
 
 
 # ---------------------------------------------------------------- from answers to verdicts

@@ -11,7 +11,6 @@ import pandas as pd
 from svmbench.claims.places import Place, same
 from svmbench.records.groups import Group
 from svmbench.records.read import Results, read_regret
-from svmbench.records.samples import seconds_of_repeat
 
 #: Sweep of an item, data set, λ and label: what the repeats of a row have in common.
 SweepCell = tuple[str, str, float, str]
@@ -27,7 +26,7 @@ class MeasuredRow:
         Its key in the item.
     group : Group
     traces : DataFrame
-        The points of all runs of the sweep; no rows if there are none.
+        The points of its runs; no rows if there are none. Those of other runs are left aside.
     regrets : DataFrame
         The regrets of all runs of the sweep; no rows if it did not ask for them.
     members : tuple of MeasuredRow
@@ -40,14 +39,18 @@ class MeasuredRow:
     regrets: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     members: tuple[MeasuredRow, ...] = ()
 
-    @cached_property
+    @property
+    def cell(self) -> SweepCell:
+        """Its place, by which its sweep knows it unless it has members."""
+        group = self.group
+        return self.sweep, group.dataset, float(group.lam), group.label
+
+    @property
     def seconds(self) -> dict[SweepCell, float]:
         """Seconds that a repeat takes, for each cell that must be repeated to extend this row."""
         if self.members:
             return {cell: each for row in self.members for cell, each in row.seconds.items()}
-        group = self.group
-        cell = self.sweep, group.dataset, float(group.lam), group.label
-        return {cell: seconds_of_repeat(group)}
+        return {self.cell: self.group.seconds_of_repeat}
 
     @property
     def cells(self) -> tuple[SweepCell, ...]:
@@ -88,10 +91,23 @@ def fills(row: MeasuredRow, slot: Mapping[str, str | float]) -> bool:
 
 def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
     """All rows of an item's sweeps, in the order of the sweeps and of their tables."""
-    return [
-        MeasuredRow(sweep, group, result.traces, regrets)
-        for sweep, result in results.items()
-        for regrets in (read_regret(result.folder),)
-        for groups in result.groups.values()
-        for group in groups
-    ]
+    found: list[MeasuredRow] = []
+    for sweep, result in results.items():
+        groups = [group for members in result.groups.values() for group in members]
+        place = {run: at for at, group in enumerate(groups) for run in group.runs["id"]}
+        traces, regrets = (
+            dict(list(table.groupby(table["id"].map(place))))
+            for table in (result.traces, read_regret(result.folder))
+        )
+        none = result.traces.iloc[:0]
+        found += [
+            MeasuredRow(sweep, group, traces.get(at, none), regrets.get(at, pd.DataFrame()))
+            for at, group in enumerate(groups)
+        ]
+    return found
+
+
+def unchanged(row: MeasuredRow, before: MeasuredRow) -> bool:
+    """Whether two readings of a row show the same runs, so that the first can be kept."""
+    now, then = (each.group.runs.reset_index(drop=True) for each in (row, before))
+    return row.sweep == before.sweep and row.cell == before.cell and now.equals(then)
