@@ -98,6 +98,7 @@ def command(
     """
     import math
 
+    from svmbench.durable import require_writable
     from svmbench.train.classes import train
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, save
@@ -110,6 +111,7 @@ def command(
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
     path = model or Path(f"{examples.rows.name}.model")
+    require_writable(path)
     with _shown(quiet or as_json) as show:
         trained = train(
             examples, objective, tolerance,

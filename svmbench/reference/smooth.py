@@ -45,7 +45,7 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
 
     def sums(weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
-        last = labels @ weights / m if free else 0.0
+        last = _inner(labels, weights) / m if free else 0.0
         return np.append(combination(data.rows, weights) / m, last)
 
     while True:
@@ -75,7 +75,12 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
 def _primal(lam: float, point: FloatArray, margins: FloatArray) -> float:
     weights = point[:-1]
     loss = float(np.logaddexp(0.0, -margins).mean())
-    return 0.5 * lam * float(weights @ weights) + loss
+    return 0.5 * lam * _inner(weights, weights) + loss
+
+
+def _inner(a: FloatArray, b: FloatArray) -> float:
+    # BLAS would share out sums of this length among threads, which costs more than it gains.
+    return float(np.einsum("i,i", a, b))
 
 
 def _conjugate_gradients(
@@ -83,19 +88,19 @@ def _conjugate_gradients(
 ) -> FloatArray:
     """An approximate solution v of product(v) = right, the better the smaller ``right`` is."""
     v, left = np.zeros_like(right), right.copy()
-    direction, norm2 = left.copy(), float(left @ left)
+    direction, norm2 = left.copy(), _inner(left, left)
     size = math.sqrt(norm2)
     enough = min(0.1, math.sqrt(size)) * size
     for _ in range(_MOST_STEPS):
         if math.sqrt(norm2) <= enough:
             break
         image = product(direction)
-        curvature = float(direction @ image)
+        curvature = _inner(direction, image)
         if not curvature > 0.0:
             break
         rate = norm2 / curvature
         v += rate * direction
         left -= rate * image
-        before, norm2 = norm2, float(left @ left)
+        before, norm2 = norm2, _inner(left, left)
         direction = left + norm2 / before * direction
     return v

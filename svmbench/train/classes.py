@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.transforms import Bias
@@ -101,7 +102,8 @@ def train(
         )
 
     wanted = classes[:1] if len(classes) == 2 else classes
-    with ThreadPoolExecutor(max(1, min(threads, len(wanted)))) as pool:
+    # Threads of BLAS gain nothing on vectors, and take the processors from one another.
+    with threadpool_limits(1), ThreadPoolExecutor(max(1, min(threads, len(wanted)))) as pool:
         try:
             fits = tuple(pool.map(of_class, wanted))
         except BaseException:

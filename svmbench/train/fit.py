@@ -65,8 +65,8 @@ class Fit:
 
     @property
     def gap(self) -> float:
-        """(P - D)/D, a bound on (P - P*)/P*; inf while D <= 0."""
-        return relative_gap(self.primal, self.dual)
+        """(P - D)/D, a bound on (P - P*)/P*; inf while D <= 0, 0 where rounding puts P below D."""
+        return max(0.0, relative_gap(self.primal, self.dual))
 
 
 def fit(

@@ -50,8 +50,11 @@ class Model:
         return np.asarray(matrix @ known.T) + self.biases
 
     def classes_of(self, values: FloatArray) -> Array:
-        """The labels that belong to decision values, shape (m,): of equal values, the first."""
-        if values.shape[1] == 1:
+        """The labels that belong to decision values, shape (m,).
+
+        Of two classes the first if its value is positive, of more that of the largest value.
+        """
+        if len(self.labels) == 2:  # LIBLINEAR's -s 4 has two columns, and uses the first
             chosen = np.where(values[:, 0] > 0.0, 0, 1)
         else:
             chosen = np.argmax(values, axis=1)
