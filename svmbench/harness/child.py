@@ -17,6 +17,9 @@ from svmbench.harness.environment import pinned
 #: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
 
+#: A worker's answers when a run begins and when it ends.
+BEGUN, ENDED = "begun", "ended"
+
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
 FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
 

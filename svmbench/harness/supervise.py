@@ -9,11 +9,11 @@ import select
 import subprocess
 import tempfile
 import threading
-import time
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal
+from time import monotonic
+from typing import IO, Any, Literal, NamedTuple
 
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
@@ -35,6 +35,13 @@ CIRCUMSTANCES = (
     *("kind", "id", "dataset", "label", "seed", "started", "load_average"),
     *("reference_dual", "reference_primal", "reference_gap", "time_limit", "keep_weights"),
 )
+
+
+#: Seconds that a worker has to end after it has closed its answers.
+DYING = 5.0
+
+#: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
+UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
 
 
 class Worker:
@@ -138,12 +145,18 @@ def _execute(
     patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
     kills = memory_kills()
     process = worker.give(run, _job(run, path, header))
-    ended = _wait(process, path, patience, stop, end)
+    outcome = _wait(process, path, patience, stop, end)
+    ended = outcome.how
     if ended != "answered" or run.rung is None:
         worker.end()
     trace = read_trace(path)
     if trace is not None and trace.end:
-        return trace
+        if trace.end.get("sha256") != outcome.digest:
+            path.unlink()  # nobody knows who wrote it
+        elif contradiction := _contradiction(trace, outcome.seconds):
+            return close_trace(path, header, "failed", contradiction)
+        else:
+            return trace
     if ended == "late":
         return None
     if ended == "stopped":
@@ -201,27 +214,80 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],
         "seed": run.seed,
+        "threads": run.threads,
     }
+
+
+class Waited(NamedTuple):
+    """How the wait for a worker ended.
+
+    Parameters
+    ----------
+    how : str
+    digest : str
+        Hash of the trace's last line, as the worker answered; empty if it did not.
+    seconds : float
+        From the run's beginning to its end, by this process's clock; nan if it was not told.
+    """
+
+    how: Literal["answered", "dead", "silent", "stopped", "late"]
+    digest: str = ""
+    seconds: float = math.nan
 
 
 def _wait(
     process: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
-) -> Literal["answered", "dead", "silent", "stopped", "late"]:
-    """Wait for a worker's answer or death, until it is silent for too long or must stop."""
+) -> Waited:
+    """Wait for a worker's answers or death, until it is silent for too long or must stop."""
     assert process.stdout is not None
-    size, since = -1, time.monotonic()
+    size, since = -1, monotonic()
+    answers = b""
+    moments: dict[str, float] = {}
     while True:
         if select.select([process.stdout], [], [], 0.05)[0]:
-            if process.stdout.read(1):
-                return "answered"
-            process.wait()
-            return "dead"
+            said = os.read(process.stdout.fileno(), 1 << 12)
+            if not said:
+                return _dead(process)
+            answers += said
+            *lines, _ = answers.decode(errors="replace").split("\n")
+            for line in lines:
+                if line not in (child.BEGUN, child.ENDED):
+                    seconds = moments.get(child.ENDED, math.nan) - moments.get(child.BEGUN, 0.0)
+                    return Waited("answered", line, seconds)
+                moments.setdefault(line, monotonic())
         grown = path.stat().st_size if path.exists() else 0
         if grown != size:
-            size, since = grown, time.monotonic()
+            size, since = grown, monotonic()
         if stop.is_set():
-            return "stopped"
-        if time.monotonic() - since > patience:
-            return "silent"
-        if time.monotonic() > end:
-            return "late"
+            return Waited("stopped")
+        if monotonic() - since > patience:
+            return Waited("silent")
+        if monotonic() > end:
+            return Waited("late")
+
+
+def _dead(process: subprocess.Popen[bytes]) -> Waited:
+    """The end of a worker that has closed its answers."""
+    try:
+        process.wait(DYING)
+    except subprocess.TimeoutExpired:  # it has closed them and lives on
+        process.kill()
+        process.wait()
+    return Waited("dead")
+
+
+def _contradiction(trace: Trace, seconds: float) -> str:
+    """Why the times of a trace cannot be true; empty if they can.
+
+    Parameters
+    ----------
+    trace : Trace
+    seconds : float
+        That the run took by the clock of this process.
+    """
+    claimed = trace.end.get("run_seconds")
+    if claimed is None or math.isnan(seconds):
+        return ""
+    if seconds - claimed > max(UNSEEN_FROM, UNSEEN_SHARE * seconds):
+        return f"its clock showed {claimed:.2g} s for a run that took {seconds:.2g} s"
+    return ""
