@@ -33,7 +33,7 @@ from svmbench.train.objective import Objective
 _MOST_COLUMNS = np.iinfo(np.int32).max
 
 
-class Certificate(NamedTuple):
+class OptimalityBound(NamedTuple):
     """What proves that a fit is near its optimum.
 
     Parameters
@@ -159,7 +159,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_ = np.ascontiguousarray(model.weights[order])
         self.intercept_ = np.ascontiguousarray(model.biases[order])
         certificates = [
-            Certificate(objective.total(each.primal, m), objective.total(each.dual, m), each.gap)
+            OptimalityBound(objective.total(each.primal, m), objective.total(each.dual, m), each.gap)
             for each in fits[order]
         ]
         self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
@@ -200,7 +200,7 @@ class LinearSVC(_Linear):
     coef_ : ndarray of float64, shape (1, d), or (classes, d) for more than two classes
     intercept_ : ndarray of float64, shape (1,) or (classes,)
     classes_ : ndarray, shape (classes,)
-    certificate_ : Certificate, or list of them for more than two classes
+    certificate_ : OptimalityBound, or list of them for more than two classes
         P, D and the relative gap, with 1/2 ||w||^2 + C sum loss as P.
     n_iter_ : int
         The most certificates computed for a class.
