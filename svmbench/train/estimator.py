@@ -159,7 +159,9 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_ = np.ascontiguousarray(model.weights[order])
         self.intercept_ = np.ascontiguousarray(model.biases[order])
         certificates = [
-            OptimalityBound(objective.total(each.primal, m), objective.total(each.dual, m), each.gap)
+            OptimalityBound(
+                objective.total(each.primal, m), objective.total(each.dual, m), each.gap
+            )
             for each in fits[order]
         ]
         self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
