@@ -23,10 +23,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 from faults import Findings, Place, differences
@@ -231,7 +231,7 @@ class Trials:
                 os.dup2(file, target)
                 os.close(file)
             os.environ.update(place.environment(TMPDIR=str(self.temporary)))
-            subprocess._USE_VFORK = False  # type: ignore[attr-defined]  # fork can be made to fail
+            subprocess._USE_VFORK = False  # type: ignore[misc]  # fork can fail
             sys.argv = ["svmbench", *place.sweep]
             if disturbed:
                 self.page.parent = os.getpid()
