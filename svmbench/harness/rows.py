@@ -77,6 +77,10 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "data_passes": _data_passes(last, data.n_samples),
         "updates": last.get("updates"),
         "nonzeros": last.get("nonzeros"),
+        "largest_scaling": max(
+            (point["largest_scaling"] for point in trace.points if "largest_scaling" in point),
+            default=None,
+        ),
         "primal": last.get("primal"),
         "accuracy": last.get("accuracy"),
         "dual": last.get("dual"),

@@ -227,7 +227,10 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 _MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
-_OPTIONAL = ("setup_wall", "conversion_wall", "pass_wall", "switches", "visits")
+_OPTIONAL = (
+    *("setup_wall", "conversion_wall", "pass_wall", "switches", "visits"),
+    "largest_scaling",
+)
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
     *("read_seconds", "charged_seconds", "unaccounted_seconds", "background_cpu_seconds"),

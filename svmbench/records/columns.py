@@ -96,6 +96,11 @@ RUNS = (
     _number("data_passes", "visits of rows over rows", presence="optional"),
     _number("updates", "presentations that changed w or a dual variable", presence="unread"),
     _number("nonzeros", "stored entries read or written", presence="unread"),
+    _number(
+        "largest_scaling",
+        "largest entry of λB at a checkpoint, B the steps' diagonal scaling",
+        presence="optional",
+    ),
     _number("primal", "P(w) at the last checkpoint"),
     _number("accuracy", "(P(w) − D_ref)/D_ref there"),
     _number("dual", "the solver's own lower bound there", presence="unread"),

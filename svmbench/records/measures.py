@@ -245,6 +245,10 @@ MEASURES = {
             "train_error", "training error", "at end", lambda runs: runs["train_error"],
             share=True, along=True,
         ),
+        Measure(
+            "largest_scaling", "largest entry of λB", "at end",
+            lambda runs: runs["largest_scaling"], needs="largest_scaling",
+        ),
         # along a run only; regret.csv has its points
         Measure("regret", "regret", "along", lambda runs: runs["regret_high"]),
         # facts of the data
