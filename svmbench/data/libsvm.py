@@ -24,6 +24,7 @@ from svmbench.data.in_order import in_order
 from svmbench.data.storage import FLOAT32_DIGITS, Part, Precision, join
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
+from svmbench.memory import Growing
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {
     ".xz": lambda path: _opened_streams(path, _xz),
@@ -312,6 +313,7 @@ def _parse(
 
     parts: list[Part] = []
     lines = 0
+    growing = Growing(f"{path}: reading further rows")
     try:
         for part, count in in_order(parse, _pieces(path, digest), threads):
             double = part.values is not None and part.values.dtype == np.float64
@@ -320,6 +322,7 @@ def _parse(
                 raise _DoubleNeededError
             parts.append(part)
             lines += count
+            growing.add(part.nbytes, part.nbytes_later)
     except ParseError as error:
         raise DataError(f"{path}:{lines + error.line}:{error.column}: {error.message}") from None
     return ParsedText.of_parts(path, digest.hexdigest(), parts)
