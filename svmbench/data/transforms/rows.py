@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
+from pydantic import Field, model_validator
 
 from svmbench.data.blocks import row_blocks, row_starts
 from svmbench.data.dataset import Array, Dataset
-from svmbench.data.transforms.step import Pair, Portion, Row, Seed, Size, Transform
+from svmbench.data.transforms.step import Count, Pair, Portion, Row, Seed, Size, Transform
 
 
 class Shuffled(Transform):
@@ -32,7 +32,7 @@ class Rows(Transform):
     name = "rows"
 
     start: Row = Field(description="First row, counted from 0.")
-    stop: Annotated[Row, Field(ge=1)] = Field(description="The row after the last.")
+    stop: Count = Field(description="The row after the last.")
 
     @classmethod
     def expand(cls, given: Any) -> Any:
@@ -90,7 +90,7 @@ class Balance(Transform):
     name = "balance"
     main = "count"
 
-    count: Annotated[int, Strict(), Field(ge=1)] | None = Field(
+    count: Count | None = Field(
         default=None,
         description="Rows to keep of the more frequent class; as many as the other has unless set.",
     )

@@ -52,22 +52,25 @@ def _columns(values: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(values))
 
 
+RowCount = Annotated[int, Field(ge=1, le=MOST_ROWS)]
+RowShare = Annotated[float, Field(gt=0.0, lt=1.0)]
 Size = Annotated[
     int | float,
-    BeforeValidator(
-        _size,
-        json_schema_input_type=Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)],
-    ),
+    BeforeValidator(_size, json_schema_input_type=RowCount | RowShare),
 ]
 """A share of the rows: a fraction between 0 and 1, or a count."""
 
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
-Row = Annotated[int, Strict(), Field(ge=0)]
+Row = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
+Count = Annotated[RowCount, Strict()]
 Column = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
+_Several = Annotated[
+    list[Column], Field(min_length=1), Field(json_schema_extra={"uniqueItems": True})
+]
 Columns = Annotated[
     tuple[Column, ...],
     Field(min_length=1),
-    BeforeValidator(_as_columns, json_schema_input_type=Column | list[Column]),
+    BeforeValidator(_as_columns, json_schema_input_type=Column | _Several),
     AfterValidator(_columns),
 ]
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
