@@ -31,6 +31,11 @@ CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
 EACH_ITERATION = 100
 
 
+def whole_passes(m: int, cycle: int = 1) -> Iterator[int]:
+    """Those `checkpoints` that are at the end of a pass."""
+    return (at for at in checkpoints(m, cycle) if at % m == 0)
+
+
 def checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
     """Visits of rows at which a run is evaluated, ascending without end.
 
