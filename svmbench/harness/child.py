@@ -10,6 +10,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 from typing import IO
 
 from svmbench.harness.environment import pinned
@@ -71,6 +74,27 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Processor time of another process, without its descendants; None if it is unknown."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # the clock of clock_getcpuclockid(3)
+    except OSError:
+        return None
+
+
+def children_of(parent: int) -> list[int]:
+    """Ids of a process's children."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            # A process's name can contain blanks and brackets.
+            if int((place / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
+                found.append(int(place.name))
+    return found
 
 
 def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:
