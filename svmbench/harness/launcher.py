@@ -35,7 +35,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from svmbench.harness import worker
 from svmbench.harness.child import children_of, processor_seconds
+from svmbench.harness.pages import populate, present_pages
 
 _PR_SET_CHILD_SUBREAPER = 36
 
@@ -47,6 +49,8 @@ class Launcher:
     """Starts one process at a time, and reports what becomes of it."""
 
     def __init__(self) -> None:
+        self._pages = present_pages() if may_fork() else []
+        self._forks = bool(self._pages) and populate(self._pages)
         self._reports = os.dup(1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         self._wakeup, self._alarm = os.pipe()
@@ -105,7 +109,7 @@ class Launcher:
         jobs, self._jobs = os.pipe()
         self._answers, answers = os.pipe()
         self._told = self._orphans = 0.0
-        if order["fork"] and _may_fork():
+        if order["fork"] and self._forks:
             self._pid = os.fork()
             if self._pid == 0:
                 self._become_a_worker(jobs, answers)
@@ -127,6 +131,7 @@ class Launcher:
 
     def _become_a_worker(self, jobs: int, answers: int) -> None:
         """Give a forked process what a new process has."""
+        populate(self._pages)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         os.setsid()
@@ -208,7 +213,7 @@ class Launcher:
             self._orphans += usage.ru_utime + usage.ru_stime
 
 
-def _may_fork() -> bool:
+def may_fork() -> bool:
     """Whether a forked process works: elsewhere or with threads, libraries may hang in it."""
     return sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
 
@@ -218,15 +223,10 @@ def main() -> None:
     if sys.platform == "linux":
         # Processes that lose their parent become children of the launcher.
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
-        # Only now: elsewhere the launcher would not use it.
-        from svmbench.harness import worker
-
-        gc.collect()
-        gc.freeze()  # a collection in a child would otherwise copy every page
-        if Launcher().serve():
-            worker.main()
-    else:
-        Launcher().serve()
+    gc.collect()
+    gc.freeze()  # a collection in a child would otherwise write to every page
+    if Launcher().serve():
+        worker.main()
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -186,3 +187,38 @@ def test_a_solver_that_ends_its_process_group_ends_no_other_run(tmp_path, instal
     outcome = run_sweep(sweep(solvers=["clannish", "dcd"], **{"lambda": [0.1, 0.01]}), tmp_path)
     assert outcome.states == {"interrupted": 2, "converged": 2}
     assert len({launcher for launcher, _ in launchers}) == 1
+
+
+@linux
+def test_a_forked_process_needs_the_memory_of_a_new_one(tmp_path):
+    """Its pages are its own, and those of libraries are in its table, before it is timed."""
+    (run,) = plan()
+    peaks = {}
+    for forks in (True, False):
+        with Worker(forks) as worker:
+            trace = make_run(run, Store(tmp_path), 1000.0, threading.Event(), worker=worker)
+        peaks[forks] = trace.end["peak_memory_bytes"]
+    assert 0.97 < peaks[True] / peaks[False] < 1.05
+
+
+@linux
+def test_pages_are_copied_before_they_are_written_to():
+    """A forked process that writes to its pages has no faults, once they are populated."""
+    script = """
+import mmap, os, resource
+from svmbench.harness.pages import populate, present_pages
+held = mmap.mmap(-1, 1 << 24, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+def write():
+    for at in range(0, 1 << 24, mmap.PAGESIZE):
+        held[at] = 1
+write()
+pages = present_pages()
+if os.fork() == 0:
+    assert populate(pages)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    write()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    os._exit(0 if faults < 100 else 1)
+assert os.wait()[1] == 0
+"""
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)
