@@ -11,14 +11,15 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
-from pathlib import Path
 from typing import IO
 
 from svmbench.harness.environment import pinned
 
 #: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
+
+#: A worker's answers when a run begins and when it ends.
+BEGUN, ENDED = "begun", "ended"
 
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
 FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
@@ -84,17 +85,6 @@ def processor_seconds(pid: int) -> float | None:
         return time.clock_gettime((~pid << 3) | 2)  # the clock of clock_getcpuclockid(3)
     except OSError:
         return None
-
-
-def children_of(parent: int) -> list[int]:
-    """Ids of a process's children."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):
-            # A process's name can contain blanks and brackets.
-            if int((place / "stat").read_text().rpartition(")")[2].split()[1]) == parent:
-                found.append(int(place.name))
-    return found
 
 
 def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:

@@ -12,7 +12,7 @@ as JSON:
 It answers on its standard output with a line of JSON for each event:
 
 - ``{"event": "started", "pid": 7}``;
-- ``{"event": "answered", "cpu": 0.5}`` when the process has finished a job;
+- ``{"event": "answered", "text": "...", "cpu": 0.5}`` for each line that the process writes;
 - ``{"event": "ended", "code": -9, "cpu": 0.1, "left": 0}`` when it has ended, with its exit code
   and the number of processes that it left behind.
 
@@ -22,9 +22,9 @@ includes its descendants.
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import json
+import math
 import os
 import select
 import signal
@@ -33,13 +33,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from svmbench.harness import worker
-from svmbench.harness.child import children_of, processor_seconds
+from svmbench.harness.child import processor_seconds
+from svmbench.harness.leftovers import adopt_orphans, end_children
 from svmbench.harness.pages import populate, present_pages
 
-_PR_SET_CHILD_SUBREAPER = 36
+#: Seconds that a process has to end after it has closed its answers.
+DYING = 5.0
 
 #: The parent has closed the launcher's standard input, or has ended.
 LEAVE: list[dict[str, Any]] = [{"leave": True}]
@@ -63,6 +66,8 @@ class Launcher:
         self._jobs = self._answers = -1
         self._told = 0.0  # seconds of processor time that were reported
         self._orphans = 0.0  # and those of descendants that ended as our children
+        self._answer = b""  # the beginning of its next line
+        self._dying_until = math.inf  # moment at which it is killed
 
     def serve(self) -> bool:
         """Obey orders until there are no more.
@@ -75,12 +80,15 @@ class Launcher:
         orders = self._orders()
         while True:
             watched = [0, self._wakeup, *([self._answers] if self._answers >= 0 else [])]
-            ready = select.select(watched, [], [])[0]
+            left = self._dying_until - monotonic()
+            ready = select.select(watched, [], [], None if math.isinf(left) else max(0.0, left))[0]
             if self._answers in ready:
-                self._pass_answer_on()
+                self._pass_answers_on()
             if self._wakeup in ready:
                 os.read(self._wakeup, 4096)
                 self._reap()
+            if self._pid and monotonic() > self._dying_until:
+                self._kill()
             if 0 in ready:
                 for order in next(orders, LEAVE):
                     if "start" in order and self._start(order):
@@ -109,6 +117,7 @@ class Launcher:
         jobs, self._jobs = os.pipe()
         self._answers, answers = os.pipe()
         self._told = self._orphans = 0.0
+        self._answer, self._dying_until = b"", math.inf
         if order["fork"] and self._forks:
             self._pid = os.fork()
             if self._pid == 0:
@@ -152,12 +161,15 @@ class Launcher:
             while line:
                 line = line[os.write(self._jobs, line) :]
 
-    def _pass_answer_on(self) -> None:
-        if os.read(self._answers, 1):
-            self._report("answered", cpu=self._newly_spent(processor_seconds(self._pid)))
-        else:
-            os.close(self._answers)  # its end is reported once it has been waited for
-            self._answers = -1
+    def _pass_answers_on(self) -> None:
+        if chunk := os.read(self._answers, 1 << 12):
+            *lines, self._answer = (self._answer + chunk).split(b"\n")
+            for line in lines:
+                spent = self._newly_spent(processor_seconds(self._pid))
+                self._report("answered", text=line.decode(errors="replace"), cpu=spent)
+            return
+        os.close(self._answers)  # its end is reported once it has been waited for
+        self._answers, self._dying_until = -1, monotonic() + DYING
 
     def _newly_spent(self, seconds: float | None) -> float | None:
         """Seconds of processor time that have not been reported yet."""
@@ -185,32 +197,16 @@ class Launcher:
     def _conclude(self, status: int, seconds: float) -> None:
         """Clean up after the run's process, and report its end."""
         if self._answers >= 0 and select.select([self._answers], [], [], 0.0)[0]:
-            self._pass_answer_on()
+            self._pass_answers_on()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
-        left = self._kill_descendants()
+        left, seconds_of_left = end_children()
         for descriptor in (self._jobs, self._answers):
             if descriptor >= 0:
                 os.close(descriptor)
-        self._pid, self._jobs, self._answers = 0, -1, -1
-        spent = self._newly_spent(seconds + self._orphans)
+        self._pid, self._jobs, self._answers, self._dying_until = 0, -1, -1, math.inf
+        spent = self._newly_spent(seconds + self._orphans + seconds_of_left)
         self._report("ended", code=os.waitstatus_to_exitcode(status), cpu=spent, left=left)
-
-    def _kill_descendants(self) -> int:
-        """Kill the processes that the run's process left behind, and return their number."""
-        count = 0
-        while True:
-            try:
-                pid, _, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return count
-            if pid == 0:
-                for child in children_of(os.getpid()):
-                    with suppress(ProcessLookupError):
-                        os.kill(child, signal.SIGKILL)
-                pid, _, usage = os.wait4(-1, 0)
-            count += 1
-            self._orphans += usage.ru_utime + usage.ru_stime
 
 
 def may_fork() -> bool:
@@ -220,9 +216,7 @@ def may_fork() -> bool:
 
 def main() -> None:
     """Serve as the launcher; in a process that it forks, as a worker."""
-    if sys.platform == "linux":
-        # Processes that lose their parent become children of the launcher.
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    adopt_orphans()
     gc.collect()
     gc.freeze()  # a collection in a child would otherwise write to every page
     if Launcher().serve():

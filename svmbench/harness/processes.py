@@ -7,9 +7,9 @@ import os
 import select
 import subprocess
 import tempfile
-import time
 from contextlib import suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import IO, Any, Literal
 
 from svmbench.harness import child
@@ -29,9 +29,11 @@ class Report:
     Parameters
     ----------
     event : {'started', 'answered', 'ended'}
-        The process has finished a job if it *answered*.
+        A process answers with lines of text.
     pid : int
         Its id, when it has started.
+    text : str
+        Its answer.
     code : int
         Its exit code, when it has ended; negative for a signal.
     cpu : float or None
@@ -42,6 +44,7 @@ class Report:
 
     event: Literal["started", "answered", "ended"]
     pid: int = 0
+    text: str = ""
     code: int = 0
     cpu: float | None = None
     left: int = 0
@@ -158,8 +161,8 @@ class Worker:
         if not self._active:
             return
         self._send({"end": True})
-        until = time.monotonic() + PATIENCE
-        while self._active and self.report(max(0.0, until - time.monotonic())) is not None:
+        until = monotonic() + PATIENCE
+        while self._active and self.report(max(0.0, until - monotonic())) is not None:
             pass
         if self._active:  # the launcher is frozen, or waits for a process that is
             self.cpu, self._active = None, False

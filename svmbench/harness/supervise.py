@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import os
 import threading
-import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from time import monotonic
+from typing import Any, Literal, NamedTuple
 
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
@@ -32,6 +32,9 @@ CIRCUMSTANCES = (
     *("kind", "id", "dataset", "label", "seed", "started", "load_average"),
     *("reference_dual", "reference_primal", "reference_gap", "time_limit", "keep_weights"),
 )
+
+#: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
+UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
 
 #: A silent worker that used less than this share of the time was not busy with training.
 IDLE_SHARE = 0.1
@@ -96,18 +99,25 @@ def _execute(
     patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
     kills = memory_kills()
     worker.give(run, _job(run, path, header))
-    ended, before = _wait(worker, path, patience, stop, end)
+    outcome = _wait(worker, path, patience, stop, end)
+    ended = outcome.how
     if ended != "answered" or run.rung is None:
         worker.end()
     cpu = worker.cpu
     trace = read_trace(path)
     if trace is not None and trace.end:
-        return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
+        if trace.end.get("sha256") != outcome.digest:
+            path.unlink()  # nobody knows who wrote it
+        elif contradiction := _contradiction(trace, outcome.seconds):
+            return close_trace(path, header, "failed", contradiction, cpu)
+        else:
+            return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
     if ended == "late":
         return None
     if ended == "stopped":
         return close_trace(path, header, "interrupted", "interrupted by the user", cpu)
     if ended == "silent":
+        before = outcome.spent
         spent = None if cpu is None or before is None else cpu - before
         return close_trace(path, header, *_cause_of_silence(patience, spent), cpu)
     if worker.code == child.CANNOT_WRITE:
@@ -176,36 +186,71 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],
         "seed": run.seed,
+        "threads": run.threads,
     }
 
 
-def _wait(
-    worker: Worker, path: Path, patience: float, stop: threading.Event, end: float
-) -> tuple[Literal["answered", "dead", "silent", "stopped", "late"], float | None]:
-    """Wait for a worker's answer or death, until it is silent for too long or must stop.
+class Waited(NamedTuple):
+    """How the wait for a worker ended.
 
-    Returns
-    -------
-    ended : str
+    Parameters
+    ----------
+    how : str
+    digest : str
+        Hash of the trace's last line, as the worker answered; empty if it did not.
+    seconds : float
+        From the run's beginning to its end, by this process's clock; nan if it was not told.
     spent : float or None
-        Seconds of processor time that the process had used for this run when it last wrote to its
-        trace; None if that is not known.
+        Seconds of processor time that the process of a silent run had used for this run when it
+        last wrote to its trace; None if that is not known.
     """
-    size, since = -1, time.monotonic()
+
+    how: Literal["answered", "dead", "silent", "stopped", "late"]
+    digest: str = ""
+    seconds: float = math.nan
+    spent: float | None = None
+
+
+def _wait(worker: Worker, path: Path, patience: float, stop: threading.Event, end: float) -> Waited:
+    """Wait for a worker's answers or death, until it is silent for too long or must stop."""
+    size, since = -1, monotonic()
     begun = child.processor_seconds(worker.pid) if worker.pid else 0.0
     spent: float | None = 0.0
+    moments: dict[str, float] = {}
     while True:
         report = worker.report(0.05)
-        if report is not None and report.event != "started":
-            return "answered" if report.event == "answered" else "dead", spent
+        if report is not None and report.event == "ended":
+            return Waited("dead")
+        if report is not None and report.event == "answered":
+            if report.text not in (child.BEGUN, child.ENDED):
+                seconds = moments.get(child.ENDED, math.nan) - moments.get(child.BEGUN, 0.0)
+                return Waited("answered", report.text, seconds)
+            moments.setdefault(report.text, monotonic())
         grown = path.stat().st_size if path.exists() else 0
         if grown != size:
-            size, since = grown, time.monotonic()
+            size, since = grown, monotonic()
             now = child.processor_seconds(worker.pid) if worker.pid else begun
             spent = None if now is None or begun is None else now - begun
         if stop.is_set():
-            return "stopped", spent
-        if time.monotonic() - since > patience:
-            return "silent", spent
-        if time.monotonic() > end:
-            return "late", spent
+            return Waited("stopped")
+        if monotonic() - since > patience:
+            return Waited("silent", spent=spent)
+        if monotonic() > end:
+            return Waited("late")
+
+
+def _contradiction(trace: Trace, seconds: float) -> str:
+    """Why the times of a trace cannot be true; empty if they can.
+
+    Parameters
+    ----------
+    trace : Trace
+    seconds : float
+        That the run took by the clock of this process.
+    """
+    claimed = trace.end.get("run_seconds")
+    if claimed is None or math.isnan(seconds):
+        return ""
+    if seconds - claimed > max(UNSEEN_FROM, UNSEEN_SHARE * seconds):
+        return f"its clock showed {claimed:.2g} s for a run that took {seconds:.2g} s"
+    return ""

@@ -87,6 +87,7 @@ class TraceWriter:
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._path = path
         self._digest = hashlib.sha256()
+        self._lines: list[str] = []
         with writing(path):
             path.unlink(missing_ok=True)
             self._file = path.open("x", encoding="utf-8")  # never into the target of a link
@@ -106,19 +107,47 @@ class TraceWriter:
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one line and pass it to the operating system."""
-        line = _line(record)
+        self._write(_line(record))
+
+    def _write(self, line: str) -> None:
+        self._lines.append(line)
         self._digest.update(line.encode())
         with writing(self._path):
             self._file.write(line)
             self._file.flush()
 
-    def end(self, state: str, **facts: Any) -> None:
-        """Write the last line and flush the file to disk."""
+    def end(self, state: str, **facts: Any) -> str:
+        """Write the last line, flush the file to disk and return the line's hash.
+
+        If anything else has written to the file, only the lines of this writer are kept, and the
+        state is ``failed``.
+        """
+        if not self._is_own():
+            self._restore()
+            state, facts = "failed", facts | {"reason": "something else has written to its trace"}
         record = {"kind": "end", "state": state, **facts}
         self._digest.update(_line(record).encode())
-        self.append({**record, "sha256": self._digest.hexdigest()})
+        digest = self._digest.hexdigest()
+        self.append({**record, "sha256": digest})
         with writing(self._path):
             os.fsync(self._file.fileno())
+        return digest
+
+    def _is_own(self) -> bool:
+        """Whether the file has the lines that were written here, and no others."""
+        try:
+            return self._path.read_bytes() == "".join(self._lines).encode()
+        except OSError:
+            return False
+
+    def _restore(self) -> None:
+        lines, self._lines = self._lines, []
+        self._digest = hashlib.sha256()
+        with writing(self._path):
+            self._path.unlink(missing_ok=True)
+            self._file = self._path.open("x", encoding="utf-8")
+        for line in lines:
+            self._write(line)
 
 
 @dataclass(frozen=True)
@@ -201,7 +230,8 @@ _MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
 _OPTIONAL = ("setup_wall", "conversion_wall", "pass_wall", "switches", "visits")
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
-    *("peak_memory_bytes", "process_cpu_seconds"),
+    *("read_seconds", "charged_seconds", "unaccounted_seconds", "background_cpu_seconds"),
+    *("run_seconds", "peak_memory_bytes", "process_cpu_seconds"),
 )
 _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
 

@@ -8,8 +8,9 @@ import pytest
 
 import plugins
 from problems import dataset
+from svmbench.harness.clock import Clock
+from svmbench.harness.measurement import Measurement
 from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
-from svmbench.harness.worker import Clock, Measurement
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
-from svmbench.papers.places import same
 from svmbench.papers.published import ABSCISSAE, PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
 from svmbench.papers.published import ABSCISSAE
 from svmbench.papers.report.layout import ItemResults

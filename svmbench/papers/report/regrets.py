@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.report.drawing import Drawer, Drawn, Panel, padded, say_missing
 from svmbench.records.read import read_regret
 from svmbench.report.sheet import CurveName

@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from svmbench.claims.measured import MeasuredRow
 from svmbench.data.catalogue import entry, names
 from svmbench.data.shape import calibration
-from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from pydantic import ValidationError
 
 from svmbench.harness.run import run_sweep
-from svmbench.papers.measured import read_item
+from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
 from svmbench.papers.published import Published
 from svmbench.papers.report.curves import Curves

@@ -16,7 +16,7 @@ from claims_support import noisy
 from claims_support import row as planted
 from small_paper import TABLE, write_small_paper
 
-from svmbench.papers.measured import read_item
+from svmbench.papers.folders import read_item
 from svmbench.papers.model import papers
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from svmbench.claims.measured import SweepCell
+from svmbench.claims.parts import CellResult, PartResult, data_sets
 from svmbench.evidence import MIN_DATA_SETS, Across
 from svmbench.harness.crew import START
-from svmbench.papers.claims.parts import CellResult, PartResult, data_sets
-from svmbench.papers.measured import SweepCell
 
 
 def missing() -> str:

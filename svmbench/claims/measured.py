@@ -1,18 +1,16 @@
-"""The rows of a paper's runs, and the measures of each, repeat by repeat."""
+"""The rows that claims are about: the repeats of one solver on one problem."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 
 import pandas as pd
 
-from svmbench.papers.model import Item, Paper, SweepSource
-from svmbench.papers.places import Place, same
+from svmbench.claims.places import Place, same
 from svmbench.records.groups import Group
-from svmbench.records.read import Results, read_regret, read_results
+from svmbench.records.read import Results, read_regret
 
 #: Sweep of an item, data set, λ and label: what the repeats of a row have in common.
 SweepCell = tuple[str, str, float, str]
@@ -28,7 +26,7 @@ class MeasuredRow:
         Its key in the item.
     group : Group
     traces : DataFrame
-        The points of all runs of the sweep; no rows if there are none.
+        The points of its runs; no rows if there are none. Those of other runs are left aside.
     regrets : DataFrame
         The regrets of all runs of the sweep; no rows if it did not ask for them.
     origin : tuple, optional
@@ -56,7 +54,7 @@ class MeasuredRow:
         return own.sort_values("point", kind="stable")
 
     def axis(self, name: str) -> str | float:
-        """Its value on one of `svmbench.papers.places.AXES`; a solver's value is its label."""
+        """Its value on one of `svmbench.claims.places.AXES`; a solver's value is its label."""
         group = self.group
         if name == "sweep":
             return self.sweep
@@ -74,32 +72,30 @@ class MeasuredRow:
         )
 
 
+def fills(row: MeasuredRow, slot: Mapping[str, str | float]) -> bool:
+    """Whether a row has the place of a slot."""
+    return all(same(row.axis(name), value) for name, value in slot.items())
+
+
 def rows(results: Mapping[str, Results]) -> list[MeasuredRow]:
     """All rows of an item's sweeps, in the order of the sweeps and of their tables."""
-    return [
-        MeasuredRow(sweep, group, result.traces, regrets)
-        for sweep, result in results.items()
-        for regrets in (read_regret(result.folder),)
-        for groups in result.groups.values()
-        for group in groups
-    ]
+    found: list[MeasuredRow] = []
+    for sweep, result in results.items():
+        groups = [group for members in result.groups.values() for group in members]
+        place = {run: at for at, group in enumerate(groups) for run in group.runs["id"]}
+        traces, regrets = (
+            dict(list(table.groupby(table["id"].map(place))))
+            for table in (result.traces, read_regret(result.folder))
+        )
+        none = result.traces.iloc[:0]
+        found += [
+            MeasuredRow(sweep, group, traces.get(at, none), regrets.get(at, pd.DataFrame()))
+            for at, group in enumerate(groups)
+        ]
+    return found
 
 
-def sweep_folder(root: Path, paper: Paper, item: str, sweep: str) -> Path:
-    """The folder of a sweep's runs: ``ROOT/KEY/ITEM/SWEEP``, or another item's if shared."""
-    source = paper.items[item].sweeps[sweep]
-    if isinstance(source, SweepSource):
-        item, _, sweep = source.same_as.partition("/")
-    return root / paper.key / item / sweep
-
-
-def read_item(root: Path, paper: Paper, item: str) -> dict[str, Results]:
-    """Results of an item's sweeps by key; those that have no runs yet are left out."""
-    return dict(_read(root, paper, item, paper.items[item]))
-
-
-def _read(root: Path, paper: Paper, name: str, item: Item) -> Iterator[tuple[str, Results]]:
-    for key in item.sweeps:
-        folder = sweep_folder(root, paper, name, key)
-        if (folder / "runs.csv").exists():
-            yield key, read_results(folder)
+def unchanged(row: MeasuredRow, before: MeasuredRow) -> bool:
+    """Whether two readings of a row show the same runs, so that the first can be kept."""
+    now, then = (each.group.runs.reset_index(drop=True) for each in (row, before))
+    return row.sweep == before.sweep and row.cell == before.cell and now.equals(then)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from svmbench.claims.curves import FloatArray, curve
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart
 from svmbench.evidence import reaching
-from svmbench.papers.claims.curves import FloatArray, curve
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from svmbench.papers.claims.limits import says_nothing
-from svmbench.papers.claims.model import LEAST_REPEATS, Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.claims.limits import says_nothing
+from svmbench.claims.model import LEAST_REPEATS, Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.records.groups import short
 from svmbench.records.samples import measured
 

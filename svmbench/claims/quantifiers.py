@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from svmbench.papers.claims.parts import ClaimVerdict
+from svmbench.claims.parts import ClaimVerdict
 
 
 def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:

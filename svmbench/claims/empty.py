@@ -1,7 +1,7 @@
 """Refuses claims that say nothing about the sweeps that should decide them.
 
 What a claim alone shows (no source, a bound that any result meets) is refused with its keys, in
-`svmbench.papers.claims.model`; what only the runs show, a target that w = 0 already meets, is
+`svmbench.claims.model`; what only the runs show, a target that w = 0 already meets, is
 reported when the claim is judged.
 """
 
@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from svmbench.claims.model import Claim
 from svmbench.config.sweep import SolverSpec, Sweep
 from svmbench.errors import ConfigError
-from svmbench.papers.claims.model import Claim
 
 
 def check_claims(

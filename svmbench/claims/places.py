@@ -1,4 +1,4 @@
-"""Places in a paper's results as its file names them: which rows, and which of their measures."""
+"""Places in results as a file names them: which rows, and which of their measures."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from svmbench.records.measures import Asked
 
 #: Columns of runs.csv that, with the sweep, distinguish the rows of tables.
 AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
+
+#: A cell's place: sweep, data set, solver, and λ or C, whichever the sweep gives.
+Slot = dict[str, str | float]
 
 
 def _as_asked(value: Any) -> Asked:

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from svmbench.claims.margins import held_to
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question
-from svmbench.papers.claims.margins import held_to
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.measured import MeasuredRow, SweepCell
 
 #: Seeds with which counts are observed, unless they are the same with two.
 SEEDS = 3

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from svmbench.papers.claims.curves import FloatArray, curve
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.curves import FloatArray, curve
+from svmbench.claims.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, states

@@ -9,11 +9,11 @@ from typing import Literal
 
 import numpy as np
 
+from svmbench.claims.curves import Curve, curve, height
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart
 from svmbench.evidence import paired
-from svmbench.papers.claims.curves import Curve, curve, height
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart
-from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
-from svmbench.papers.claims.limits import limits, rounded, says_nothing, seconds_needed
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
-from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, samples, states

@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell
-from svmbench.papers.measured import MeasuredRow
-from svmbench.papers.places import Place, same
-from svmbench.papers.slots import Slot, fills
+from svmbench.claims.measured import MeasuredRow, fills
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell
+from svmbench.claims.places import Place, Slot, same
 from svmbench.records.groups import heading, short
 
 #: Kinds that claim something of each solver separately; the solvers may be in different sweeps.

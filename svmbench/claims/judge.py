@@ -20,15 +20,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
-from svmbench.evidence import exponent as exponent_of
-from svmbench.papers.claims import remedy
-from svmbench.papers.claims.cells import brought_together, cells_not_run, cells_of
-from svmbench.papers.claims.compare import alike, differ, faster, largest, order, ratio
-from svmbench.papers.claims.counts import counts
-from svmbench.papers.claims.growth import grows
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import (
+from svmbench.claims import remedy
+from svmbench.claims.cells import brought_together, cells_not_run, cells_of
+from svmbench.claims.compare import alike, differ, faster, largest, order, ratio
+from svmbench.claims.counts import counts
+from svmbench.claims.growth import grows
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import (
     PAIRS_A_SET,
     CellResult,
     ClaimCell,
@@ -38,14 +37,14 @@ from svmbench.papers.claims.parts import (
     PartResult,
     combine,
 )
-from svmbench.papers.claims.path import path
-from svmbench.papers.claims.quantifiers import decide, may_change
-from svmbench.papers.claims.reach import fails, reaches
-from svmbench.papers.claims.rises import rises
-from svmbench.papers.claims.spans import spans
-from svmbench.papers.measured import MeasuredRow, SweepCell
-from svmbench.papers.slots import Slot
-from svmbench.records.samples import seconds_of_repeat
+from svmbench.claims.path import path
+from svmbench.claims.places import Slot
+from svmbench.claims.quantifiers import decide, may_change
+from svmbench.claims.reach import fails, reaches
+from svmbench.claims.rises import rises
+from svmbench.claims.spans import spans
+from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
+from svmbench.evidence import exponent as exponent_of
 from svmbench.report.numbers import format_value
 
 #: The parts of a cell, by kind.
@@ -89,9 +88,46 @@ class _Draft:
                     yield part.question
 
 
+class KnownParts:
+    """The parts of cells that were judged before, for pages that are judged again and again.
+
+    A cell whose rows are the same objects has the same parts. Those that one judgement of the page
+    does not use are forgotten at the next one.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
+        self._now: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
+
+    def begin(self) -> None:
+        """Begin a judgement of the whole page."""
+        self._before, self._now = self._now, {}
+
+    def of(self, claim: Claim, asked: Claim, cell: ClaimCell) -> tuple[ClaimPart, ...]:
+        """The parts of a cell.
+
+        Parameters
+        ----------
+        claim : Claim
+            As the paper's file has it.
+        asked : Claim
+            The same, or the claim that its rows are brought together for.
+        cell : ClaimCell
+        """
+        rows = (*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values()))
+        key = (id(claim), cell.place, cell.absent, tuple(cell.rows), tuple(map(id, rows)))
+        if key in self._before:
+            self._now[key] = self._before[key]
+        if key not in self._now:
+            # The rows are kept as well: another object must not get the identity of one of them.
+            self._now[key] = ((claim, rows), tuple(KINDS[claim.kind](asked, cell)))
+        return self._now[key][1]
+
+
 def judge_claims(
     items: Sequence[tuple[Sequence[Claim], Sequence[MeasuredRow]]],
     slots: Sequence[Sequence[Slot]] = (),
+    known: KnownParts | None = None,
 ) -> list[list[ClaimResult]]:
     """The results of the claims of each item, judged together.
 
@@ -102,6 +138,8 @@ def judge_claims(
     slots : sequence of sequence of dict, optional
         For every item the cells of its sweeps. Those that were not run are then open, and count
         among the questions.
+    known : KnownParts, optional
+        Of the judgements before, if the page is judged again.
 
     Returns
     -------
@@ -109,8 +147,10 @@ def judge_claims(
         A list for each item, a result for each of its claims.
     """
     planned = slots or [()] * len(items)
+    known = known or KnownParts()
+    known.begin()
     drafts = [
-        [_draft(claim, rows, cells) for claim in claims]
+        [_draft(claim, rows, cells, known) for claim in claims]
         for (claims, rows), cells in zip(items, planned, strict=True)
     ]
     # Signed ranks decide a statistical claim. What is asked in its cells only describes it, so
@@ -132,7 +172,9 @@ def judge_claims(
     return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
 
 
-def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> _Draft:
+def _draft(
+    claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], known: KnownParts
+) -> _Draft:
     if claim.kind == "untestable":
         return _Draft(claim, ())
     several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
@@ -142,7 +184,7 @@ def _draft(claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot]) -> 
     cells = cells_of(asked, chosen, several)
     if claim.over_dataset is None:
         cells += cells_not_run(claim, rows, slots, several)
-    return _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](asked, cell))) for cell in cells))
+    return _Draft(claim, tuple((cell, known.of(claim, asked, cell)) for cell in cells))
 
 
 # ---------------------------------------------------------------- from answers to verdicts
@@ -229,7 +271,7 @@ def _statistically(ranks: Across) -> str:
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
     rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
-    seconds = {row.cell: seconds_of_repeat(row.group) for row in rows}
+    seconds = {row.cell: row.group.seconds_of_repeat for row in rows}
     found = tuple(_part(part, answers, seconds) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)

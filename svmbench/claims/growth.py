@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from svmbench.claims.curves import curve, height
+from svmbench.claims.limits import says_nothing
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart
 from svmbench.evidence import Question, growing
-from svmbench.papers.claims.curves import curve, height
-from svmbench.papers.claims.limits import says_nothing
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import ClaimCell, ClaimPart
-from svmbench.papers.measured import MeasuredRow
 from svmbench.records.moments import in_order
 from svmbench.records.samples import samples
 

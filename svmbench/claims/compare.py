@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from svmbench.claims.limits import says_nothing, unreached
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import PAIRS_A_SET, ClaimCell, ClaimPart
 from svmbench.evidence import Question, paired
-from svmbench.papers.claims.limits import says_nothing, unreached
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import PAIRS_A_SET, ClaimCell, ClaimPart
-from svmbench.papers.measured import MeasuredRow, SweepCell
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, skipped_make_pairs, states

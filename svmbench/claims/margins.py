@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from svmbench.claims.model import LEAST_REPEATS, Claim
 from svmbench.evidence import MIN_DATA_SETS
-from svmbench.papers.claims.model import LEAST_REPEATS, Claim
 from svmbench.records.groups import short
 
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from svmbench.claims.places import Place, WrittenMeasure
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
-from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.records.measures import ALONG, Asked
 
 Kind = Literal[

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from svmbench.papers.claims.compare import deciding_limit, skipped_cells
-from svmbench.papers.claims.limits import says_nothing, unreached
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.claims.compare import deciding_limit, skipped_cells
+from svmbench.claims.limits import says_nothing, unreached
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.records.groups import short
 from svmbench.records.samples import Pairs, pairs
 
