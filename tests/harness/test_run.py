@@ -531,6 +531,14 @@ def test_weights_beyond_the_memory_are_refused_before_any_is_taken(tmp_path, mon
     assert caught.value.exit_code == 3
 
 
+def test_rows_beyond_the_memory_are_refused_before_a_reference_is_computed(tmp_path, monkeypatch):
+    path = tmp_path / "long.libsvm"
+    path.write_text("+1 1:1\n-1\n" * 500)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    with pytest.raises(DataError, match=r"data set long: training on 1,000 rows needs"):
+        run_sweep(sweep(datasets=[{"path": str(path)}], repeats=1), tmp_path / "results")
+
+
 def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(
     tmp_path, monkeypatch
 ):
