@@ -15,7 +15,7 @@ from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.shown import Tally, bound_of, counts_of, largest_scaling_of, weights_of
 from svmbench.harness.streaming import pass_seconds
-from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
+from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
@@ -109,7 +109,8 @@ class Measurement:
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
-        self._targets = checkpoints(m, solver.cycle)
+        rule = whole_passes if stop.get("checkpoints") == "passes" else checkpoints
+        self._targets = rule(m, solver.cycle)
         self._iteration_targets = iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0

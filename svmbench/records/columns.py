@@ -88,6 +88,7 @@ RUNS = (
     _number("elapsed_seconds", "from the run's start to its end", "s", "optional"),
     _number("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
     _number("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
+    _number("process_cpu_seconds", "used by the run's processes, from outside", "s", "optional"),
     _number("load_average", "of the machine at the start", presence="optional"),
     _number("limit_seconds", "time limit", "s"),
     _number("max_epochs", "limit of epochs"),
