@@ -27,15 +27,13 @@ def adopt_orphans() -> None:
 
 def end_children() -> None:
     """Kill all children, and their children in turn, and wait for them."""
-    for _ in range(ROUNDS):
-        for number in _children():
-            with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
-        try:
-            while os.waitpid(-1, 0)[0]:
+    with suppress(ChildProcessError):  # there are none, or no more
+        for _ in range(ROUNDS):
+            while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
-        except ChildProcessError:
-            return
+            for number in _children():
+                os.kill(number, signal.SIGKILL)  # it is ours until we have waited for it
+            os.waitpid(-1, 0)
 
 
 def _children() -> list[int]:

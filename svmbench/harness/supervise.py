@@ -38,7 +38,7 @@ CIRCUMSTANCES = (
 
 
 #: Seconds that a worker has to end after it has closed its answers.
-DYING = 5.0
+DYING = 2.0
 
 #: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
 UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
@@ -164,6 +164,8 @@ def _execute(
     if ended == "silent":
         reason = f"killed after {patience:g} s without a checkpoint"
         return close_trace(path, header, "time_limit", reason)
+    if ended == "closed":
+        return close_trace(path, header, "failed", "the worker closed its pipe and did not end")
     if process.returncode == child.CANNOT_WRITE:
         path.unlink(missing_ok=True)
         raise UnwritableError(child.last_line(worker.stderr))
@@ -230,7 +232,7 @@ class Waited(NamedTuple):
         From the run's beginning to its end, by this process's clock; nan if it was not told.
     """
 
-    how: Literal["answered", "dead", "silent", "stopped", "late"]
+    how: Literal["answered", "dead", "closed", "silent", "stopped", "late"]
     digest: str = ""
     seconds: float = math.nan
 
@@ -271,8 +273,7 @@ def _dead(process: subprocess.Popen[bytes]) -> Waited:
     try:
         process.wait(DYING)
     except subprocess.TimeoutExpired:  # it has closed them and lives on
-        process.kill()
-        process.wait()
+        return Waited("closed")
     return Waited("dead")
 
 
@@ -285,7 +286,7 @@ def _contradiction(trace: Trace, seconds: float) -> str:
     seconds : float
         That the run took by the clock of this process.
     """
-    claimed = trace.end.get("run_seconds")
+    claimed = trace.end.get("elapsed_seconds")
     if claimed is None or math.isnan(seconds):
         return ""
     if seconds - claimed > max(UNSEEN_FROM, UNSEEN_SHARE * seconds):
