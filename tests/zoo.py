@@ -308,7 +308,7 @@ class ForgesEnd(Hiding):
     name = "forges-its-end"
 
     def advance(self, steps):
-        from svmbench.harness.trace import TraceWriter  # noqa: PLC0415
+        from svmbench.harness.trace import TraceWriter
 
         path = trace_of_this_run()
         header, last = map(json.loads, path.read_text().splitlines()[:2])
@@ -321,7 +321,7 @@ class ForgesEnd(Hiding):
 
 def trace_of_this_run():
     """The trace that this process has open."""
-    places = [Path(f"/proc/self/fd/{number}") for number in os.listdir("/proc/self/fd")]
+    places = list(Path("/proc/self/fd").iterdir())
     return next(p.resolve() for p in places if p.exists() and p.resolve().suffix == ".part")
 
 
@@ -475,7 +475,7 @@ class ChangesWeights(Specimen):
 
     def dual(self):
         self.buffer[:] = 1e300
-        return None
+        return
 
 
 class RaisesExit(Specimen):
@@ -496,7 +496,7 @@ class RaisesBase(Specimen):
     name = "raises-base"
 
     def advance(self, steps):
-        raise BaseException("neither an error nor an exit")  # noqa: TRY002
+        raise BaseException("neither an error nor an exit")
 
 
 class Prints(Specimen):
@@ -586,7 +586,7 @@ SPECIMENS = (
     Entry(TrainsInDual, "trains in `dual()`", "converged", flag="read"),
     Entry(TrainsInStopped, "trains while `stopped` is read", "converged", flag="read"),
     Entry(LazyArray, "trains when the entries of `w` are used", "converged", flag="read"),
-    Entry(TrainsInRemark, "works while its parameters are read", "converged", flag="unaccounted"),
+    Entry(WorksInStep, "works while `step` is read", "converged", flag="unaccounted"),
     Entry(TrainsInConvert, "trains in `convert()`", "converged", flag="conversion"),
     Entry(TrainsInThread, "trains in a thread", reason=BACKGROUND),
     Entry(TrainsInChild, "trains in a forked child", reason=BACKGROUND),

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from zoo import SPECIMENS, WORK
 
 from svmbench.config import Sweep
 from svmbench.harness.run import run_sweep
-from zoo import SPECIMENS, WORK
 
 pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs Linux")
 
@@ -34,10 +34,12 @@ def test_specimen(entry, tmp_path, install):
     outcome = run_sweep(sweep, tmp_path)
     runs = pd.read_csv(outcome.folder / "runs.csv", keep_default_na=False).set_index("label")
     found = runs.loc[entry.solver.name]
-    assert (found["state"], found["off_clock"]) == (entry.state, entry.flag), found["reason"]
+    assert found["state"] == entry.state, found["reason"]
+    if entry.state != "failed":
+        assert found["off_clock"] == entry.flag
     assert entry.reason in found["reason"]
     assert bool(entry.reason) == bool(found["reason"])
-    if entry.does.startswith("trains") and entry.state == "converged" and not entry.flag == "conversion":
+    if entry.flag == "read" or entry.solver.name == "trains-in-counters":
         assert float(found["train_seconds"]) > 0.8 * WORK
     # Whatever it did, the next run is as it would have been.
     assert runs.loc["dcd", "state"] == "converged"
