@@ -1,12 +1,13 @@
 # svmbench: `make tables` and `make test` do all the set-up they need in .venv.
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
-# SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`)
-# and PAPERS (for both `make tables`: KEY or KEY/ITEM, all unless set); for `make bench` its own
-# BENCH_BUDGET; LOCKED=1 (develop with the locked packages, each held against its hash).
+# SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`),
+# FULL_BUDGET (for `make tables-full`, none unless set) and PAPERS (for both: KEY or KEY/ITEM, all
+# unless set); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages, each held against its hash).
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
 BUDGET ?= 30m
+FULL_BUDGET ?=
 PAPERS ?=
 LOCKED ?=
 BENCH_BUDGET ?= 25m
@@ -30,8 +31,8 @@ help: ## Show this list
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
 	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)
 
-tables-full: $(VENV)/.installed ## The same at full published size: hours, and it can be interrupted
-	$(SVMBENCH) papers --full $(PAPERS)
+tables-full: $(VENV)/.installed ## The same at full published size: hours, can be interrupted (FULL_BUDGET)
+	$(SVMBENCH) papers --full $(if $(FULL_BUDGET),--budget $(FULL_BUDGET)) $(PAPERS)
 
 bench: $(VENV)/.benching ## How fast we are beside the programs people use, in 25 minutes (BENCH_BUDGET)
 	$(SVMBENCH) bench default --budget $(BENCH_BUDGET)

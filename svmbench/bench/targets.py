@@ -56,6 +56,10 @@ class Target(Strict):
     def _one_bound(self) -> Target:
         if (self.at_least is None) == (self.at_most is None):
             refuse("give one of at_least and at_most")
+        if self.at_least is None and self.kind not in ("epoch", "growth", "memory"):
+            refuse("a ratio has a bound below: give at_least", "at_most")
+        if self.at_most is None and self.kind in ("epoch", "memory"):
+            refuse(f"{self.kind} has a bound above: give at_most", "at_least")
         if self.kind == "growth" and not (self.at_most or 0.0) > 1.0:
             refuse("growth is within a factor of at_most, above 1", "kind")
         return self

@@ -22,6 +22,7 @@ from svmbench.data.fetch import MissingFileError, check_sha256, find, locate
 from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
 from svmbench.data.recipes import RECIPES_VERSION, draw
+from svmbench.data.shape import Shape
 from svmbench.data.synthetic import GENERATOR_VERSION
 from svmbench.data.synthetic import stand_in as make_stand_in
 from svmbench.data.transforms import (
@@ -159,17 +160,34 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
             f"{wanted.name}: no stand-in is described; run without --stand-in, or describe one"
             " (datasets/README.md)"
         )
-    seed = shape.seed
-    if wanted.positive_chosen:
-        # Another class against the rest is another problem, though of the same shape.
-        seed += zlib.crc32(repr(wanted.positive).encode())
-    facts = shape.model_dump(mode="json", exclude_defaults=True)
-    identity = [GENERATOR_VERSION, facts, scale, seed]
+    seed = _stand_in_seed(wanted, shape)
 
     def make() -> Pair:
         return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
 
-    return _generated(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
+    return _generated(*_stand_in_key(wanted, shape, scale), make)
+
+
+def stand_in_is_cached(wanted: Entry, scale: float) -> bool:
+    """Whether the rows of a data set's stand-in of that scale are in the cache."""
+    if wanted.stand_in is None:
+        return False
+    paths = _generated_paths(*_stand_in_key(wanted, wanted.stand_in, scale))
+    return all(open_cached(path) is not None for path in paths.values())
+
+
+def _stand_in_key(wanted: Entry, shape: Shape, scale: float) -> tuple[str, list[Any], bool]:
+    """The name of a stand-in's rows, what determines them, and whether there are test rows."""
+    facts = shape.model_dump(mode="json", exclude_defaults=True)
+    identity = [GENERATOR_VERSION, facts, scale, _stand_in_seed(wanted, shape)]
+    return f"{wanted.name}-stand-in", identity, shape.m_test > 0
+
+
+def _stand_in_seed(wanted: Entry, shape: Shape) -> int:
+    if not wanted.positive_chosen:
+        return shape.seed
+    # Another class against the rest is another problem, though of the same shape.
+    return shape.seed + zlib.crc32(repr(wanted.positive).encode())
 
 
 def _load_drawn(wanted: Entry) -> Loaded:
@@ -198,15 +216,19 @@ def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loade
 
 def _generated(name: str, identity: list[Any], has_test: bool, make: Callable[[], Pair]) -> Loaded:
     """Open rows that ``make`` generates and ``identity`` determines."""
-    roles: list[Role] = ["train", "test"] if has_test else ["train"]
-    paths = {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
+    paths = _generated_paths(name, identity, has_test)
 
     def make_and_store() -> None:
-        for role, data in zip(roles, make(), strict=False):
+        for role, data in zip(paths, make(), strict=False):
             assert data is not None  # has_test promises test rows
             store(data, paths[role].name)
 
-    return _opened(name, roles, lambda: paths, make_and_store)
+    return _opened(name, paths, lambda: paths, make_and_store)
+
+
+def _generated_paths(name: str, identity: list[Any], has_test: bool) -> dict[Role, Path]:
+    roles: list[Role] = ["train", "test"] if has_test else ["train"]
+    return {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
 
 
 def cached_paths(wanted: Entry) -> dict[Role, Path]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from svmbench.claims.cheapest import cheapest
 from svmbench.claims.judge import KnownParts, judge_claims
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
 from svmbench.claims.parts import ClaimResult, PartResult
@@ -63,20 +65,24 @@ class Doubts:
             ],
             self._known,
         )
-        found: dict[tuple[int, object], Doubt] = {}
+        found: dict[object, Doubt] = {}
         for (key, name), results in zip(items, judged, strict=True):
             for result in results:
                 for doubt in self._doubts(self._papers[key], name, result):
-                    known = found.get(doubt.key)
-                    if known is None or _order(doubt) < _order(known):
-                        found[doubt.key] = doubt
+                    # Two accuracies of one pair of cells may differ in what makes pairs of them.
+                    which = doubt.key, doubt.skippable
+                    known = found.get(which)
+                    found[which] = doubt if known is None else _together(doubt, known)
         return list(found.values())
 
     def _doubts(self, paper: Paper, item: str, result: ClaimResult) -> Iterator[Doubt]:
+        goal = f"{paper.key}/{item}: {result.claim.text}"
+        needed = set(map(id, cheapest(result)))
         for parts, later in ((result.open_parts, False), (result.spare_parts, True)):
             for part in parts:
                 job = self._job(paper, item, part)
                 if job is not None and (part.answer is not None or part.part.lacks):
+                    first = id(part) in needed
                     yield Doubt(
                         job,
                         tuple(cell[1:] for cell in part.part.rests_on),
@@ -85,6 +91,8 @@ class Doubts:
                         f"{result.claim.text} {part.part.what}",
                         frozenset(cell[1:] for cell in part.part.skippable),
                         later,
+                        frozenset({goal} if first else ()),
+                        first,
                     )
 
     def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
@@ -118,6 +126,10 @@ class Doubts:
         return known[1]
 
 
-def _order(doubt: Doubt) -> tuple[bool, float]:
-    """Of several doubts about the same cells, the least is kept."""
-    return doubt.later, 1.0 if doubt.worth is None else -float(doubt.worth)
+def _together(doubt: Doubt, other: Doubt) -> Doubt:
+    """Of two doubts about the same cells the more urgent one, with the goals of both."""
+    return replace(min(other, doubt, key=_order), goals=doubt.goals | other.goals)
+
+
+def _order(doubt: Doubt) -> tuple[tuple[bool, bool], float]:
+    return doubt.turn, 1.0 if doubt.worth is None else -float(doubt.worth)

@@ -16,7 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
@@ -27,6 +27,9 @@ from svmbench.solvers.plug_in import files_of
 LIBRARIES = ("numpy", "scipy")
 
 Precision = Literal["float64", "float32"]
+
+LARGEST_COUNT = (1 << 63) - 1
+"""Largest whole number that a parameter may have: kernels count in 64 bits."""
 
 
 def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: Any) -> Any:
@@ -57,6 +60,13 @@ class Parameters(BaseModel):
     precision: Precision = parameter(
         "float64", "Precision of the weights and of every operation on them.", source="ours"
     )
+
+    @field_validator("*")
+    @classmethod
+    def _countable(cls, value: Any) -> Any:
+        if isinstance(value, int) and value > LARGEST_COUNT:
+            raise ValueError(f"Input should be at most {LARGEST_COUNT}")
+        return value
 
 
 class Solver(ABC):

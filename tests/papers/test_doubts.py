@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 from results_folders import write_results
 
 from svmbench.claims import judge
-from svmbench.papers.doubts import Doubts
+from svmbench.harness.doubts import Doubt
+from svmbench.papers.doubts import Doubts, _together
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, jobs
 
@@ -82,3 +85,12 @@ def test_only_cells_with_new_runs_are_looked_at_again(asked, monkeypatch):
     assert "1e-5" in looked[-1]
     (grown,) = {doubt.cells for doubt in set(second) - set(first)}
     assert {lam for _, lam, _ in grown} == {1e-5}
+
+
+def test_of_two_accuracies_both_say_what_makes_pairs():
+    cells = (("adult", 1e-4, "dcd"), ("adult", 1e-4, "pegasos"))
+    loose = Doubt(0, cells, 3, 1, "loose", frozenset(cells[:1]), goals=frozenset({"one"}))
+    again = replace(loose, more=5, goals=frozenset({"two"}))
+    assert _together(loose, again) == replace(again, goals=frozenset({"one", "two"}))
+    other = replace(loose, needed=False, more=9, goals=frozenset())
+    assert _together(other, loose) == loose

@@ -46,6 +46,11 @@ def _interval(one: BoundResult) -> str:
     return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
 
 
+def _more(one: BoundResult) -> float:
+    more = None if one.part is None else one.part.more
+    return math.nan if more is None else more
+
+
 def _verdict(one: BoundResult) -> str:
     by = one.missed and one.measured > 0
     return ", ".join([one.verdict, *([_missed_by(one)] if by else [])])
@@ -65,10 +70,10 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
         TableColumn("", "interval", _interval),
         TableColumn("interval_low", "", lambda one: one.low),
         TableColumn("interval_high", "", lambda one: one.high),
-        TableColumn("pairs", "pairs", lambda one: len(one.pairs.logs) if one.pairs else 0),
+        TableColumn("pairs", "pairs", lambda one: one.part.pairs if one.part else 0),
         TableColumn("", "verdict", _verdict),
         TableColumn("verdict", "", lambda one: one.verdict),
-        TableColumn("more_repeats", "", lambda one: math.nan if one.more is None else one.more),
+        TableColumn("more_repeats", "", _more),
         TableColumn("short_by_factor", "", lambda one: one.short_by),
         TableColumn("held_out", "", lambda one: one.held_out),
         TableColumn("", "note", lambda one: "; ".join(filter(None, [one.note, one.takes]))),
@@ -77,7 +82,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
     ),
     texts=8,
     notes=(
-        "Reached, not reached or open: all bounds are judged together, so that at most 5 % of "
+        "Holds, does not hold or open: all bounds are judged together, so that at most 5 % of "
         "these verdicts are expected to be false, however often repeats are added.",
         "Intervals belong to the same evidence: the bound is open if its interval crosses it. "
         "Medians of the paired ratios; for an epoch, the median of the repeats.",
@@ -90,7 +95,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
 def bounds_table(results: Sequence[BoundResult]) -> Table:
     """Every bound at every place; those on data kept out of tuning are separate."""
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
-    listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "reached")]
+    listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "holds")]
     return _BOUNDS.table(
         TablePart(title, "", [one for one in listed if one.held_out == apart])
         for apart, title in titles.items()
