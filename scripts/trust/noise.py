@@ -45,6 +45,7 @@ from svmbench.records.read import Results, read_results
 from svmbench.report.comparison import Comparison, Metric, Side, compare
 from svmbench.report.comparison.judge import region
 from svmbench.report.pairing import ASSUMED_SHIFT, DAY_SCATTER
+from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.plug_in import GROUP
 
