@@ -619,4 +619,5 @@ SPECIMENS = (
     Entry(Stays, "ignores SIGTERM and does not return", "time_limit", reason="killed after"),
     Entry(Leaves, "calls `os._exit(0)`", reason="exited with code 0"),
     Entry(ClosesFiles, "closes all files and lives on", reason="closed its pipe"),
+    Entry(KillsParent, "kills its parent", "interrupted", "ended from outside (SIGKILL)"),
 )

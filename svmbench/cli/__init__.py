@@ -27,7 +27,7 @@ import click
 
 import svmbench
 from svmbench.durable import refused
-from svmbench.errors import SvmbenchError, nearest
+from svmbench.errors import DataError, SvmbenchError, nearest
 
 EPILOG = """\b
 Exit codes:
@@ -194,6 +194,10 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         return _fail(_usage(error), error.exit_code, debug)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        remedy = "take fewer rows, features or jobs, or allow more memory"
+        return _fail(f"not enough memory{why}; {remedy}", DataError.exit_code, debug)
     except Exception as error:  # the outermost place: the user gets one line for any error
         refusal = refused(error) if isinstance(error, OSError) else None
         if refusal is not None:

@@ -19,8 +19,8 @@ CONFIG = {
     "stop": {
         "accuracy": [0.1, 0.001],
         "max_epochs": 300,
-        "time_limit": 3.0,
-        "grace": 0.5,
+        "time_limit": 5.0,
+        "grace": 1.0,
         "memory_limit": 300_000_000,
     },
     "repeats": 1,
