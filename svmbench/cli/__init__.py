@@ -32,7 +32,7 @@ from svmbench.errors import DataError, SvmbenchError, nearest, unopened
 EPILOG = """\b
 Exit codes:
   0    success
-  1    some runs failed, or an internal error
+  1    some runs failed, the system ran out of something, or an internal error
   2    the command line or a configuration is invalid
   3    a data set is missing, unreadable or not as expected
   4    a comparison found a regression
@@ -204,8 +204,23 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         refusal = refusal or unopened(error, getattr(error, "filename", None) or "a file")
         if refusal is not None:
             return _fail(str(refusal), refusal.exit_code, debug)
+        shortage = _shortage(error)
+        if shortage:
+            return _fail(f"{shortage}; give the same command again", 1, debug)
         what = f"{type(error).__name__}: {error}"
         return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
+
+
+def _shortage(error: Exception) -> str:
+    """What the system refused, such as an open file, a process, a thread or memory; else empty."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error})" if str(error) else "not enough memory"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    # CPython has no class of its own for it.
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return "the system has no more threads"
+    return ""
 
 
 def _fail(message: str, code: int, debug: bool) -> int:
