@@ -185,5 +185,5 @@ def brought_together(claim: Claim, rows: Iterable[MeasuredRow]) -> tuple[Claim, 
                 moved = replace(
                     other.group, dataset=group.dataset, stand_in=group.stand_in, label=label
                 )
-                found.append(replace(other, group=moved, origin=other.cell))
+                found.append(replace(other, group=moved, members=(other,)))
     return claim.model_copy(update={"over": label, "over_dataset": None}), found

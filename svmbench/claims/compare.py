@@ -84,7 +84,7 @@ def _factor(
         return ClaimPart(what, (), none, observed="open", note=note, lacks=_lacks(claim, none, ()))
     first, second = cell.rows[below], cell.rows[above]
     asked = claim.asked
-    rests_on = (first.cell, second.cell)
+    rests_on = (*first.cells, *second.cells)
     if reason := says_nothing((first, second), asked):
         return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
     found = pairs_in_time(first.group, second.group, asked)
@@ -106,16 +106,17 @@ def _factor(
         note="; ".join(filter(None, [counts, note])),
         skippable=skippable,
         lacks=lacks,
-        limit=deciding_limit(found, region, asked),
+        limit=_limit(deciding_limit(found, region, asked), (first, second), asked),
     )
 
 
 def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tuple[SweepCell, ...]:
     """The cells whose repeats, if they are skipped for their time limit, still make pairs."""
     return tuple(
-        one.cell
+        cell
         for one, other in ((first, second), (second, first))
         if skipped_make_pairs(one.group, other.group, asked)
+        for cell in one.cells
     )
 
 
@@ -132,10 +133,11 @@ def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int
 def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> str:
     """The limit after which every pair is known to be inside or outside the region, in words.
 
-    Empty if no pair is unknown for want of a longer limit.
+    Empty if no pair is unknown for want of a longer limit, or if some run had as much without
+    reaching the accuracy.
     """
     low, high = region
-    needed = 0.0
+    needed = longest = 0.0
     for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
         if math.isfinite(a) and b_least < b:
             wanted, had = (low if math.isinf(high) else high) * a, b_least
@@ -144,7 +146,18 @@ def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> s
         else:
             continue
         needed = max(needed, wanted if wanted > had else 0.0)
-    return f"a limit of about {short(needed, 2)} {asked.measure.words}" if needed else ""
+        longest = max(longest, had)
+    if needed <= longest:
+        return ""
+    return f"a limit of about {short(needed, 2)} {asked.measure.words}"
+
+
+def _limit(words: str, rows: Sequence[MeasuredRow], asked: Asked) -> str:
+    """The deciding limit; if it is one of time, and what ended the runs is another one, so said."""
+    ends = {state for row in rows for state in states(row.group).values()}
+    if not words or asked.measure.limit != "limit_seconds" or "max_steps" not in ends:
+        return words
+    return f"{words.replace('a limit', 'runs', 1)}, which end earlier by their limit of epochs"
 
 
 def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:

@@ -28,7 +28,7 @@ def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         yield ClaimPart(what, observed="open", note=f"no runs of {', '.join(missing)}")
         return
     below, above = cell.rows[claim.solver], cell.rows[claim.over]
-    rests_on = (below.cell, above.cell)
+    rests_on = (*below.cells, *above.cells)
     if reason := says_nothing((below, above), claim.asked):
         yield ClaimPart(what, rests_on, reason=reason)
         return

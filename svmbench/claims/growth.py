@@ -32,7 +32,7 @@ def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     along = "λ" if claim.along == "lambda" else "m"
     what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
     rows = cell.series.get(claim.solver, ())
-    rests_on = tuple(row.cell for row in rows)
+    rests_on = tuple(cell for row in rows for cell in row.cells)
     assert claim.along is not None
     places = [float(row.axis(claim.along)) for row in rows]
     low = -math.inf if claim.at_least is None else claim.at_least
@@ -81,9 +81,9 @@ def _along_curve(claim: Claim, cell: ClaimCell) -> ClaimPart:
             repeats.append([max(0.0, value) for value in heights if value is not None])
     if not repeats:
         reason = f"no curve spans {first} to {last} {claim.along}"
-        return ClaimPart(what, (row.cell,), none, reason=reason)
+        return ClaimPart(what, row.cells, none, reason=reason)
     question = growing(places, repeats, low, high)
-    return ClaimPart(what, (row.cell,), question, note=_bounds(claim), exponent=True)
+    return ClaimPart(what, row.cells, question, note=_bounds(claim), exponent=True)
 
 
 def _bounds(claim: Claim) -> str:

@@ -149,10 +149,29 @@ def judge_claims(
     planned = slots or [()] * len(items)
     known = known or KnownParts()
     known.begin()
+    return _judged(
+        [
+            [_draft(claim, rows, cells, known) for claim in claims]
+            for (claims, rows), cells in zip(items, planned, strict=True)
+        ]
+    )
+
+
+def judge_cells(claims: Sequence[tuple[Claim, Sequence[ClaimCell]]]) -> list[ClaimResult]:
+    """The results of claims, judged together, in cells that the caller chose.
+
+    Parameters
+    ----------
+    claims : sequence of (claim, cells)
+    """
     drafts = [
-        [_draft(claim, rows, cells, known) for claim in claims]
-        for (claims, rows), cells in zip(items, planned, strict=True)
+        _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](claim, cell))) for cell in cells))
+        for claim, cells in claims
     ]
+    return _judged([drafts])[0]
+
+
+def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
     # Signed ranks decide a statistical claim. What is asked in its cells only describes it, so
     # that these questions do not raise the evidence which the others of the page need.
     answers = {
@@ -271,7 +290,7 @@ def _statistically(ranks: Across) -> str:
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
     rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
-    seconds = {row.cell: row.group.seconds_of_repeat for row in rows}
+    seconds = {key: each for row in rows for key, each in row.seconds.items()}
     found = tuple(_part(part, answers, seconds) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)

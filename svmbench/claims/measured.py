@@ -29,21 +29,33 @@ class MeasuredRow:
         The points of its runs; no rows if there are none. Those of other runs are left aside.
     regrets : DataFrame
         The regrets of all runs of the sweep; no rows if it did not ask for them.
-    origin : tuple, optional
-        Its cell, if it differs from what its group says.
+    members : tuple of MeasuredRow
+        The rows it was taken from, if it is not a row of the sweep itself.
     """
 
     sweep: str
     group: Group
     traces: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
     regrets: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False, compare=False)
-    origin: SweepCell | None = None
+    members: tuple[MeasuredRow, ...] = ()
 
     @property
     def cell(self) -> SweepCell:
-        """The cell of the sweep whose further repeats would extend this row."""
+        """Its place, by which its sweep knows it unless it has members."""
         group = self.group
-        return self.origin or (self.sweep, group.dataset, float(group.lam), group.label)
+        return self.sweep, group.dataset, float(group.lam), group.label
+
+    @property
+    def seconds(self) -> dict[SweepCell, float]:
+        """Seconds that a repeat takes, for each cell that must be repeated to extend this row."""
+        if self.members:
+            return {cell: each for row in self.members for cell, each in row.seconds.items()}
+        return {self.cell: self.group.seconds_of_repeat}
+
+    @property
+    def cells(self) -> tuple[SweepCell, ...]:
+        """The cells of the sweep whose further repeats would extend this row."""
+        return tuple(self.seconds)
 
     @cached_property
     def points(self) -> pd.DataFrame:

@@ -46,7 +46,7 @@ def path(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         found, reason = _pairs(ordinates(below, claim, at), ordinates(above, claim, at), order)
         question = paired([ratio * a for a, _ in found], [b for _, b in found], *region)
         reason = "" if found else f"{reason} {short(at, 3)} {claim.along}"
-        yield ClaimPart(what, (below.cell, above.cell), question, reason=reason)
+        yield ClaimPart(what, (*below.cells, *above.cells), question, reason=reason)
 
 
 def _places(claim: Claim) -> Iterator[tuple[float, float, tuple[float, float]]]:

@@ -62,7 +62,7 @@ def fails(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         }
         yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
     elif reason := says_nothing((row,), claim.asked):
-        yield ClaimPart(claim.solver, (row.cell,), reaching(()), reason=reason)
+        yield ClaimPart(claim.solver, row.cells, reaching(()), reason=reason)
     else:
         values = samples(row.group, claim.asked)
         found = {
@@ -81,7 +81,7 @@ def _ran(state: str) -> bool:
 
 def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
     if reason := says_nothing((row,), asked):
-        return ClaimPart(label, (row.cell,), reaching(()), reason=reason)
+        return ClaimPart(label, row.cells, reaching(()), reason=reason)
     assert asked.at is not None
     found = {repeat: math.isfinite(value) for repeat, value in samples(row.group, asked).items()}
     words = f"reach {asked.at:g}"
@@ -117,7 +117,7 @@ def _mostly(
     if not found:
         ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
         note = f"nothing is known of it ({ends})"
-        return ClaimPart(label, (row.cell,), reaching(()), observed="open", note=note)
+        return ClaimPart(label, row.cells, reaching(()), observed="open", note=note)
     skipped = {repeat for repeat in found if states(row.group)[repeat] == "skipped"}
     run = [value for repeat, value in found.items() if repeat not in skipped]
     after = f", {len(skipped)} skipped" if skipped else ""
@@ -125,8 +125,8 @@ def _mostly(
     if _repeats_are_skipped(row) and set(run) == {at_limit}:
         # No further repeat would be run. The verdict rests on those that met the limit, often one.
         observed: ClaimVerdict = "holds" if at_limit else "does not hold"
-        return ClaimPart(label, (row.cell,), reaching(run), observed, note=note, by_factor=False)
-    return ClaimPart(label, (row.cell,), reaching(list(found.values())), note=note, by_factor=False)
+        return ClaimPart(label, row.cells, reaching(run), observed, note=note, by_factor=False)
+    return ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
 
 
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
@@ -148,14 +148,14 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
         values = [] if reason else _values(row, asked, bound, sign)
         question = paired([bound] * len(values), values, *(_ABOVE if sign == "≥" else _BELOW))
         if reason:
-            yield ClaimPart(label, (row.cell,), question, reason=reason)
+            yield ClaimPart(label, row.cells, question, reason=reason)
         elif not values:
             ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
             note = f"{asked.words} is not known ({ends})"
-            yield ClaimPart(label, (row.cell,), question, observed="open", note=note)
+            yield ClaimPart(label, row.cells, question, observed="open", note=note)
         else:
             note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
-            yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
+            yield ClaimPart(label, row.cells, question, note=note, by_factor=False)
 
 
 def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
@@ -167,12 +167,12 @@ def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
             continue
         if not values:
             note = f"{asked.words} is not known"
-            yield ClaimPart(label, (row.cell,), observed="open", note=note)
+            yield ClaimPart(label, row.cells, observed="open", note=note)
             continue
         met = all(value >= bound if sign == "≥" else value <= bound for value in values)
         note = f"{asked.words} {short(values[0], 7)}, to be {sign} {short(bound, 7)}"
         verdict: ClaimVerdict = "holds" if met else "does not hold"
-        yield ClaimPart(label, (row.cell,), observed=verdict, note=note, seeds=len(values))
+        yield ClaimPart(label, row.cells, observed=verdict, note=note, seeds=len(values))
 
 
 def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:

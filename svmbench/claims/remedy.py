@@ -68,15 +68,14 @@ def _repeats(parts: Sequence[PartResult]) -> str:
 def expected_seconds(parts: Sequence[PartResult]) -> float:
     """Seconds until some parts are expected to be decided, with the start of their runs.
 
-    Parts that rest on the same cell share its repeats.
+    Parts that rest on the same cell share its repeats. nan if the time of a repeat is unknown.
     """
     repeats: dict[SweepCell, int] = {}
     seconds: dict[SweepCell, float] = {}
     for part in parts:
         for cell in part.part.rests_on:
             repeats[cell] = max(part.more or 0, repeats.get(cell, 0))
-            each = part.seconds.get(cell, math.nan)
-            seconds[cell] = START + (0.0 if math.isnan(each) else each)
+            seconds[cell] = START + part.seconds.get(cell, math.nan)
     return sum(repeats[cell] * seconds[cell] for cell in repeats)
 
 

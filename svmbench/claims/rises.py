@@ -40,14 +40,14 @@ def rises(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         shares = [_share_of_rises(curves[repeat]) for repeat in in_order(curves, row.group)]
         if not shares:
             reason = "no curve has two points"
-            yield ClaimPart(label, (row.cell,), reaching(()), reason=reason)
+            yield ClaimPart(label, row.cells, reaching(()), reason=reason)
             continue
         note = (
             f"{claim.asked.words} rises in {sum(share > 0 for share in shares)} of {len(shares)} "
             f"runs, from {100 * median(shares):.0f} % of the points to the next"
         )
         question = reaching([share > 0 for share in shares])
-        yield ClaimPart(label, (row.cell,), question, note=note, by_factor=False)
+        yield ClaimPart(label, row.cells, question, note=note, by_factor=False)
 
 
 def _share_of_rises(heights: FloatArray) -> float:

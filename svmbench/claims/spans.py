@@ -31,10 +31,10 @@ def _part(claim: Claim, cell: ClaimCell, label: str) -> ClaimPart:
     row, asked = cell.rows[label], claim.asked
     published = claim.quoted[label]
     if reason := says_nothing((row,), asked):
-        return ClaimPart(label, (row.cell,), reason=reason)
+        return ClaimPart(label, row.cells, reason=reason)
     values = list(measured(row.group, asked).values())
     if not values:
-        return ClaimPart(label, (row.cell,), observed="open", note=f"{asked.words} is not known")
+        return ClaimPart(label, row.cells, observed="open", note=f"{asked.words} is not known")
     least, most = min(values), max(values)
     inside = least - _SAME <= published <= most + _SAME
     verdict: ClaimVerdict = "holds" if inside else "does not hold"
@@ -45,6 +45,4 @@ def _part(claim: Claim, cell: ClaimCell, label: str) -> ClaimPart:
         f"published {short(published, 4)}"
     )
     lacks = max(0, LEAST_REPEATS - len(values))
-    return ClaimPart(
-        label, (row.cell,), observed=verdict, note=note, seeds=len(values), lacks=lacks
-    )
+    return ClaimPart(label, row.cells, observed=verdict, note=note, seeds=len(values), lacks=lacks)

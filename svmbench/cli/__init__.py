@@ -27,12 +27,12 @@ import click
 
 import svmbench
 from svmbench.durable import refused
-from svmbench.errors import SvmbenchError, nearest
+from svmbench.errors import DataError, SvmbenchError, nearest
 
 EPILOG = """\b
 Exit codes:
   0    success
-  1    some runs failed, or an internal error
+  1    some runs failed, the system ran out of something, or an internal error
   2    the command line or a configuration is invalid
   3    a data set is missing, unreadable or not as expected
   4    a comparison found a regression
@@ -194,12 +194,31 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         return _fail(_usage(error), error.exit_code, debug)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
+    except MemoryError as error:
+        why = f" ({error})" if str(error) else ""
+        remedy = "take fewer rows, features or jobs, or allow more memory"
+        return _fail(f"not enough memory{why}; {remedy}", DataError.exit_code, debug)
     except Exception as error:  # the outermost place: the user gets one line for any error
         refusal = refused(error) if isinstance(error, OSError) else None
         if refusal is not None:
             return _fail(str(refusal), refusal.exit_code, debug)
+        shortage = _shortage(error)
+        if shortage:
+            return _fail(f"{shortage}; give the same command again", 1, debug)
         what = f"{type(error).__name__}: {error}"
         return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
+
+
+def _shortage(error: Exception) -> str:
+    """What the system refused, such as an open file, a process, a thread or memory; else empty."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error})" if str(error) else "not enough memory"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    # CPython has no class of its own for it.
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return "the system has no more threads"
+    return ""
 
 
 def _fail(message: str, code: int, debug: bool) -> int:

@@ -8,7 +8,7 @@ import logging
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
 from svmbench.data.recipes import RECIPES_VERSION, draw
 from svmbench.data.shape import Shape
+from svmbench.data.stamp import require_unchanged, stamp, stamp_before_reading
 from svmbench.data.synthetic import GENERATOR_VERSION
 from svmbench.data.synthetic import stand_in as make_stand_in
 from svmbench.data.transforms import (
@@ -251,6 +252,28 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
     return {role: entry_path(_key(wanted, role, facts)) for role in facts}
 
 
+def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
+    """Compare the hash of the text that cached rows are of with that of a user's own files.
+
+    The rows of other files are stored under the hash of the text.
+
+    Raises
+    ------
+    DataError
+        When the files are here and have another text.
+    """
+    parts = wanted.files[role].parts
+    paths = [find(part) for part in parts if part.path is not None]
+    rows = open_cached(cached)
+    if rows is None or len(paths) < len(parts):
+        return
+    hashes = [libsvm.text_sha256(path) for path in paths if path is not None]
+    if rows.provenance.sha256 != libsvm.combined_sha256(hashes):
+        raise DataError(
+            f"{cached}: its rows are of another text than {paths[0]} has now; delete this folder"
+        )
+
+
 def require_readable(wanted: Entry) -> None:
     """Read all files of a data set as `load` does, without the network and the cache.
 
@@ -266,10 +289,14 @@ def _read_and_store(wanted: Entry, offline: bool) -> None:
     texts, datasets = _read_all(wanted, offline)
     for role, text in texts.items():
         file = wanted.files[role]
-        remember(file, text.path, text.sha256)
-        if file.label_file and text.label_path and text.label_sha256:
-            remember(file.label_file, text.label_path, text.label_sha256)
+        remember(file, text.stamps[0], text.sha256)
+        if file.label_file and text.label_sha256:
+            remember(file.label_file, text.stamps[1], text.label_sha256)
     paths = cached_paths(wanted)
+    for text in texts.values():
+        # Still as when it was read: else the key is that of another text.
+        for before in text.stamps:
+            require_unchanged(Path(before[0]), before)
     for role, dataset in datasets.items():
         store(dataset, paths[role].name)
 
@@ -304,6 +331,7 @@ def _read_all(wanted: Entry, offline: bool) -> tuple[dict[Role, ParsedText], dic
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
     paths = [_located(wanted, part, offline) for part in file.parts]
+    stamps = [stamp_before_reading(path) for path in paths]
     try:
         text = _parse(wanted, *paths)
     except DataError:
@@ -315,7 +343,9 @@ def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
     check_sha256(paths[0], file, text.sha256)
     if file.label_file and text.label_sha256:
         check_sha256(paths[1], file.label_file, text.label_sha256)
-    return text
+    for path, before in zip(paths, stamps, strict=True):
+        require_unchanged(path, before)
+    return replace(text, stamps=tuple(before for before in stamps if before))
 
 
 def _located(wanted: Entry, file: DataFile, offline: bool) -> Path:
@@ -378,16 +408,18 @@ def _file_facts(file: DataFile) -> Facts | None:
         path = find(file)
         if path is None or not path.is_file():
             return None
-        status = path.stat()
-        return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+        return [*stamp(path)]
     record = first_seen(file)
     if record is None:
         return None
     path = find(file)
     if path is not None and not record.is_untouched(path):
+        before = stamp_before_reading(path)
         found = libsvm.text_sha256(path)
+        require_unchanged(path, before)
         check_sha256(path, file, found)
-        remember(file, path, found)
+        if before is not None:
+            remember(file, before, found)
     return [file.file, record.sha256]
 
 

@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import IO
 
 from svmbench.harness.environment import pinned
@@ -74,6 +75,16 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Processor time of another process, without its descendants; None if it is unknown."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # the clock of clock_getcpuclockid(3)
+    except OSError:
+        return None
 
 
 def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:

@@ -12,9 +12,6 @@ from svmbench.harness.system import PROC, read
 
 _PR_SET_CHILD_SUBREAPER = 36
 
-#: Rounds in which children are killed: each round ends those that the last one has orphaned.
-ROUNDS = 100
-
 
 def adopt_orphans() -> None:
     """Become the parent of all descendants whose own parent ends, where the system can do that.
@@ -25,17 +22,29 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_children() -> None:
-    """Kill all children, and their children in turn, and wait for them."""
-    for _ in range(ROUNDS):
-        for number in _children():
-            with suppress(ProcessLookupError):
-                os.kill(number, signal.SIGKILL)
+def end_children() -> tuple[int, float]:
+    """Kill all children, and their children in turn, and wait for them.
+
+    Returns
+    -------
+    count : int
+        Of the processes.
+    seconds : float
+        Processor time that they used.
+    """
+    count, seconds = 0, 0.0
+    while True:
         try:
-            while os.waitpid(-1, 0)[0]:
-                pass
+            pid, _, usage = os.wait4(-1, os.WNOHANG)
+            if pid == 0:  # those that live include the children of those that have ended
+                for number in _children():
+                    with suppress(ProcessLookupError):
+                        os.kill(number, signal.SIGKILL)
+                _, _, usage = os.wait4(-1, 0)
         except ChildProcessError:
-            return
+            return count, seconds
+        count += 1
+        seconds += usage.ru_utime + usage.ru_stime
 
 
 def _children() -> list[int]:

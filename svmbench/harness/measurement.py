@@ -13,9 +13,9 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.harness import system
 from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
 from svmbench.harness.clock import Clock, Stopwatch
-from svmbench.harness.shown import Tally, bound_of, counts_of, weights_of
+from svmbench.harness.shown import Tally, bound_of, counts_of, largest_scaling_of, weights_of
 from svmbench.harness.streaming import pass_seconds
-from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints
+from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.solvers.base import Solver
 
@@ -40,6 +40,7 @@ class Certificate(NamedTuple):
     training: Evaluation
     dual: float | None
     counts: Tally
+    largest_scaling: float | None
 
 
 class Measurement:
@@ -108,7 +109,8 @@ class Measurement:
         m = problem.data.n_samples
         self._most = self._presentations(stop["max_epochs"])
         self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
-        self._targets = checkpoints(m, solver.cycle)
+        rule = whole_passes if stop.get("checkpoints") == "passes" else checkpoints
+        self._targets = rule(m, solver.cycle)
         self._iteration_targets = iteration_checkpoints()
         self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
         self._iterations = 0
@@ -290,7 +292,8 @@ class Measurement:
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
         with reading.running():
-            return Certificate(w, bias, training, bound_of(self.solver), counts_of(self.solver))
+            dual, counts = bound_of(self.solver), counts_of(self.solver)
+            return Certificate(w, bias, training, dual, counts, largest_scaling_of(self.solver))
 
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
@@ -311,7 +314,7 @@ class Measurement:
         return facts
 
     def _evaluate(self, shown: Certificate) -> dict[str, Any]:
-        w, bias, training, dual, counts = shown
+        w, bias, training, dual, counts, largest = shown
         if not self.problem.admits(w) and np.isfinite(w).all():
             self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
         primal = training.primal if np.isfinite(w).all() else math.nan
@@ -337,6 +340,7 @@ class Measurement:
             "train_error": training.errors / m,
             "test_error": count_errors(test, w, bias) / test.n_samples if test else None,
             "stopped": counts.stopped,
+            **({} if largest is None else {"largest_scaling": largest}),
         }
 
     def _verdict(self, point: dict[str, Any], shown: Certificate) -> str | None:

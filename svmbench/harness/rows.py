@@ -69,6 +69,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "elapsed_seconds": trace.end.get("elapsed_seconds"),
         "stolen_seconds": trace.end.get("stolen_seconds"),
         "others_cpu_seconds": trace.end.get("others_cpu_seconds"),
+        "process_cpu_seconds": trace.end.get("process_cpu_seconds"),
         "load_average": trace.header.get("load_average"),
         "limit_seconds": trace.header.get("time_limit", run.stop.time_limit),
         "max_epochs": run.max_epochs,
@@ -77,6 +78,10 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "data_passes": _data_passes(last, data.n_samples),
         "updates": last.get("updates"),
         "nonzeros": last.get("nonzeros"),
+        "largest_scaling": max(
+            (point["largest_scaling"] for point in trace.points if "largest_scaling" in point),
+            default=None,
+        ),
         "primal": last.get("primal"),
         "accuracy": last.get("accuracy"),
         "dual": last.get("dual"),

@@ -31,6 +31,9 @@ from svmbench.solvers.registry import find_solver
 #: of each optimum are kept in addition.
 VECTORS, VECTORS_IN_BALL = 5, 8
 
+#: The same of m doubles, at least: the dual variables, their order, norms of rows and margins.
+ROW_VECTORS = 4
+
 #: What to do if the weights do not fit into memory.
 MORE_ROOM = (
     "if many features have no entry, drop them with the transform compact-columns;"
@@ -76,6 +79,7 @@ def prepare(
 def _require_room(instances: Sequence[Instance]) -> None:
     """Refuse more features than memory can hold weights for, before any is allocated."""
     kept = sum(8 * instance.problem.data.n_features for instance in instances)
+    kept_rows = sum(8 * instance.problem.data.n_samples for instance in instances)
     for instance in instances:
         problem, data = instance.problem, instance.problem.data
         vectors = VECTORS if problem.constraint == "none" else VECTORS_IN_BALL
@@ -83,6 +87,11 @@ def _require_room(instances: Sequence[Instance]) -> None:
             kept + 8 * vectors * data.n_features,
             f"data set {data.name}: training on {data.n_features:,} features",
             MORE_ROOM,
+        )
+        require_memory(
+            kept + kept_rows + 8 * (data.n_features + ROW_VECTORS * data.n_samples),
+            f"data set {data.name}: training on {data.n_samples:,} rows",
+            "take fewer rows",
         )
 
 

@@ -31,6 +31,11 @@ CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
 EACH_ITERATION = 100
 
 
+def whole_passes(m: int, cycle: int = 1) -> Iterator[int]:
+    """Those `checkpoints` that are at the end of a pass."""
+    return (at for at in checkpoints(m, cycle) if at % m == 0)
+
+
 def checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
     """Visits of rows at which a run is evaluated, ascending without end.
 
@@ -227,11 +232,14 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 _MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
-_OPTIONAL = ("setup_wall", "conversion_wall", "pass_wall", "switches", "visits")
+_OPTIONAL = (
+    *("setup_wall", "conversion_wall", "pass_wall", "switches", "visits"),
+    "largest_scaling",
+)
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
     *("read_seconds", "charged_seconds", "unaccounted_seconds", "background_cpu_seconds"),
-    *("run_seconds", "peak_memory_bytes"),
+    *("run_seconds", "peak_memory_bytes", "process_cpu_seconds"),
 )
 _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
 
@@ -266,18 +274,51 @@ def _is_number(value: Any) -> bool:
     )
 
 
-def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:
-    """Close the trace of a worker that died, keep what it wrote, and return it."""
+def close_trace(
+    path: Path, header: dict[str, Any], state: str, reason: str, cpu: float | None = None
+) -> Trace:
+    """Close the trace of a worker that died, keep what it wrote, and return it.
+
+    Parameters
+    ----------
+    path : Path
+    header : dict
+    state, reason : str
+        How the run ended.
+    cpu : float, optional
+        Seconds of processor time of the run's processes.
+    """
     written = read_trace(path)
     temporary = path.with_suffix(".tmp")
     with TraceWriter(temporary, header) as writer:
         for record in [*written.points, *written.regrets] if written is not None else []:
             writer.append(record)
-        writer.end(state, reason=reason)
+        known = {} if cpu is None else {"process_cpu_seconds": cpu}
+        writer.end(state, reason=reason, **known)
     rename(temporary, path)
     closed = read_trace(path)
     assert closed is not None  # it was written a moment ago
     return closed
+
+
+def add_to_end(path: Path, **facts: Any) -> Trace:
+    """Add facts to the last line of a trace that has ended, and return the trace.
+
+    If this is interrupted, the trace is one without an end.
+    """
+    with writing(path), path.open("r+b") as file:
+        *before, last = file.read().splitlines(keepends=True)
+        record = json.loads(last) | facts
+        del record["sha256"]
+        digest = hashlib.sha256(b"".join(before) + _line(record).encode())
+        file.seek(-len(last), os.SEEK_END)
+        file.truncate()
+        file.write(_line({**record, "sha256": digest.hexdigest()}).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    extended = read_trace(path)
+    assert extended is not None  # it was written a moment ago
+    return extended
 
 
 def rename(path: Path, target: Path) -> None:

@@ -39,6 +39,10 @@ MEMORY_SHARE = 0.8
 POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
 
 
+class RowsError(Exception):
+    """The cached rows cannot be read: nothing is known about the run, and it is repeated."""
+
+
 class Posed(NamedTuple):
     """The problem and the solver of the run before; the next run may reuse their rows."""
 
@@ -90,6 +94,9 @@ def _execute(
             state = measurement.run(job["seed"], trace, end_children)
         except MemoryError as error:
             answer(trace.end("out_of_memory", reason=str(error) or "no memory left"))
+            return None
+        except RowsError as error:
+            answer(trace.end("interrupted", reason=str(error)))
             return None
         answer(ENDED)
         peak = peak_memory()
@@ -166,12 +173,15 @@ def open_rows(path: str) -> Dataset:
 
     Raises
     ------
-    FileNotFoundError
-        When they are no longer there.
+    RowsError
+        When they are no longer there, or cannot be read.
     """
-    data = open_cached(Path(path))
+    try:
+        data = open_cached(Path(path))
+    except OSError as error:
+        raise RowsError(f"{path}: the cached rows cannot be read ({error.strerror})") from error
     if data is None:
-        raise FileNotFoundError(f"{path}: the cached rows were removed; run again to restore them")
+        raise RowsError(f"{path}: the cached rows were removed or damaged; run again")
     data.touch()
     return data
 

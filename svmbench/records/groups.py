@@ -63,7 +63,9 @@ class Group:
         elapsed = runs["train_seconds"]
         if "elapsed_seconds" in runs:
             elapsed = runs["elapsed_seconds"].fillna(elapsed)
-        return float(elapsed.groupby(runs["repeat"]).sum().mean()) if len(runs) else math.nan
+        if runs.empty:
+            return math.nan
+        return float(elapsed.groupby(runs["repeat"]).sum(min_count=1).mean())
 
     @cached_property
     def summaries(self) -> dict[Asked, Summary]:

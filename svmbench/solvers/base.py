@@ -301,6 +301,11 @@ class Solver(ABC):
         return None
 
     @property
+    def largest_scaling(self) -> float | None:
+        """The largest entry of λB if diagonal B scales its steps; None for other methods."""
+        return None
+
+    @property
     def remark(self) -> str:
         """The choices it made by itself, with reasons, in one sentence; empty if it made none."""
         return ""
