@@ -49,7 +49,7 @@ def pilot(shape: Shape) -> Pilot:
     It is kept in the cache folder (``pilots``), so that the same budget gives the same scale again;
     if that folder is deleted, it is measured again.
     """
-    facts = [GENERATOR_VERSION, fingerprint(), shape.model_dump(mode="json")]
+    facts = ["processor time", GENERATOR_VERSION, fingerprint(), shape.model_dump(mode="json")]
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     path = cache_dir() / "pilots" / f"{digest[:32]}.json"
     known = _read(path)
