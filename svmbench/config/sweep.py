@@ -448,6 +448,11 @@ class Stop(_Model):
     memory_limit: Size | None = Field(
         default=None, description="Limit: memory of a worker beyond its data, such as 4GiB."
     )
+    checkpoints: Literal["tenths", "passes"] = Field(
+        default="tenths",
+        description="When a run is evaluated: in steps of at most a tenth from a hundredth of a "
+        "pass on, or at the ends of passes only.",
+    )
 
     @model_validator(mode="after")
     def _ends(self) -> Stop:
@@ -456,6 +461,12 @@ class Stop(_Model):
             _refuse(
                 "no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
                 "max_steps"
+            )
+        if self.checkpoints == "passes" and self.accuracy:
+            _refuse(
+                "times to an accuracy need checkpoints within the first pass; leave one of "
+                "checkpoints and accuracy out",
+                "checkpoints",
             )
         if self.relative_limit is not None and not self.accuracy:
             _refuse("a relative limit needs an accuracy; give that too", "relative_limit")

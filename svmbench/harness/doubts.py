@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -198,10 +199,7 @@ def batches(
 
 
 def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> dict[str, float]:
-    """Seconds that each goal is expected to take, shared among the goals that they reach.
-
-    A cell of several questions counts once. The repeats for one goal also reach every goal of
-    lower price whose cells are among its own.
+    """Seconds that each goal is expected to take, where goals share the cost of common cells.
 
     Parameters
     ----------
@@ -217,18 +215,14 @@ def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> d
             wanted = repeats.setdefault(goal, {})
             for cell in doubt.cells:
                 wanted[doubt.job, cell] = max(wanted.get((doubt.job, cell), 0), _pairs(doubt))
-    prices = {
-        goal: sum(count * sittings[job].seconds(cell) for (job, cell), count in wanted.items())
-        for goal, wanted in repeats.items()
-    }
-    reached = {
+    sharing = Counter(cell for wanted in repeats.values() for cell in wanted)
+    return {
         goal: sum(
-            repeats[other].keys() <= wanted.keys() and prices[other] <= prices[goal]
-            for other in repeats
+            count * sittings[job].seconds(cell) / sharing[job, cell]
+            for (job, cell), count in wanted.items()
         )
         for goal, wanted in repeats.items()
     }
-    return {goal: price / reached[goal] for goal, price in prices.items()}
 
 
 def _price_of_goal(question: Open, prices: Mapping[str, float]) -> float:
