@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 SCALES = (1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001)
 
 #: Entries of a stand-in's rows, training and test, per second of the budget.
-ENTRIES_A_SECOND = 2500
+ENTRIES_A_SECOND = 5000
 
 #: Share of the budget that generating one stand-in may take.
 MAKING_SHARE = 1 / 60
