@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.found import Found, steps
-from svmbench.bench.profile import Weights
+from svmbench.bench.found import Found, machine_bound, steps
 from svmbench.bench.rows import last_cache
-from svmbench.bench.targets import Target
+from svmbench.bench.targets import Target, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims import remedy
 from svmbench.claims.judge import judge_cells
@@ -114,7 +113,7 @@ class BoundResult:
         said = [
             one.text
             for one in self.target.tried
-            if (not one.sets or self.set in one.sets) and _is_one_of(self.lam, one.lambdas)
+            if (not one.sets or self.set in one.sets) and is_one_of(self.lam, one.lambdas)
         ]
         return " ".join(said) if self.missed else ""
 
@@ -164,136 +163,96 @@ def judge_bounds(found: Found, targets: Sequence[Target]) -> JudgedBounds:
     return JudgedBounds(results, threshold)
 
 
-def _is_one_of(lam: float, lambdas: Weights | None) -> bool:
-    return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
-
-
 # ---------------------------------------------------------------- where each kind is measured
 
 
-def _ratios(found: Found, target: Target) -> Iterator[_Draft]:
-    for one in map(most_pairs, by_problem(comparisons(found, target.than or None))):
-        if (
-            (not target.sets or one.set in target.sets)
-            and (target.accuracy is None or math.isclose(one.threshold or 0.0, target.accuracy))
-            and _is_one_of(one.lam, target.lambdas)
-        ):
-            yield _faster(target, one)
+def _faster(found: Found, target: Target) -> Iterator[_Draft]:
+    """Ratios; of several sweeps of a problem, that with most pairs.
+
+    All sweeps if it is about all programs: that in which one does best must not be chosen by
+    its times.
+    """
+    solvers = _solvers(target)
+    for members in by_problem(comparisons(found, target.over or None, target.part, solvers)):
+        chosen = members if target.everywhere else [most_pairs(members)]
+        for one in chosen:
+            if target.covers(one.set, one.lam, one.threshold):
+                label = one.row.group.label
+                place = one.place + (f", {label}" if len(solvers) > 1 else "")
+                place += f" ({one.part})" if len(chosen) > 1 else ""
+                claim = _claim(
+                    target, one.asked, solver=label, over=one.best.group.label, by=target.by
+                )
+                result = BoundResult(
+                    target, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
+                )
+                yield result, claim, one.cell
 
 
-def _ahead(found: Found, target: Target) -> Iterator[_Draft]:
-    """All comparisons: the one in which a peer does best must not be chosen by its times."""
-    for members in by_problem(comparisons(found)):
-        for one in members:
-            yield _faster(target, one, f" ({one.part})" if len(members) > 1 else "")
-
-
-def _beside(
-    kind: str, rows: Callable[[Target], Sequence[str]]
-) -> Callable[[Found, Target], Iterator[_Draft]]:
-    """Return the ratios between rows of measurements beside the sweeps."""
-
-    def ratios(found: Found, target: Target) -> Iterator[_Draft]:
-        several = len(rows(target)) > 1
-        for one in comparisons(found, target.than, kind, rows(target)):
-            if not target.sets or one.set in target.sets:
-                result, claim, cell = _faster(target, one)
-                place = heading(one.set, one.stand_in)
-                place += f", {one.row.group.label}" if several else ""
-                yield replace(result, place=place), claim, cell
-
-    return ratios
-
-
-def _faster(target: Target, one: Versus, suffix: str = "") -> _Draft:
+def _note(one: Versus) -> str:
     if not one.informative:
-        note = "nobody reached the accuracy"
-    elif math.isinf(one.ours):
-        note = f"{one.row.group.label} did not reach it"
-    elif one.program:
-        note = f"fastest: {one.program}"
-    else:
-        note = "none of the programs reached it; the time they had spent counts"
-    claim = _claim(
-        target,
-        "faster",
-        one.asked,
-        solver=one.row.group.label,
-        over=one.best.group.label,
-        by=target.at_least,
-    )
-    place = one.place + suffix
-    result = BoundResult(target, place, one.set, note=note, held_out=one.held_out, lam=one.lam)
-    return result, claim, one.cell
+        return "nobody reached the accuracy"
+    if math.isinf(one.ours):
+        return f"{one.row.group.label} did not reach it"
+    if one.program:
+        return f"fastest: {one.program}"
+    return "none of the programs reached it; the time they had spent counts"
 
 
-def _claim(target: Target, kind: str, asked: Asked, **given: object) -> Claim:
-    return Claim.model_validate(
-        {"text": target.text, "source": "this benchmark", "kind": kind, "measure": asked, **given}
-    )
+def _reaches(found: Found, target: Target) -> Iterator[_Draft]:
+    """Numbers of single rows; memory does not scatter, so that one shows whether it is reached."""
+    asked = Asked(target.measure)
+    for part in found.of_kind(target.part):
+        for row in part.rows:
+            label, values = row.group.label, list(measured(row.group, asked).values())
+            chosen = _is_large(row) if target.part == "growth" else label in _solvers(target)
+            least = machine_bound(found.gathers, row.group) if target.floor else None
+            if not (chosen and values and target.covers(part.set)) or (target.floor and not least):
+                continue
+            assert target.at_most is not None
+            at_most = target.at_most * (least.least if least else 1.0)
+            place = f"{heading(part.set, row.group.stand_in)}, {label}"
+            claim = _claim(target, asked, solvers=[label], at_most=at_most)
+            fact = values[0] if asked.measure.taken == "of data" else math.nan
+            result = BoundResult(target, place, part.set, unit=target.at_most, value=fact)
+            yield result, claim, _cell(place, [row])
+
+
+def _alike(found: Found, target: Target) -> Iterator[_Draft]:
+    """Steps from one number of rows to the next."""
+    for part in found.of_kind(target.part):
+        for step in steps(part.rows):
+            if step.axis == "m" and _is_large(step.before):
+                rows = (step.before, step.after)
+                size = step.before.axis("array_bytes")
+                grown = f"{short(step.grown, 3)} times the rows, from {float(size) / 2**20:.0f} MiB"
+                place = f"{part.set}, {grown}"
+                labels = [row.group.label for row in rows]
+                claim = _claim(target, Asked(target.measure), solvers=labels, within=target.within)
+                yield BoundResult(target, place, part.set), claim, _cell(place, rows)
+
+
+_PLACES: dict[str, Callable[[Found, Target], Iterator[_Draft]]] = {
+    "faster": _faster,
+    "reaches": _reaches,
+    "alike": _alike,
+}
+
+
+def _claim(target: Target, asked: Asked, **given: object) -> Claim:
+    shared = {"text": target.text, "source": "this benchmark", "kind": target.kind}
+    return Claim.model_validate({**shared, "measure": asked, **given})
 
 
 def _solvers(target: Target) -> list[str]:
     return [champion() if solver == ROLE else solver for solver in target.solver]
 
 
+def _is_large(row: MeasuredRow) -> bool:
+    return float(row.axis("array_bytes")) >= BEYOND * last_cache()
+
+
 def _cell(place: str, rows: Iterable[MeasuredRow]) -> ClaimCell:
     by_label = {row.group.label: row for row in rows}
     group = next(iter(by_label.values())).group
     return ClaimCell(place, group.dataset, group.stand_in, by_label)
-
-
-def _epochs(found: Found, target: Target) -> Iterator[_Draft]:
-    asked = Asked("ns_per_nonzero")
-    for part in found.of_kind("epochs"):
-        for row in part.rows:
-            label = row.group.label
-            chosen = not target.sets or part.set in target.sets
-            if chosen and label in _solvers(target) and measured(row.group, asked):
-                place = f"{heading(part.set, row.group.stand_in)}, {label}"
-                claim = _claim(target, "reaches", asked, solvers=[label], at_most=target.at_most)
-                result = BoundResult(target, place, part.set, unit=target.at_most or 1.0)
-                yield result, claim, _cell(place, [row])
-
-
-def _growth(found: Found, target: Target) -> Iterator[_Draft]:
-    for part in found.of_kind("growth"):
-        for step in steps(part.rows):
-            size = step.before.group.runs["array_bytes"].iloc[0]
-            if step.axis == "m" and size >= BEYOND * last_cache():
-                rows = (step.before, step.after)
-                grown = f"{short(step.grown, 3)} times the rows, from {size / 2**20:.0f} MiB"
-                place = f"{part.set}, {grown}"
-                claim = _claim(
-                    target,
-                    "alike",
-                    Asked("ns_per_nonzero"),
-                    solvers=[row.group.label for row in rows],
-                    within=target.at_most,
-                )
-                yield BoundResult(target, place, part.set), claim, _cell(place, rows)
-
-
-def _memory(found: Found, target: Target) -> Iterator[_Draft]:
-    """Memory does not scatter: one number shows whether the bound is reached."""
-    asked = Asked("memory_over_rows")
-    for part in found.of_kind("growth"):
-        for row in part.rows:
-            label, values = row.group.label, list(measured(row.group, asked).values())
-            if row.group.runs["array_bytes"].iloc[0] >= BEYOND * last_cache() and values:
-                place = f"{part.set}, {label}"
-                claim = _claim(target, "reaches", asked, solvers=[label], at_most=target.at_most)
-                result = BoundResult(target, place, part.set, value=values[0])
-                yield result, claim, _cell(place, [row])
-
-
-_PLACES: dict[str, Callable[[Found, Target], Iterator[_Draft]]] = {
-    "ratio": _ratios,
-    "ahead": _ahead,
-    "epoch": _epochs,
-    "epoch-ratio": _beside("epochs", _solvers),
-    "reading": _beside("reading", lambda target: [target.reader]),
-    "text": _beside("text", lambda target: [target.program]),
-    "growth": _growth,
-    "memory": _memory,
-}

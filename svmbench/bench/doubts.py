@@ -94,7 +94,7 @@ def _open(results: Sequence[BoundResult]) -> Iterator[tuple[BoundResult, int | N
             continue
         if one.verdict == "open":
             yield one, one.part.more
-        elif one.target.kind != "ahead":
+        elif not one.target.everywhere:
             more = _until_narrow(one.part.part.question, one.low, one.high)
             if more:
                 yield one, more

@@ -230,8 +230,12 @@ def _wanted(row: MeasuredRow, than: Collection[str] | None) -> bool:
 
 
 def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
-    """Comparisons of one set, λ and accuracy together: several sweeps may pose one problem."""
-    return list(grouped(compared, lambda one: (one.set, one.lam, one.threshold)).values())
+    """Comparisons of one row on one problem together: several sweeps may pose it."""
+
+    def key(one: Versus) -> tuple[str, str, float, float | None]:
+        return one.row.group.label, one.set, one.lam, one.threshold
+
+    return list(grouped(compared, key).values())
 
 
 def most_pairs(members: Sequence[Versus]) -> Versus:

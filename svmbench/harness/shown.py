@@ -57,6 +57,12 @@ def weights_of(solver: Solver, n_features: int) -> tuple[FloatArray, float]:
     return np.array(given, dtype=np.float64, order="C"), float(solver.bias)
 
 
+def largest_scaling_of(solver: Solver) -> float | None:
+    """Read the largest entry of λB, the diagonal scaling of a solver's steps."""
+    largest = solver.largest_scaling
+    return None if largest is None else float(largest)
+
+
 def bound_of(solver: Solver) -> float | None:
     """Read a solver's lower bound."""
     dual = solver.dual()

@@ -245,6 +245,10 @@ MEASURES = {
             "train_error", "training error", "at end", lambda runs: runs["train_error"],
             share=True, along=True,
         ),
+        Measure(
+            "largest_scaling", "largest entry of λB", "at end",
+            lambda runs: runs["largest_scaling"], needs="largest_scaling",
+        ),
         # of the benchmark of speed
         Measure(
             "ns_per_nonzero", "time of an epoch per stored nonzero", "at end",

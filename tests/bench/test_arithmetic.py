@@ -24,6 +24,7 @@ from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import carry_out
 from svmbench.bench.tables import ratios
+from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
 from svmbench.bench.targets import Target, load_targets
 from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
@@ -251,7 +252,9 @@ def judged(target, result):
 
 def test_a_bound_is_reached_or_missed_by_a_factor():
     result = found(epochs(20))
-    target = Target(text="t", kind="epoch", solver="dcd", sets=["adult", "mnist"], at_most=0.8)
+    target = Target(
+        text="t", kind="reaches", part="epochs", solver="dcd", sets=["adult", "mnist"], at_most=0.8
+    )
     assert judged(target, result) == [
         ("adult, dcd", "does not hold", pytest.approx(2.5)),
         ("mnist", "not testable", 1.0),
@@ -261,7 +264,7 @@ def test_a_bound_is_reached_or_missed_by_a_factor():
 
 
 def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
-    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
     (one,) = judge_bounds(found(epochs()), [target]).results
     assert (one.verdict, one.measured, one.short_by) == (
         "open",
@@ -275,8 +278,22 @@ def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
     assert target.at_most < more.low <= more.measured <= more.high
 
 
+def test_a_goal_may_be_a_multiple_of_what_this_machine_allows():
+    floor = {"text": "t", "kind": "reaches", "part": "epochs", "solver": "dcd", "floor": True}
+    gathers = Measured("physics", "physics", "this machine", GATHERS)
+    # 2 ns a nonzero, where a gather and a gathered addition take 0.2 + 0.4 ns
+    for at_most, verdict in ((1.5, "does not hold"), (3.5, "holds")):
+        target = Target.model_validate(floor | {"at_most": at_most})
+        (one,) = judge_bounds(found(epochs(20), gathers), [target]).results
+        assert (one.verdict, one.measured) == (verdict, pytest.approx(2.0 / 0.6))
+        assert aimed_text(target) == f"≤ {at_most:g}×"
+        # Without the speeds of the machine, there is no such goal.
+        (one,) = judge_bounds(found(epochs(20)), [target]).results
+        assert one.verdict == "not testable"
+
+
 def test_only_epochs_of_one_repeat_are_compared():
-    ratio = Target(text="t", kind="epoch-ratio", solver="dcd", than="liblinear", at_least=4)
+    ratio = Target(text="t", kind="faster", part="epochs", solver="dcd", over="liblinear", by=4)
     ((_, verdict, short_by),) = judged(ratio, found(epochs()))
     assert (verdict, short_by) == ("open", pytest.approx(2.0))
 
@@ -310,14 +327,18 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
     ]  # fmt: skip
     text = rows("text", texts, thresholds=(1e-3,))
     result = found(rows("reading", readings), text)
-    faster = Target(text="t", kind="reading", than="scikit-learn", at_least=10)
+    faster = Target(
+        text="t", kind="faster", part="reading", solver="svmbench", over="scikit-learn", by=10
+    )
     assert judged(faster, result) == [("adult", "does not hold", pytest.approx(10 / 8))]
-    sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
-    assert judged(sooner, result) == [("adult", "holds", 1.0)]
+    sooner = Target(
+        text="t", kind="faster", part="text", solver="svmbench", over="liblinear", by=3.5
+    )
+    assert judged(sooner, result) == [("adult, λ = 1e-5, ε = 0.001", "holds", 1.0)]
     assert samples(text.groups[2], text.asked(1e-3))[0] == math.inf
     # The slow one was given up after 12 s, which is 6 times ours.
     for at_least, verdict in ((5.0, "holds"), (7.0, "open")):
-        bound = sooner.model_copy(update={"than": ("slow",), "at_least": at_least})
+        bound = sooner.model_copy(update={"over": ("slow",), "by": at_least})
         ((_, found_there, _),) = judged(bound, result)
         assert found_there == verdict
 
@@ -329,12 +350,17 @@ def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
         for at, (m, s) in enumerate([(100, 1.0), (200, 2.0), (400, 5.0), (800, 10.0)])
     ]
     result = found(Measured("growth-dense", "growth", "dense", points))
-    linear = judge_bounds(result, [Target(text="t", kind="growth", at_most=1.15)]).results
+    linear = judge_bounds(
+        result, [Target(text="t", kind="alike", part="growth", within=1.15)]
+    ).results
     assert [(one.measured, one.verdict) for one in linear] == [
         (pytest.approx(1.25), "does not hold"),
         (pytest.approx(1.0), "holds"),
     ]
-    memory = judge_bounds(result, [Target(text="t", kind="memory", at_most=1.3)]).results
+    memory = judge_bounds(
+        result,
+        [Target(text="t", kind="reaches", part="growth", measure="memory_over_rows", at_most=1.3)],
+    ).results
     assert [(one.place, one.verdict) for one in memory] == [
         ("dense, 200 x 4", "holds"),
         ("dense, 400 x 4", "holds"),
@@ -343,14 +369,17 @@ def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
 
 
 def test_growth_has_no_lower_bound_but_a_factor():
-    with pytest.raises(ValueError, match="growth is within a factor of at_most"):
-        Target(text="t", kind="growth", at_least=1.15)
+    with pytest.raises(ValueError, match="a bound of kind alike needs 'within'"):
+        Target(text="t", kind="alike", part="growth")
+    with pytest.raises(ValueError, match="a bound of kind alike has no 'by'"):
+        Target(text="t", kind="alike", part="growth", within=1.15, by=1.15)
 
 
 def swept(groups, monkeypatch):
     """A sweep's results of which these are the rows."""
     result = found(replace(SWEPT, groups=groups))
-    monkeypatch.setattr(versus, "champion", lambda: "dcd")
+    for module in (versus, bounds):
+        monkeypatch.setattr(module, "champion", lambda: "dcd")
     return result
 
 
@@ -360,7 +389,7 @@ def test_a_peer_that_is_ahead_is_named(monkeypatch):
         group("snapml", [1.0] * 20, solver="snapml"),
         group("sgd-s", [0.1] * 20, solver="sgd-s"),
     ]
-    target = Target(text="t", kind="ahead", at_least=1)
+    target = Target(text="t", kind="faster", by=1)
     (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     assert (one.verdict, one.note) == ("does not hold", "fastest: snapml")
     assert one.measured == pytest.approx(0.5)
@@ -378,11 +407,11 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     assert (one.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
     # A ratio to named programs is that of the most pairs.
-    target = Target(text="t", kind="ratio", than=["linear-svc", "liblinear"], at_least=1)
+    target = Target(text="t", kind="faster", over=["linear-svc", "liblinear"], by=1)
     (one,) = judge_bounds(result, [target]).results
     assert (one.measured, one.part.pairs) == (pytest.approx(4.0), 3)
     # That no peer is ahead is asked of every sweep: none may be chosen by its times.
-    ahead = judge_bounds(result, [Target(text="t", kind="ahead", at_least=1)]).results
+    ahead = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
     assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
 
 
@@ -420,7 +449,7 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
     target = Target.model_validate(
         {
-            "text": "t", "kind": "epoch", "solver": "dcd", "at_most": 1.0,
+            "text": "t", "kind": "reaches", "part": "epochs", "solver": "dcd", "at_most": 1.0,
             "tried": [
                 {"sets": "adult", "text": "Rows wait."},
                 {"sets": "mnist", "text": "Not here."},
@@ -442,7 +471,7 @@ def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
 def test_a_misspelt_reason_is_one_line(tmp_path):
     path = tmp_path / "targets.yaml"
     path.write_text(
-        "version: 1\ntargets:\n  - text: t\n    kind: epoch\n    at_most: 1\n"
+        "version: 1\ntargets:\n  - text: t\n    kind: reaches\n    at_most: 1\n"
         "    tried: [{set: adult, text: x}]\n"
     )
     with pytest.raises(ConfigError, match=r"targets.yaml:6:\d+: unknown key 'set'; .*'sets'"):
@@ -452,16 +481,16 @@ def test_a_misspelt_reason_is_one_line(tmp_path):
 def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monkeypatch):
     nobody = group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=3.0)
     result = swept([group("dcd", [1.0] * 20), nobody], monkeypatch)
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    target = Target(text="t", kind="faster", over="liblinear", by=2)
     (reached,) = judge_bounds(result, [target]).results
     assert (reached.verdict, reached.high) == ("holds", math.inf)
-    (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
+    (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
     assert (more.verdict, more.part.more) == ("open", None)
     assert more.takes == (
         "It would take runs of about 4 seconds, which end earlier by their limit of epochs."
     )
     nobody.runs["state"] = "time_limit"
-    (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
+    (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
     assert more.takes == "It would take a limit of about 4 seconds."
 
 
@@ -485,7 +514,7 @@ def test_a_peer_is_ahead_though_it_did_not_finish_one_repeat(monkeypatch):
         group("liblinear", [1.0] * 19 + [math.nan], solver="liblinear", spent=5.0),
     ]
     result = swept(rows_of, monkeypatch)
-    (one,) = judge_bounds(result, [Target(text="t", kind="ahead", at_least=1)]).results
+    (one,) = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
     assert (one.verdict, one.takes) == ("does not hold", "")
     assert one.measured <= one.high < 1.0
     (one,) = versus.comparisons(result)
@@ -502,7 +531,7 @@ def test_time_spent_without_the_accuracy_does_not_show_that_a_ratio_is_small(mos
 
 
 def test_no_limit_is_named_that_a_repeat_had_without_the_accuracy(monkeypatch):
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=4)
+    target = Target(text="t", kind="faster", over="liblinear", by=4)
     for longest, takes in (
         (5.0, "More repeats are unlikely to decide it: the estimate lies too close to what is "
               "claimed."),
@@ -542,7 +571,7 @@ def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
         group(label, [math.nan] * 20, solver=label, state="max_steps")
         for label in ("dcd", "liblinear")
     ]
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    target = Target(text="t", kind="faster", over="liblinear", by=2)
     (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     assert (one.verdict, one.note) == ("not testable", "nobody reached the accuracy")
 
@@ -565,7 +594,7 @@ def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch)
         group("linear-svc", [6.0, 6.0, 6.0], solver="linear-svc"),
         group("sgd-s", [6.0, 6.0, 6.0], solver="sgd-s"),
     ]
-    target = Target(text="Faster", kind="ratio", than=["liblinear", "linear-svc"], at_least=2)
+    target = Target(text="Faster", kind="faster", over=["liblinear", "linear-svc"], by=2)
     results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     (doubt,) = doubts_of(results)
     assert doubt.job == 1
@@ -580,13 +609,13 @@ def test_repeats_that_cannot_decide_a_bound_are_not_asked_for(monkeypatch):
     never = group("liblinear", [math.nan] * 3, solver="liblinear", state="time_limit", spent=3.0)
     result = swept([group("dcd", [1.0] * 3), never], monkeypatch)
     (doubt,) = doubts_of(
-        judge_bounds(result, [Target(text="t", kind="ratio", than="liblinear", at_least=4)]).results
+        judge_bounds(result, [Target(text="t", kind="faster", over="liblinear", by=4)]).results
     )
     assert doubt.more is None
 
 
 def test_open_bounds_beside_the_sweeps_ask_for_repeats_of_their_measurement():
-    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
     results = judge_bounds(found(epochs()), [target]).results
     assert doubts_of(results) == []
     assert doubts.repeats_of_tasks(PLAN, results) == {"epochs-adult": results[0].part.more}
@@ -598,7 +627,7 @@ def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monk
     rng = np.random.default_rng(1)
     ours, theirs = np.exp(0.7 * rng.standard_normal((2, 14)))
     rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    target = Target(text="t", kind="faster", over="liblinear", by=2)
     results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     assert results[0].verdict == "holds"
     assert results[0].high > doubts.WIDEST * results[0].low
@@ -640,9 +669,11 @@ def test_a_ratio_without_an_upper_bound_does_not_ask_for_a_narrow_interval(monke
 
 def test_the_targets_that_come_with_svmbench_are_read():
     known = load_targets()
-    assert {target.kind for target in known} == {
-        "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory",
+    assert {(target.kind, target.part) for target in known} == {
+        ("faster", "oracle"), ("faster", "epochs"), ("faster", "reading"), ("faster", "text"),
+        ("reaches", "epochs"), ("reaches", "growth"), ("alike", "growth"),
     }  # fmt: skip
+    assert [target.over for target in known if target.everywhere] == [()]
     assert all(target.aim.startswith(("≥", "≤", "within")) for target in known)
 
 

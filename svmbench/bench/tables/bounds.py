@@ -11,19 +11,17 @@ from svmbench.bench.targets import Target
 from svmbench.report.numbers import format_value
 from svmbench.report.table import Table
 
-_UNITS = {"epoch": " ns"}
-
 
 def aimed_text(target: Target) -> str:
     """A bound with its unit."""
-    return f"{target.aim}{_UNITS.get(target.kind, '×')}"
+    return f"{target.aim}{target.unit}"
 
 
 def measured_text(one: BoundResult) -> str:
     """What was measured with its unit, its interval and by how much it misses the bound."""
     if not one.measured > 0:
         return one.note or one.verdict
-    text = f"{_measured(one)}{_UNITS.get(one.target.kind, '×')}"
+    text = f"{_measured(one)}{one.target.unit}"
     said = [" ".join(filter(None, [text, _interval(one).replace("–", "")]))]
     if one.missed:
         said.append(f"{_missed_by(one)}{', open' if one.verdict == 'open' else ''}")
@@ -62,6 +60,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
     (
         TableColumn("bound", "bound", lambda one: one.target.text),
         TableColumn("kind", "", lambda one: one.target.kind),
+        TableColumn("part", "", lambda one: one.target.part),
         TableColumn("where", "where", lambda one: one.place, lambda place: place or "–"),
         TableColumn("", "aimed at", lambda one: aimed_text(one.target)),
         TableColumn("aimed_at", "", lambda one: one.target.aim),
@@ -95,7 +94,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
 def bounds_table(results: Sequence[BoundResult]) -> Table:
     """Every bound at every place; those on data kept out of tuning are separate."""
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
-    listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "holds")]
+    listed = [one for one in results if not (one.target.everywhere and one.verdict == "holds")]
     return _BOUNDS.table(
         TablePart(title, "", [one for one in listed if one.held_out == apart])
         for apart, title in titles.items()
