@@ -15,6 +15,7 @@ from svmbench.kernels.subset import take_rows
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.champion.dual_phase import DualPhase
+from svmbench.solvers.champion.interior_phase import InteriorPhase
 from svmbench.solvers.champion.newton_phase import NewtonPhase, sample_sizes
 
 #: Time per multiply-add of a factorisation, relative to the time per nonzero of a pass over the
@@ -40,6 +41,12 @@ HANDOVER_GAP, HANDOVER_PASSES = 1e-3, 60.0
 #: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about this
 #: value over sigma.
 HANDOVER_PENALTY = 0.05
+
+#: Relative gap above which the interior-point method continues where rounding ends Newton steps.
+UNFINISHED = 1e-9
+
+#: P(0) of the hinge.
+AT_ZERO = 1.0
 
 Method = Literal["newton", "dual", "dual-newton"]
 
@@ -106,7 +113,16 @@ class Auto(Solver):
     summary = "The suite's fastest: Newton steps on multipliers, or dual descent in blocks"
     source = "ours, after Yan and Li (2020) and Hsieh et al. (2008); see docs/champion.md"
     step = "iteration"
-    kernels = ("descent", "multipliers", "subset", "sampling", "rows", "rng")
+    kernels = (
+        "descent",
+        "multipliers",
+        "normal",
+        "objective",
+        "subset",
+        "sampling",
+        "rows",
+        "rng",
+    )
     colour = "#D00000"
     schema = AutoParameters
     mathematics = """
@@ -137,7 +153,7 @@ class Auto(Solver):
         self._problem, self._rng = problem, Generator(seed)
         parameters, data = self.parameters, problem.data
         self._choice = chosen(problem, parameters.method, parameters.sampling, self._rng)
-        self._phase: NewtonPhase | DualPhase
+        self._phase: NewtonPhase | DualPhase | InteriorPhase
         if self._choice.method == "newton":
             self._phase = self._newton(parameters.penalty, None)
         else:
@@ -160,6 +176,8 @@ class Auto(Solver):
             if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
                 self._hand_over(self._phase)
             self._phase.iterate()
+            if isinstance(self._phase, NewtonPhase) and self._phase.exhausted:
+                self._fall_back(self._phase)
             if not self._stopped and self._within():
                 self._stopped = True
                 if self.halts:
@@ -171,7 +189,7 @@ class Auto(Solver):
         gap, bound = phase.gap, phase.bound()
         if relative_gap(bound + gap, bound) > self._enough:
             return False
-        if isinstance(phase, DualPhase):
+        if not isinstance(phase, NewtonPhase):
             return True
         # The phase updates its sums, and rounding errors accumulate.
         gap = relative_gap(self._problem.primal(phase.w), self._problem.dual(phase.alpha))
@@ -186,6 +204,13 @@ class Auto(Solver):
         if gap <= HANDOVER_GAP or dual.passes > HANDOVER_PASSES:
             penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
             self._phase = self._newton(penalty, dual.state)
+            self.counters = self._phase.counters
+
+    def _fall_back(self, newton: NewtonPhase) -> None:
+        """Continue with the interior-point method if rounding has ended Newton steps too early."""
+        bound = newton.bound()
+        if relative_gap(bound + newton.gap, bound) > UNFINISHED:
+            self._phase = InteriorPhase(self._problem, self.w, self.alpha, newton.counters)
             self.counters = self._phase.counters
 
     def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
@@ -203,17 +228,20 @@ class Auto(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The current weights."""
-        return self._phase.w
+        """The current weights, or zeros while these are known to be better."""
+        gap = self._phase.gap
+        worse = gap < math.inf and self._phase.bound() + gap > AT_ZERO
+        return np.zeros(self._problem.data.n_features) if worse else self._phase.w
 
     @property
     def alpha(self) -> FloatArray:
-        """The dual variables, shape (m,); zeros while Newton steps are on a sample."""
-        return self._phase.alpha
+        """The dual variables, shape (m,); zeros while Newton steps are on a sample or D < 0."""
+        alpha: FloatArray = self._phase.alpha
+        return alpha if self._phase.bound() >= 0.0 else np.zeros_like(alpha)
 
     def dual(self) -> float:
-        """D(alpha), with w(alpha) recomputed; 0 while Newton steps are on a sample."""
-        return self._problem.dual(self._phase.alpha)
+        """D(alpha), with w(alpha) recomputed; 0, which is D(0), where that is larger."""
+        return max(0.0, self._problem.dual(self.alpha))
 
     @property
     def stopped(self) -> bool:
@@ -227,8 +255,11 @@ class Auto(Solver):
 
     @property
     def remark(self) -> str:
-        """The chosen method, and the reason."""
-        return f"{self._choice.method}: {self._choice.reason}"
+        """The chosen method, and the reason; and whether another had to finish."""
+        chosen = f"{self._choice.method}: {self._choice.reason}"
+        if isinstance(self._phase, InteriorPhase):
+            return f"{chosen}; then interior point, as rounding ended Newton steps"
+        return chosen
 
 
 def chosen(
