@@ -34,8 +34,9 @@ REPRESENTATIVE = 1.1
 #: gap, or after this many steps.
 INNER_SHARE, INNER_STEPS = 0.3, 40
 
-#: Inner problems in succession that were not solved, after which rounding is taken as the reason.
-UNSOLVED = 2
+#: P - D of w = 0 and alpha = 0. Rounding is the reason where so many inner problems in succession
+#: were not solved and left a larger gap.
+AT_ZERO, UNSOLVED = 1.0, 2
 
 #: Relative gap below which rounding dominates.
 NEGLIGIBLE = 1e-13
@@ -88,6 +89,7 @@ class NewtonPhase:
         self._penalty, self._growth, self._sleep = penalty, growth, sleep
         self.counters = Counters()
         self.exhausted = False
+        self._inner_steps = self._unsolved = 0
         self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
         self._passes = passes
@@ -146,7 +148,8 @@ class NewtonPhase:
     def _advance_centres(self) -> None:
         state = self._state
         gap, primal = self._gap(), self._primal()
-        self._unsolved = self._unsolved + 1 if self._inner_steps >= INNER_STEPS else 0
+        unsolved = self._inner_steps >= INNER_STEPS and gap > AT_ZERO
+        self._unsolved = self._unsolved + 1 if unsolved else 0
         hopeless = state.penalty > LARGEST_PENALTY or self._unsolved >= UNSOLVED
         if self._whole and (gap <= NEGLIGIBLE * primal or hopeless):
             self.exhausted = True
