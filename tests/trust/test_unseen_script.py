@@ -44,7 +44,9 @@ def test_generated_sets_are_as_described(unseen):
 
 
 def test_a_part_keeps_its_rows(unseen):
-    whole = unseen.sparse_set("s", np.array([[0.0, 2.0], [3.0, 0.0], [4.0, 5.0]]), np.ones(3))
+    X = np.zeros((3, 50))
+    X[0, 1], X[1, 0], X[2, :2] = 2.0, 3.0, (4.0, 5.0)
+    whole = unseen.sparse_set("s", X, np.ones(3))
     half = unseen.part(whole, "half", np.array([0, 2]))
     assert half.indptr.tolist() == [0, 1, 3]
     assert half.indices.tolist() == [1, 0, 1]
