@@ -1,3 +1,25 @@
-"""A certified benchmark of linear support vector machine training."""
+"""A certified benchmark of linear support vector machine training.
+
+``from svmbench import LinearSVC`` (or ``LogisticRegression``) gives scikit-learn estimators, which
+need ``pip install 'svmbench[sklearn]'``.
+"""
+
+from importlib import import_module
+from typing import Any
 
 __version__ = "0.1.0"
+
+_ESTIMATORS = ("LinearSVC", "LogisticRegression")
+
+
+def __getattr__(name: str) -> Any:
+    """Load an estimator when it is first asked for: scikit-learn is an optional dependency."""
+    if name not in _ESTIMATORS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module("svmbench.train.estimator"), name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not error.name.startswith("sklearn"):
+            raise
+        message = f"{name} needs scikit-learn: pip install 'svmbench[sklearn]'"
+        raise ImportError(message) from None

@@ -127,6 +127,24 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
     )
 
 
+def require_writable(path: Path) -> None:
+    """Refuse a file that could not be written, before the work whose result it holds.
+
+    Raises
+    ------
+    UnwritableError
+        When its folder does not exist and cannot be made, or holds no new file.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.{os.getpid()}-"):
+            pass
+    except OSError as error:
+        raise UnwritableError(
+            f"{path}: cannot be written ({error.strerror}); allow it or choose another folder"
+        ) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Flush a folder's entries to disk: without this a rename may not survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)

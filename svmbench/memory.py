@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Iterator
 from pathlib import Path
 
 from svmbench.errors import DataError
 
+#: Where the kernel tells of processes and of control groups.
+PROCESS = Path("/proc/self")
+GROUPS = Path("/sys/fs/cgroup")
+
+_UNIT = 1024
+
+_CHECKED_EVERY = 16 << 20
+#: For the pieces up to the next check, and for buffers.
+_MARGIN = 4 * _CHECKED_EVERY
+
 
 def available_memory() -> int | None:
-    """Bytes of free memory; None where the system does not report it."""
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        if line.startswith("MemAvailable"):
-            return int(line.split()[1]) * 1024
-    return None
+    """Bytes that this process can still take; None where the system does not report them.
+
+    That is the least of what the machine has free, what the limits of the process's control
+    groups leave (as a container has them, of version 1 or 2) and what its own limits leave
+    (``ulimit -v`` and ``-d``).
+    """
+    free = _number(PROCESS.parent / "meminfo", "MemAvailable:", _UNIT)
+    known = [*_left_by_groups(), *_left_by_limits(), *([] if free is None else [free])]
+    return max(min(known), 0) if known else None
 
 
 def require_memory(needed: int, what: str, remedy: str) -> None:
@@ -42,3 +54,94 @@ def require_memory(needed: int, what: str, remedy: str) -> None:
             f"{what} needs {needed / 1e9:,.1f} GB of memory,"
             f" and {available / 1e9:,.1f} GB are free; {remedy}"
         )
+
+
+class Growing:
+    """Something that grows by pieces: refused before it exceeds the free memory.
+
+    Without this, a process whose control group has a limit is killed without a word.
+
+    Parameters
+    ----------
+    what : str
+        The data set and the work, as the subject of "needs".
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._taken = self._checked = self._later = 0
+
+    def add(self, taken: int, later: int = 0) -> None:
+        """Count another piece.
+
+        Parameters
+        ----------
+        taken : int
+            Its bytes.
+        later : int
+            Bytes that it needs beside them once it is complete.
+
+        Raises
+        ------
+        DataError
+            When less memory is free than the next pieces and what is needed later.
+        """
+        self._taken += taken
+        self._later += later
+        if self._taken >= self._checked + _CHECKED_EVERY:
+            self._checked = self._taken
+            require_memory(_MARGIN + self._later, self._what, "take fewer rows")
+
+
+def _left_by_groups() -> Iterator[int]:
+    """What each control group of this process leaves of its limit.
+
+    A limit counts for all groups below. Files that the group has read can be dropped from memory
+    and count as free.
+    """
+    for line in _lines(PROCESS / "cgroup"):
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if not controllers:
+            root, limit, taken, files = GROUPS, "memory.max", "memory.current", "inactive_file"
+        elif "memory" in controllers.split(","):
+            root, limit, taken = GROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+            files = "total_inactive_file"
+        else:
+            continue
+        folder = root / path.lstrip("/")
+        # In a container, the path may be that of the host, of which only the root is mounted.
+        for group in (folder, *folder.parents):
+            allowed, used = _number(group / limit), _number(group / taken)
+            if allowed is not None and used is not None:
+                yield allowed - used + (_number(group / "memory.stat", files) or 0)
+            if group == root:
+                break
+
+
+def _left_by_limits() -> Iterator[int]:
+    """What the limits of this process leave of its address space and of its data."""
+    for kind, taken in ((resource.RLIMIT_AS, "VmSize:"), (resource.RLIMIT_DATA, "VmData:")):
+        allowed, used = resource.getrlimit(kind)[0], _number(PROCESS / "status", taken, _UNIT)
+        if allowed != resource.RLIM_INFINITY and used is not None:
+            yield allowed - used
+
+
+def _number(path: Path, key: str = "", unit: int = 1) -> int | None:
+    """The number behind a key in a file, or alone in it; None if there is none."""
+    for line in _lines(path):
+        words = line.split()
+        if key and words[:1] == [key]:
+            words = words[1:]
+        elif key:
+            continue
+        if words and words[0].isdigit():
+            return int(words[0]) * unit
+    return None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:
+        return []

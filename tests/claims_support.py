@@ -7,9 +7,9 @@ import math
 import numpy as np
 import pandas as pd
 
-from svmbench.papers.claims.judge import judge_claims
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.judge import judge_claims
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
 from svmbench.records.groups import Group
 
 INF = math.inf

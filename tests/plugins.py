@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -32,12 +34,60 @@ class Idle(Solver):
 
 
 class Hanging(Idle):
-    """Does not come back."""
+    """Computes without end."""
 
     name = "hanging"
 
     def advance(self, steps):
+        while True:
+            pass
+
+
+class Waiting(Idle):
+    """Waits without end."""
+
+    name = "waiting"
+
+    def advance(self, steps):
         time.sleep(3600.0)
+
+
+class Frozen(Idle):
+    """Is stopped from outside, as by a suspended machine."""
+
+    name = "frozen"
+
+    def advance(self, steps):
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+
+class Parental(Idle):
+    """Leaves a process that computes on, out of its process group and with another parent."""
+
+    name = "parental"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                Path(os.environ["SVMBENCH_TEST_LEFT"]).write_text(str(os.getpid()))
+                while True:
+                    pass
+            os._exit(0)
+        until = time.monotonic() + 0.5
+        while time.monotonic() < until:
+            time.sleep(0.01)
+
+
+class Drawing(Idle):
+    """Tells two random numbers from generators without a seed."""
+
+    name = "drawing"
+
+    @property
+    def remark(self):
+        return f"{random.random()} {np.random.random()}"  # noqa: NPY002
 
 
 class Crashing(Idle):
@@ -207,8 +257,8 @@ class Endless(Ladder):
     name = "endless"
 
     def advance(self, steps):
-        if self.parameters.epsilon <= 0.1:
-            time.sleep(3600.0)
+        while self.parameters.epsilon <= 0.1:
+            pass
         super().advance(steps)
 
 
@@ -287,6 +337,15 @@ class Terminated(Killed):
 
     name = "terminated"
     signal = signal.SIGTERM
+
+
+class Clannish(Idle):
+    """Ends all processes of its group."""
+
+    name = "clannish"
+
+    def advance(self, steps):
+        os.killpg(0, signal.SIGTERM)
 
 
 class Interrupted(Killed):

@@ -102,7 +102,7 @@ def test_svmbench_knows_its_commands(command, monkeypatch):
     if (
         placeholder
         or len(arguments) == 1
-        or arguments[0] in ("report", "compare", "data", "verify")
+        or arguments[0] in ("report", "compare", "data", "verify", "train", "predict")
     ):
         arguments = [arguments[0], "--help"]
     elif arguments[0] in ("run", "papers", "bench"):

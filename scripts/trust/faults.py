@@ -34,12 +34,12 @@ from svmbench.errors import DataError
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
 from svmbench.records.states import FAULTS, RERUN
-from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.plug_in import GROUP
 
-Target = Literal["parent", "worker", "all"]
+Target = Literal["parent", "launcher", "worker", "all"]
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-TARGETS: tuple[Target, ...] = ("parent", "worker", "worker", "all")
+TARGETS: tuple[Target, ...] = ("parent", "launcher", "worker", "worker", "all")
 
 #: Share of the faults that wait for a worker: on a busy machine most of the time is startup.
 AT_WORK = 0.75
@@ -267,10 +267,26 @@ def _words(pid: int, what: Literal["environ", "cmdline"]) -> list[bytes]:
         return []
 
 
+def launchers_of(parent: int) -> list[int]:
+    """Ids of the parent's launchers."""
+    return [pid for pid in _started_by(parent) if _is_launcher(pid)]
+
+
 def workers_of(parent: int) -> list[int]:
     """Ids of the parent's processes for runs or measurements."""
+    started = _started_by(parent)
+    direct = [pid for pid in started if not _is_launcher(pid)]
+    return [*direct, *(run for pid in started if _is_launcher(pid) for run in _started_by(pid))]
+
+
+def _started_by(parent: int) -> list[int]:
+    """Ids of those children of a process that execute a module of svmbench."""
     children = (pid for pid in _processes() if _parent_of(pid) == parent)
     return [pid for pid in children if {b"-P", b"-m"} <= set(_words(pid, "cmdline"))]
+
+
+def _is_launcher(pid: int) -> bool:
+    return b"svmbench.harness.launcher" in _words(pid, "cmdline")
 
 
 def _parent_of(pid: int) -> int | None:
@@ -366,7 +382,7 @@ class Killer:
                 break
             except subprocess.TimeoutExpired:
                 number, target = rng.choice(SIGNALS), rng.choice(TARGETS)
-                if self._hit(process, number, target) and target != "worker":
+                if self._hit(process, number, target) and target not in ("launcher", "worker"):
                     sent.append(number)
                 self.findings.look(self.place.results)
                 if signal.SIGKILL in sent:
@@ -376,10 +392,15 @@ class Killer:
         return process.returncode
 
     def _hit(self, process: subprocess.Popen[str], number: signal.Signals, target: Target) -> bool:
-        workers = workers_of(process.pid)
-        if process.poll() is not None or (target == "worker" and not workers):
+        workers, launchers = workers_of(process.pid), launchers_of(process.pid)
+        victims = {
+            "parent": [process.pid],
+            "launcher": launchers,
+            "worker": workers,
+            "all": [process.pid, *launchers, *workers],
+        }
+        if process.poll() is not None or not victims[target]:
             return False
-        victims = {"parent": [process.pid], "worker": workers, "all": [process.pid, *workers]}
         for pid in victims[target]:
             with suppress(ProcessLookupError):
                 os.kill(pid, number)
@@ -746,7 +767,7 @@ def memory(keep: Path | None) -> None:
         metadata = root / "installed" / "greedy-1.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greedy\nVersion: 1\n")
-        (metadata / "entry_points.txt").write_text(f"[{registry.GROUP}]\ngreedy = faults:Greedy\n")
+        (metadata / "entry_points.txt").write_text(f"[{GROUP}]\ngreedy = faults:Greedy\n")
         places = (metadata.parent, Path(__file__).resolve().parent)
         code, complaints = place.run(PYTHONPATH=os.pathsep.join(map(str, places)))
         findings.codes[code] += 1

@@ -34,7 +34,7 @@ import numpy as np
 from known_optima import Known, known_problem
 
 from svmbench.errors import SvmbenchError
-from svmbench.harness.worker import BOUND_SLACK
+from svmbench.harness.measurement import BOUND_SLACK
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, relative_gap
 from svmbench.reference.optimum import certified_optimum
 from svmbench.solvers.base import Precision, Solver

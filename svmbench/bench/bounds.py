@@ -1,26 +1,29 @@
-"""Compares measurements with the bounds: one question for each bound at each place.
+"""Judges the bounds: each is a claim in the cells in which it was measured.
 
-All questions are answered together by `svmbench.evidence.judge`. A missed bound is a result like
-any other, not an error.
+`svmbench.claims.judge` answers all of them together. A missed bound is a result like any other,
+not an error.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from svmbench.bench.champion import ROLE, champion
-from svmbench.bench.found import Found, steps
-from svmbench.bench.profile import Weights
+from svmbench.bench.found import Found, machine_bound, steps
 from svmbench.bench.rows import last_cache
-from svmbench.bench.targets import Target
-from svmbench.bench.versus import PairedRatio, Versus, by_problem, comparisons, most_pairs
-from svmbench.evidence import LEVEL, Answer, judge
+from svmbench.bench.targets import Target, is_one_of
+from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
+from svmbench.claims import remedy
+from svmbench.claims.judge import judge_cells
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import CellResult, ClaimCell, ClaimVerdict, PartResult
+from svmbench.evidence import LEVEL
 from svmbench.records.groups import heading, short
-
-BoundVerdict = Literal["reached", "not reached", "open", "not measured"]
+from svmbench.records.measures import Asked
+from svmbench.records.samples import measured
 
 #: Fewest last-level caches that rows must fill for growth and memory to be judged; a
 #: little less than three, because rows are rounded.
@@ -38,39 +41,57 @@ class BoundResult:
         Set, λ, accuracy.
     set : str
         Label of the set, or name of the rows.
-    pairs : PairedRatio, optional
-        The basis of the evidence; None for a fact that needs none.
-    verdict : {'reached', 'not reached', 'open', 'not measured'}
-        Open if the pairs do not decide it.
-    measured, low, high : float
-        Estimate and its interval, by the evidence of the verdict; nan if nothing was measured.
-    more : int or None
-        Further pairs that are expected to decide it; None if more pairs cannot.
+    result : CellResult, optional
+        None if nothing was measured.
+    unit : float
+        What the ratio of the claim's answer is taken to.
+    value : float
+        The measured value, if no chance is involved.
     note : str
     held_out : bool
         Whether its set was kept out of tuning.
     lam : float
         nan if there is no λ that distinguishes it from others.
-    part : str
-        The sweep or task whose further repeats would help; empty if none would.
-    versus : Versus, optional
-        The comparison that it is about.
     """
 
     target: Target
     place: str
     set: str = ""
-    pairs: PairedRatio | None = None
-    verdict: BoundVerdict = "not measured"
-    measured: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    more: int | None = 0
+    result: CellResult | None = None
+    unit: float = 1.0
+    value: float = math.nan
     note: str = ""
     held_out: bool = False
     lam: float = math.nan
-    part: str = ""
-    versus: Versus | None = None
+
+    @property
+    def part(self) -> PartResult | None:
+        """The comparison that its verdict rests on."""
+        return None if self.result is None else self.result.parts[0]
+
+    @property
+    def verdict(self) -> ClaimVerdict:
+        """The verdict of the claim here; what was not measured is not testable."""
+        return "not testable" if self.result is None else self.result.verdict
+
+    @property
+    def measured(self) -> float:
+        """The estimate; nan if nothing was measured."""
+        return self._number("estimate")
+
+    @property
+    def low(self) -> float:
+        """Lower end of its interval, by the evidence of the verdict."""
+        return self._number("low")
+
+    @property
+    def high(self) -> float:
+        """Upper end of its interval."""
+        return self._number("high")
+
+    def _number(self, name: str) -> float:
+        answer = None if self.part is None else self.part.answer
+        return self.value if answer is None else self.unit * float(getattr(answer, name))
 
     @property
     def missed(self) -> bool:
@@ -92,26 +113,15 @@ class BoundResult:
         said = [
             one.text
             for one in self.target.tried
-            if (not one.sets or self.set in one.sets) and _is_one_of(self.lam, one.lambdas)
+            if (not one.sets or self.set in one.sets) and is_one_of(self.lam, one.lambdas)
         ]
         return " ".join(said) if self.missed else ""
 
     @property
     def takes(self) -> str:
         """What would decide it, in words; empty if it is decided."""
-        if self.verdict != "open":
-            return ""
-        if self.more is not None:
-            return f"about {self.more} more repeats would decide it"
-        if self.pairs is not None and self.pairs.censored:
-            low, high = self.target.region
-            limit = self.pairs.deciding_limit(low or high)
-            if limit is not None and self.pairs.by_time:
-                return f"a time limit of {limit:.3g} s would decide it"
-            if limit is not None:
-                what = "but the time limit is not what ends them"
-                return f"runs of {limit:.3g} s would decide it, {what}"
-        return "more repeats like these would not decide it"
+        undecided = self.result is not None and self.verdict == "open"
+        return remedy.of([self.result], None) if undecided and self.result else ""
 
 
 @dataclass(frozen=True)
@@ -129,154 +139,120 @@ class JudgedBounds:
     threshold: float
 
 
+#: A bound at a place, and what it claims there.
+_Draft = tuple[BoundResult, Claim, ClaimCell]
+
+
 def judge_bounds(found: Found, targets: Sequence[Target]) -> JudgedBounds:
     """Judge every bound at every place where it was measured.
 
     A bound that was measured nowhere, or not on all sets that it names, also appears in the
-    results as not measured.
+    results as not testable.
     """
-    drafts: list[BoundResult] = []
-    for target in targets:
-        places = list(_PLACES[target.kind](found, target))
-        missing = [label for label in target.sets if all(one.set != label for one in places)]
-        drafts += places
+    drafts = [list(_PLACES[target.kind](found, target)) for target in targets]
+    judged = judge_cells([(claim, [cell]) for places in drafts for _, claim, cell in places])
+    answered = iter(judged)
+    results = []
+    for target, places in zip(targets, drafts, strict=True):
+        results += [replace(one, result=next(answered).cells[0]) for one, _, _ in places]
+        missing = [label for label in target.sets if all(one.set != label for one, _, _ in places)]
         if missing or not places:
-            drafts.append(BoundResult(target, ", ".join(missing)))
-    asked = [one.pairs.question(*one.target.region) for one in drafts if one.pairs is not None]
-    given = judge(asked)
-    answers = iter(given)
-    results = [one if one.pairs is None else _answered(one, next(answers)) for one in drafts]
-    return JudgedBounds(results, given[0].threshold if given else 2 / LEVEL)
-
-
-def _answered(one: BoundResult, answer: Answer) -> BoundResult:
-    """A draft with the answer to its question."""
-    assert one.pairs is not None
-    if not one.pairs.logs:
-        return replace(one, note="nobody reached the accuracy")
-    verdicts: dict[str, BoundVerdict] = {
-        "holds": "reached", "does not hold": "not reached", "open": "open"
-    }  # fmt: skip
-    return replace(
-        one,
-        verdict=verdicts[answer.verdict],
-        measured=answer.estimate,
-        low=answer.low,
-        high=answer.high,
-        more=answer.more,
-    )
-
-
-def _is_one_of(lam: float, lambdas: Weights | None) -> bool:
-    return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
+            results.append(BoundResult(target, ", ".join(missing)))
+    answers = (one.part.answer for one in results if one.part is not None)
+    threshold = max((answer.threshold for answer in answers if answer), default=2 / LEVEL)
+    return JudgedBounds(results, threshold)
 
 
 # ---------------------------------------------------------------- where each kind is measured
 
 
-def _ratios(found: Found, target: Target) -> Iterator[BoundResult]:
-    for one in map(most_pairs, by_problem(comparisons(found, target.than or None))):
-        if (
-            (not target.sets or one.set in target.sets)
-            and (target.accuracy is None or math.isclose(one.threshold or 0.0, target.accuracy))
-            and _is_one_of(one.lam, target.lambdas)
-        ):
-            yield _of_versus(target, one)
+def _faster(found: Found, target: Target) -> Iterator[_Draft]:
+    """Ratios; of several sweeps of a problem, that with most pairs.
+
+    All sweeps if it is about all programs: that in which one does best must not be chosen by
+    its times.
+    """
+    solvers = _solvers(target)
+    for members in by_problem(comparisons(found, target.over or None, target.part, solvers)):
+        chosen = members if target.everywhere else [most_pairs(members)]
+        for one in chosen:
+            if target.covers(one.set, one.lam, one.threshold):
+                label = one.row.group.label
+                place = one.place + (f", {label}" if len(solvers) > 1 else "")
+                place += f" ({one.part})" if len(chosen) > 1 else ""
+                claim = _claim(
+                    target, one.asked, solver=label, over=one.best.group.label, by=target.by
+                )
+                result = BoundResult(
+                    target, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
+                )
+                yield result, claim, one.cell
 
 
-def _ahead(found: Found, target: Target) -> Iterator[BoundResult]:
-    """All comparisons: the one in which a peer does best must not be chosen by its times."""
-    for members in by_problem(comparisons(found)):
-        for one in members:
-            name = f" ({one.part})" if len(members) > 1 else ""
-            result = _of_versus(target, one)
-            yield replace(result, place=result.place + name)
-
-
-def _beside(
-    kind: str, rows: Callable[[Target], Sequence[str]]
-) -> Callable[[Found, Target], Iterator[BoundResult]]:
-    """Return the ratios between rows of measurements beside the sweeps."""
-
-    def ratios(found: Found, target: Target) -> Iterator[BoundResult]:
-        for one in comparisons(found, target.than, kind, rows(target)):
-            if not target.sets or one.set in target.sets:
-                result = _of_versus(target, one)
-                several = f", {one.label}" if len(rows(target)) > 1 else ""
-                yield replace(result, place=heading(one.set, one.stand_in) + several)
-
-    return ratios
-
-
-def _of_versus(target: Target, one: Versus) -> BoundResult:
-    if one.program:
-        note = f"fastest: {one.program}"
-    else:
-        note = "none of the programs reached it; the time they had spent counts"
+def _note(one: Versus) -> str:
+    if not one.informative:
+        return "nobody reached the accuracy"
     if math.isinf(one.ours):
-        note = f"{one.label} did not reach it"
-    return BoundResult(
-        target,
-        one.place,
-        one.set,
-        one.pairs,
-        note=note,
-        held_out=one.held_out,
-        lam=one.lam,
-        part=one.part,
-        versus=one,
-    )
+        return f"{one.row.group.label} did not reach it"
+    if one.program:
+        return f"fastest: {one.program}"
+    return "none of the programs reached it; the time they had spent counts"
+
+
+def _reaches(found: Found, target: Target) -> Iterator[_Draft]:
+    """Numbers of single rows; memory does not scatter, so that one shows whether it is reached."""
+    asked = Asked(target.measure)
+    for part in found.of_kind(target.part):
+        for row in part.rows:
+            label, values = row.group.label, list(measured(row.group, asked).values())
+            chosen = _is_large(row) if target.part == "growth" else label in _solvers(target)
+            least = machine_bound(found.gathers, row.group) if target.floor else None
+            if not (chosen and values and target.covers(part.set)) or (target.floor and not least):
+                continue
+            assert target.at_most is not None
+            at_most = target.at_most * (least.least if least else 1.0)
+            place = f"{heading(part.set, row.group.stand_in)}, {label}"
+            claim = _claim(target, asked, solvers=[label], at_most=at_most)
+            fact = values[0] if asked.measure.taken == "of data" else math.nan
+            result = BoundResult(target, place, part.set, unit=target.at_most, value=fact)
+            yield result, claim, _cell(place, [row])
+
+
+def _alike(found: Found, target: Target) -> Iterator[_Draft]:
+    """Steps from one number of rows to the next."""
+    for part in found.of_kind(target.part):
+        for step in steps(part.rows):
+            if step.axis == "m" and _is_large(step.before):
+                rows = (step.before, step.after)
+                size = step.before.axis("array_bytes")
+                grown = f"{short(step.grown, 3)} times the rows, from {float(size) / 2**20:.0f} MiB"
+                place = f"{part.set}, {grown}"
+                labels = [row.group.label for row in rows]
+                claim = _claim(target, Asked(target.measure), solvers=labels, within=target.within)
+                yield BoundResult(target, place, part.set), claim, _cell(place, rows)
+
+
+_PLACES: dict[str, Callable[[Found, Target], Iterator[_Draft]]] = {
+    "faster": _faster,
+    "reaches": _reaches,
+    "alike": _alike,
+}
+
+
+def _claim(target: Target, asked: Asked, **given: object) -> Claim:
+    shared = {"text": target.text, "source": "this benchmark", "kind": target.kind}
+    return Claim.model_validate({**shared, "measure": asked, **given})
 
 
 def _solvers(target: Target) -> list[str]:
     return [champion() if solver == ROLE else solver for solver in target.solver]
 
 
-def _epochs(found: Found, target: Target) -> Iterator[BoundResult]:
-    for part in found.of_kind("epochs"):
-        for group in part.groups:
-            chosen = not target.sets or part.set in target.sets
-            samples = tuple(part.values(group).values())
-            if chosen and group.label in _solvers(target) and samples:
-                place = f"{heading(part.set, group.stand_in)}, {group.label}"
-                pairs = PairedRatio((1.0,) * len(samples), samples)
-                yield BoundResult(target, place, part.set, pairs, part=part.part)
+def _is_large(row: MeasuredRow) -> bool:
+    return float(row.axis("array_bytes")) >= BEYOND * last_cache()
 
 
-def _growth(found: Found, target: Target) -> Iterator[BoundResult]:
-    for part in found.of_kind("growth"):
-        for step in steps(part.groups):
-            size = step.before.runs["array_bytes"].iloc[0]
-            if step.axis == "m" and size >= BEYOND * last_cache():
-                before, after = part.values(step.before), part.values(step.after)
-                common = [repeat for repeat in before if repeat in after]
-                pairs = PairedRatio(
-                    tuple(step.grown * before[r] for r in common), tuple(after[r] for r in common)
-                )
-                grown = f"{short(step.grown, 3)} times the rows, from {size / 2**20:.0f} MiB"
-                place = f"{part.set}, {grown}"
-                yield BoundResult(target, place, part.set, pairs, part=part.part)
-
-
-def _memory(found: Found, target: Target) -> Iterator[BoundResult]:
-    """Memory does not scatter: one number shows whether the bound is reached."""
-    for part in found.of_kind("growth"):
-        for group in part.groups:
-            first = group.runs.iloc[0]
-            if first["array_bytes"] >= BEYOND * last_cache():
-                share = float(first["peak_bytes"] / first["array_bytes"])
-                place = f"{part.set}, {group.label}"
-                one = BoundResult(target, place, part.set, measured=share, low=share, high=share)
-                yield replace(one, verdict="not reached" if one.missed else "reached")
-
-
-_PLACES: dict[str, Callable[[Found, Target], Iterator[BoundResult]]] = {
-    "ratio": _ratios,
-    "ahead": _ahead,
-    "epoch": _epochs,
-    "epoch-ratio": _beside("epochs", _solvers),
-    "reading": _beside("reading", lambda target: [target.reader]),
-    "text": _beside("text", lambda target: [target.program]),
-    "growth": _growth,
-    "memory": _memory,
-}
+def _cell(place: str, rows: Iterable[MeasuredRow]) -> ClaimCell:
+    by_label = {row.group.label: row for row in rows}
+    group = next(iter(by_label.values())).group
+    return ClaimCell(place, group.dataset, group.stand_in, by_label)

@@ -18,12 +18,12 @@ import pandas as pd
 
 from svmbench.bench.plan import Plan
 from svmbench.bench.tasks import Task, read_task
+from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
-from svmbench.records.samples import samples
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
 
@@ -44,12 +44,9 @@ ENTRY_BYTES = {
 
 #: What is compared of the rows of each kind of measurement.
 MEASURES = {
-    "epochs": "ns_per_nonzero",
-    "reading": "seconds",
-    "opening": "seconds",
-    "text": "seconds",
-    "growth": "seconds_per_epoch",
-    "physics": "gather_ns",
+    "epochs": Asked("ns_per_nonzero"),
+    "reading": Asked("seconds_of_reading"),
+    "growth": Asked("ns_per_nonzero"),
 }
 
 
@@ -97,11 +94,15 @@ class Measured:
     results: Results | None = None
     cut_short: int = 0
 
-    def values(self, group: Group, threshold: float | None = None) -> dict[int, float]:
-        """What is compared of a row, by repeat; seconds to an accuracy if one is given."""
-        if threshold is not None:
-            return samples(group, Asked("seconds", threshold))
-        return numbers(group, MEASURES[self.kind])
+    @cached_property
+    def rows(self) -> list[MeasuredRow]:
+        """The rows as claims are about them."""
+        traces = pd.DataFrame() if self.results is None else self.results.traces
+        return [MeasuredRow(self.part, group, traces) for group in self.groups]
+
+    def asked(self, threshold: float | None = None) -> Asked:
+        """What is compared of the rows: seconds to an accuracy if one is given."""
+        return MEASURES[self.kind] if threshold is None else Asked("seconds", threshold)
 
 
 def numbers(group: Group, name: str) -> dict[int, float]:
@@ -219,6 +220,10 @@ def row(records: Sequence[dict[str, object]]) -> Group:
         [{key: math.nan if v is None else v for key, v in record.items()} for record in records]
     )
     runs["horizon"] = math.nan
+    if "train_seconds" not in runs:
+        runs["train_seconds"] = math.nan  # what a repeat takes is not recorded
+    if "seconds_per_epoch" in runs:
+        runs["ns_per_nonzero"] = runs["seconds_per_epoch"] / runs["nnz"] * 1e9
     first = runs.iloc[0]
     lam = float(first.get("lambda", math.nan))
     return Group(
@@ -325,27 +330,27 @@ class GrowthStep:
         What grows.
     grown : float
         Factor by which the entries grow.
-    before, after : Group
+    before, after : MeasuredRow
         The smaller and the larger rows.
     """
 
     axis: str
     grown: float
-    before: Group
-    after: Group
+    before: MeasuredRow
+    after: MeasuredRow
 
     @property
     def slowed(self) -> float:
         """Factor by which an epoch takes longer."""
-        before, after = (middle(g, "seconds_per_epoch") for g in (self.before, self.after))
+        before, after = (middle(r.group, "seconds_per_epoch") for r in (self.before, self.after))
         return after / before
 
 
-def steps(points: Sequence[Group]) -> list[GrowthStep]:
+def steps(points: Sequence[MeasuredRow]) -> list[GrowthStep]:
     """The steps from each size to the next along m, and along d from the first size."""
     found = []
-    ordered = sorted(points, key=lambda point: float(point.runs["point"].iloc[0]))
-    facts = [point.runs.iloc[0] for point in ordered]
+    ordered = sorted(points, key=lambda point: float(point.axis("point")))
+    facts = [point.group.runs.iloc[0] for point in ordered]
     for axis, fixed in (("m", "d"), ("d", "m")):
         line = [
             (fact["nnz"], point)

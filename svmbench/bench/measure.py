@@ -28,14 +28,10 @@ from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.durable import write_text
 from svmbench.harness.child import end_with
-from svmbench.harness.worker import (
-    Clock,
-    Measurement,
-    copy_of,
-    loaded_solver,
-    of_this_process,
-    peak_memory,
-)
+from svmbench.harness.clock import Clock
+from svmbench.harness.given import copy_of
+from svmbench.harness.measurement import Measurement
+from svmbench.harness.worker import loaded_solver, of_this_process, peak_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
 

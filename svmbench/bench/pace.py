@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from svmbench.data.dataset import Dataset
-from svmbench.harness.worker import Clock, loaded_solver, of_this_process, open_rows, peak_memory
+from svmbench.harness.clock import Clock
+from svmbench.harness.worker import loaded_solver, of_this_process, open_rows, peak_memory
 from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
 

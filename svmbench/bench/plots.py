@@ -12,6 +12,7 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, machine_bound
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading, short
+from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.sheet import Sheet, log_ticks, save_figure, uniform_style
 
@@ -60,7 +61,7 @@ def write_plots(
     folder : Path
     """
     every = map(most_pairs, by_problem(comparisons(found, than)))
-    compared = [one for one in every if 0.0 < one.pairs.estimate < math.inf]
+    compared = [one for one in every if 0.0 < one.estimate < math.inf]
     with uniform_style():
         if compared:
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
@@ -78,7 +79,7 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     notes = {
         "* kept out of tuning": any(one.held_out for one in compared),
         "open mark: a lower bound; LIBLINEAR did not reach the accuracy in every repeat": any(
-            one.pairs.censored for one in compared
+            one.censored for one in compared
         ),
     }
     sheet, axes = _sheet(
@@ -97,16 +98,16 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
         dots = [
             _Dot(
                 problems.index(_problem(one)) + apart,
-                one.pairs.estimate,
-                *one.pairs.interval(threshold),
-                one.pairs.censored,
+                one.estimate,
+                *one.interval(threshold),
+                one.censored,
             )
             for one in compared
             if one.threshold == accuracy
         ]
         colour = str(0.75 - 0.75 * number / max(1, len(accuracies) - 1))
         _draw(axes, dots, f"ε = {short(accuracy)}", number, {"color": colour})
-    estimates = [one.pairs.estimate for one in compared]
+    estimates = [one.estimate for one in compared]
     axes.set_xlim(min(0.5, min(estimates) / 1.5), max(20.0, max(estimates) * 1.5))
     return _finished(sheet, axes)
 
@@ -123,9 +124,9 @@ def _epochs(found: Found, looks: Mapping[str, Look]) -> Figure:
         dots = []
         for line, part in enumerate(parts):
             for group in part.groups:
-                samples = list(part.values(group).values())
-                if group.label == label and samples:
-                    dots.append(_Dot(line, median(samples), *median_interval(samples)[:2]))
+                values = list(samples(group, part.asked()).values())
+                if group.label == label and values:
+                    dots.append(_Dot(line, median(values), *median_interval(values)[:2]))
         _draw(axes, dots, label, number, {"color": looks[label].colour} if label in looks else {})
     bounds = [machine_bound(found.gathers, part.groups[0]) for part in parts]
     drawn = [(bound.least, line) for line, bound in enumerate(bounds) if bound is not None]

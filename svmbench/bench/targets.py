@@ -13,15 +13,11 @@ from svmbench.bench.profile import Names, Weights
 from svmbench.bundled import bundled
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
-from svmbench.config.sweep import Accuracy, Positive, Text
+from svmbench.config.sweep import Accuracy, Flag, Positive, Text
 from svmbench.records.groups import short
 
 #: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
 LIBLINEAR = ("liblinear", "linear-svc")
-
-Kind = Literal[
-    "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory"
-]  # fmt: skip
 
 
 class Tried(Strict):
@@ -36,45 +32,83 @@ def _as_tried(value: object) -> object:
     return [{"text": value}] if isinstance(value, str) else value
 
 
+#: The bound that a target of each kind has.
+_BOUNDS = {"faster": "by", "reaches": "at_most", "alike": "within"}
+
+
 class Target(Strict):
-    """One bound; which keys it has depends on its kind, as configs/bench/targets.yaml says."""
+    """One bound: a claim of the kind of that name, wherever the benchmark measures it."""
 
     text: Text
-    kind: Kind
+    kind: Literal["faster", "reaches", "alike"]
+    part: Literal["oracle", "epochs", "reading", "text", "growth"] = "oracle"
+    solver: Names = Field(default=(ROLE,), description="Labels; reading and text: of programs.")
+    over: Names = Field(
+        default=(),
+        description="faster: programs, of which the fastest counts in each repeat. All from "
+        "outside unless given; then the question is asked of every sweep.",
+    )
+    measure: Literal["ns_per_nonzero", "memory_over_rows"] = "ns_per_nonzero"
+    floor: Flag = Field(
+        default=False,
+        description="reaches: at_most is a multiple of the least time by this machine's speeds.",
+    )
     sets: Names = ()
-    than: Names = ()
     lambdas: Weights | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
-    solver: Names = (ROLE,)
-    reader: str = "svmbench"
-    program: str = "svmbench"
-    at_least: Positive | None = None
+    by: Positive | None = None
     at_most: Positive | None = None
+    within: Annotated[float, Field(gt=1.0)] | None = None
     tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
     @model_validator(mode="after")
     def _one_bound(self) -> Target:
-        if (self.at_least is None) == (self.at_most is None):
-            refuse("give one of at_least and at_most")
-        if self.kind == "growth" and not (self.at_most or 0.0) > 1.0:
-            refuse("growth is within a factor of at_most, above 1", "kind")
+        for kind, key in _BOUNDS.items():
+            if (getattr(self, key) is not None) != (kind == self.kind):
+                verb = "needs" if kind == self.kind else "has no"
+                refuse(f"a bound of kind {self.kind} {verb} {key!r}", key)
+        if self.kind == "faster" and self.part != "oracle" and not self.over:
+            refuse("faster than which programs? add 'over'", "part")
+        if self.kind == "alike" and self.part != "growth":
+            refuse("only rows of growing size are compared with each other: write part: growth")
         return self
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether it is about every program in every sweep."""
+        return self.kind == "faster" and not self.over
 
     @property
     def region(self) -> tuple[float, float]:
         """The region that the measured value should lie in."""
-        if self.at_least is not None:
-            return self.at_least, math.inf
-        assert self.at_most is not None
-        return 1.0 / self.at_most if self.kind == "growth" else 0.0, self.at_most
+        if self.within is not None:
+            return 1.0 / self.within, self.within
+        return self.by or 0.0, self.at_most or math.inf
+
+    @property
+    def unit(self) -> str:
+        """What follows its numbers."""
+        nanoseconds = self.kind == "reaches" and self.measure == "ns_per_nonzero"
+        return " ns" if nanoseconds and not self.floor else "×"
 
     @property
     def aim(self) -> str:
         """The bound in words."""
-        if self.at_least is not None:
-            return f"≥ {short(self.at_least)}"
-        assert self.at_most is not None
-        return f"{'within ' if self.kind == 'growth' else '≤ '}{short(self.at_most)}"
+        words = {"faster": "≥", "reaches": "≤", "alike": "within"}[self.kind]
+        return f"{words} {short(getattr(self, _BOUNDS[self.kind]))}"
+
+    def covers(self, label: str, lam: float = math.nan, accuracy: float | None = None) -> bool:
+        """Whether it is about a set, and a λ and an accuracy if it names some."""
+        return (
+            (not self.sets or label in self.sets)
+            and is_one_of(lam, self.lambdas)
+            and (self.accuracy is None or math.isclose(accuracy or 0.0, self.accuracy))
+        )
+
+
+def is_one_of(lam: float, lambdas: Weights | None) -> bool:
+    """Whether a λ is one of those named; any is if none are."""
+    return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
 
 
 class Targets(Strict):

@@ -1,4 +1,4 @@
-"""A row compared with the fastest of several others, in pairs of the same repeat."""
+"""The champion, or another row, compared with the fastest of several others."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Literal
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, Measured, grouped
-from svmbench.evidence import Question, RatioEvidence, log_ratios
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.parts import ClaimCell
+from svmbench.claims.rivals import best_of
+from svmbench.evidence import Question, RatioEvidence, paired
 from svmbench.evidence.processes import evidence_of
-from svmbench.harness.plan import Cell
-from svmbench.records.groups import Group, heading, short
+from svmbench.records.groups import heading, short
 from svmbench.records.measures import Asked
-from svmbench.records.moments import in_order
-from svmbench.records.samples import least, states, without_doubtful
-from svmbench.records.states import LIMITED
+from svmbench.records.samples import Pairs, samples
 from svmbench.records.statistics import median
+from svmbench.report.pairing import pairs_in_time
 from svmbench.solvers.registry import find_solver
 
 Standing = Literal[
@@ -27,143 +28,56 @@ Standing = Literal[
 
 
 @dataclass(frozen=True)
-class PairedRatio:
-    """What ours and theirs took in the repeats that both have.
-
-    Parameters
-    ----------
-    ours, theirs : tuple of float
-        +inf if the accuracy was not reached.
-    spent : tuple of float
-        What theirs had spent at least when it ended. It is a lower bound of their time if they
-        did not reach the accuracy.
-    by_time : bool
-        Whether the time limit ended all of theirs that did not reach it.
-    """
-
-    ours: tuple[float, ...]
-    theirs: tuple[float, ...]
-    spent: tuple[float, ...] = ()
-    by_time: bool = True
-
-    @property
-    def censored(self) -> bool:
-        """Whether the estimate is only a lower bound, as theirs did not reach the accuracy.
-
-        A few such repeats far from the median leave the estimate as it is.
-        """
-        return bool(self.logs) and self.lower.median != self.upper.median
-
-    @cached_property
-    def logs(self) -> tuple[float, ...]:
-        """Log-ratios of theirs to ours, with the time spent if the time needed is unknown."""
-        return log_ratios(
-            self.ours,
-            [
-                spent if bound else time
-                for bound, time, spent in zip(self._bounds(), self.theirs, self._spent, strict=True)
-            ],
-        )
-
-    @cached_property
-    def upper_logs(self) -> tuple[float, ...]:
-        """Upper bounds of the log-ratios: +inf if the time that theirs needed is unknown."""
-        return log_ratios(self.ours, self.theirs)
-
-    @property
-    def estimate(self) -> float:
-        """Median ratio, or a lower bound of it (see `censored`); nan without informative pairs."""
-        return math.exp(self.lower.median) if self.logs else math.nan
-
-    @property
-    def lower(self) -> RatioEvidence:
-        """The evidence that their ratio is above a boundary."""
-        return evidence_of(self.logs)
-
-    @property
-    def upper(self) -> RatioEvidence:
-        """The evidence that their ratio is below a boundary."""
-        return evidence_of(self.upper_logs)
-
-    def interval(self, threshold: float) -> tuple[float, float]:
-        """Interval of the ratio by the evidence that decides questions at this threshold."""
-        if not self.logs:
-            return 0.0, math.inf
-        low, high = self.lower.interval(threshold)[0], self.upper.interval(threshold)[1]
-        return math.exp(low), math.exp(high)
-
-    def question(self, low: float = 0.0, high: float = math.inf) -> Question:
-        """Whether the ratio lies in a region."""
-        return Question(self.logs, low, high, upper_logs=self.upper_logs)
-
-    def deciding_limit(self, boundary: float) -> float | None:
-        """Seconds after which every ratio is known, or known to be above a boundary.
-
-        Returns
-        -------
-        float or None
-            None if theirs had as much time in some repeat and did not reach the accuracy.
-        """
-        unknown = [
-            (boundary * our, spent)
-            for bound, our, spent in zip(self._bounds(), self.ours, self._spent, strict=True)
-            if bound
-        ]
-        limit = max((needed for needed, spent in unknown if needed > spent), default=0.0)
-        return limit if limit > max((spent for _, spent in unknown), default=0.0) else None
-
-    @property
-    def _spent(self) -> tuple[float, ...]:
-        return self.spent or self.theirs
-
-    def _bounds(self) -> list[bool]:
-        """For each pair, whether ours was reached and theirs was not, with what it had spent."""
-        return [
-            math.isfinite(our) and math.isinf(their) and math.isfinite(spent)
-            for our, their, spent in zip(self.ours, self.theirs, self._spent, strict=True)
-        ]
-
-
-@dataclass(frozen=True)
 class Versus:
-    """A row against the fastest of some others, on one problem and to one accuracy.
+    """A row against the fastest of some others, on one problem and by one measure.
 
     Parameters
     ----------
-    part : str
+    measured : Measured
         The sweep or task that they were run in.
-    set, stand_in, held_out : str, bool, bool
-    lam : float
-    threshold : float or None
-        None if something else than the time to an accuracy is compared.
-    label : str
-        The row.
-    pairs : PairedRatio
-        What it took, and what the fastest other one took in each repeat.
-    program : str
-        The fastest other one in the median; empty if none reached the accuracy.
-    theirs : float
-        What it took in the median.
-    among : tuple of str
-        Labels of the others.
+    row : MeasuredRow
+    best : MeasuredRow
+        The best of the others in each repeat.
+    asked : Asked
+    others : tuple of str
+        Labels of the others in all sweeps of the problem, if there are several.
     """
 
-    part: str
-    set: str
-    stand_in: bool
-    held_out: bool
-    lam: float
-    threshold: float | None
-    label: str
-    pairs: PairedRatio
-    program: str
-    theirs: float
-    among: tuple[str, ...] = ()
+    measured: Measured
+    row: MeasuredRow
+    best: MeasuredRow
+    asked: Asked
+    others: tuple[str, ...] = ()
 
     @property
-    def ours(self) -> float:
-        """What the row took in the median, +inf if it did not reach the accuracy."""
-        return median(self.pairs.ours)
+    def part(self) -> str:
+        """Name of the sweep or task."""
+        return self.measured.part
+
+    @property
+    def set(self) -> str:
+        """Label of the set."""
+        return self.measured.set
+
+    @property
+    def stand_in(self) -> bool:
+        """Whether the rows are a stand-in's."""
+        return self.row.group.stand_in
+
+    @property
+    def held_out(self) -> bool:
+        """Whether the set was kept out of tuning."""
+        return self.measured.held_out
+
+    @property
+    def lam(self) -> float:
+        """The λ of the problem; nan if it has none."""
+        return self.row.group.lam
+
+    @property
+    def threshold(self) -> float | None:
+        """The accuracy; None if something else than the time to one is compared."""
+        return self.asked.at
 
     @property
     def place(self) -> str:
@@ -174,18 +88,93 @@ class Versus:
         return ", ".join(words)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
-        """The cells of the sweep that it compares."""
-        return tuple((self.set, self.lam, label) for label in (self.label, *self.among))
+    def cell(self) -> ClaimCell:
+        """The problem as a claim's cell."""
+        rows = {row.group.label: row for row in (self.row, self.best)}
+        return ClaimCell(self.place, self.set, self.stand_in, rows)
+
+    @property
+    def among(self) -> tuple[str, ...]:
+        """Labels of the others."""
+        return self.others or tuple(row.group.label for row in self.best.members)
+
+    @cached_property
+    def _middles(self) -> dict[str, float]:
+        return {
+            row.group.label: median(list(samples(row.group, self.asked).values()))
+            for row in self.best.members
+        }
+
+    @property
+    def program(self) -> str:
+        """The fastest other one in the median; empty if none reached the accuracy."""
+        first = min(self._middles, key=lambda label: self._middles[label])
+        return first if math.isfinite(self._middles[first]) else ""
+
+    @property
+    def theirs(self) -> float:
+        """What it took in the median."""
+        return min(self._middles.values())
+
+    @property
+    def ours(self) -> float:
+        """What the row took in the median, +inf if it did not reach the accuracy."""
+        return median(self.pairs.a)
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What the row and the best of the others took in runs executed side by side."""
+        return pairs_in_time(self.row.group, self.best.group, self.asked)
+
+    @cached_property
+    def question(self) -> Question:
+        """Whether the row is the faster one."""
+        found = self.pairs
+        return paired(found.a, found.b, 1.0, a_least=found.a_least, b_least=found.b_least)
+
+    @property
+    def lower(self) -> RatioEvidence:
+        """The evidence that their ratio is above a boundary."""
+        return evidence_of(self.question.logs)
+
+    @property
+    def upper(self) -> RatioEvidence:
+        """The evidence that their ratio is below a boundary."""
+        return evidence_of(self.question.uppers)
+
+    @property
+    def informative(self) -> int:
+        """Number of pairs in which somebody reached the accuracy."""
+        return len(self.question.logs)
+
+    @property
+    def estimate(self) -> float:
+        """Median ratio, or a lower bound of it (see `censored`); nan without informative pairs."""
+        return math.exp(self.lower.median) if self.informative else math.nan
+
+    @property
+    def censored(self) -> bool:
+        """Whether the estimate is only a lower bound, as theirs did not reach the accuracy.
+
+        A few such repeats far from the median leave the estimate as it is.
+        """
+        return bool(self.informative) and self.lower.median != self.upper.median
+
+    def interval(self, threshold: float) -> tuple[float, float]:
+        """Interval of the ratio by the evidence that decides questions at this threshold."""
+        if not self.informative:
+            return 0.0, math.inf
+        low, high = self.lower.interval(threshold)[0], self.upper.interval(threshold)[1]
+        return math.exp(low), math.exp(high)
 
     def standing(self, threshold: float) -> Standing:
-        """Who is ahead, by the interval of the evidence at this threshold."""
-        if not self.pairs.logs:
+        """Who is ahead, by the interval of the ratio."""
+        if not self.informative:
             return "nobody reached it"
-        low, high = self.pairs.interval(threshold)
+        low, high = self.interval(threshold)
         if high <= 1.0:
             return "peer ahead"
-        if not math.isfinite(min(self.pairs.theirs)):
+        if not math.isfinite(min(self.pairs.b)):
             return "no peer reached it"
         return "champion ahead" if low >= 1.0 else "open"
 
@@ -211,35 +200,47 @@ def comparisons(
     own = (champion(),) if labels is None else labels
     compared = []
     for part in found.of_kind(kind):
-        for ours in (group for group in part.groups if group.label in own):
+        for ours in (row for row in part.rows if row.group.label in own):
             theirs = [
-                group
-                for group in part.groups
-                if _same(group.lam, ours.lam) and _asked(group, than) and group is not ours
+                row
+                for row in part.rows
+                if _same(row.group.lam, ours.group.lam) and _wanted(row, than) and row is not ours
             ]
             for threshold in part.thresholds or (None,):
-                one = side_by_side(part, ours, theirs, threshold)
-                if one is not None:
-                    compared.append(one)
+                compared += side_by_side(part, ours, theirs, part.asked(threshold))
     return compared
+
+
+def side_by_side(
+    part: Measured, ours: MeasuredRow, theirs: Sequence[MeasuredRow], asked: Asked
+) -> list[Versus]:
+    """One row of a part against others; none without pairs."""
+    best = best_of(theirs, ours, asked)
+    one = None if best is None else Versus(part, ours, best, asked)
+    return [one] if one is not None and len(one.pairs) else []
 
 
 def _same(lam: float, other: float) -> bool:
     return lam == other or (math.isnan(lam) and math.isnan(other))
 
 
-def _asked(group: Group, than: Collection[str] | None) -> bool:
-    return find_solver(group.solver).foreign if than is None else group.solver in than
+def _wanted(row: MeasuredRow, than: Collection[str] | None) -> bool:
+    solver = row.group.solver
+    return find_solver(solver).foreign if than is None else solver in than
 
 
 def by_problem(compared: Sequence[Versus]) -> list[list[Versus]]:
-    """Comparisons of one set, λ and accuracy together: several sweeps may pose one problem."""
-    return list(grouped(compared, lambda one: (one.set, one.lam, one.threshold)).values())
+    """Comparisons of one row on one problem together: several sweeps may pose it."""
+
+    def key(one: Versus) -> tuple[str, str, float, float | None]:
+        return one.row.group.label, one.set, one.lam, one.threshold
+
+    return list(grouped(compared, key).values())
 
 
 def most_pairs(members: Sequence[Versus]) -> Versus:
     """The comparison with the most pairs."""
-    return max(members, key=lambda one: len(one.pairs.logs))
+    return max(members, key=lambda one: one.informative)
 
 
 def best_of_theirs(members: Sequence[Versus]) -> Versus:
@@ -247,59 +248,10 @@ def best_of_theirs(members: Sequence[Versus]) -> Versus:
 
     If no program reached the accuracy in any, the one in which they had spent most.
     """
-    reached = [one for one in members if math.isfinite(min(one.pairs.theirs))]
+    reached = [one for one in members if math.isfinite(min(one.pairs.b))]
     if reached:
-        chosen = min(reached, key=lambda one: one.pairs.estimate)
+        chosen = min(reached, key=lambda one: one.estimate)
     else:
-        chosen = max(members, key=lambda one: (not one.pairs.logs, one.pairs.estimate))
+        chosen = max(members, key=lambda one: (not one.informative, one.estimate))
     among = dict.fromkeys(label for one in members for label in one.among)
-    return replace(chosen, among=tuple(among))
-
-
-def side_by_side(
-    part: Measured, ours: Group, theirs: Sequence[Group], threshold: float | None
-) -> Versus | None:
-    """One row of a part against others; None without common repeats."""
-    others = {group.label: (group, part.values(group, threshold)) for group in theirs}
-    mine = part.values(ours, threshold)
-    if threshold is not None:
-        slowest = max(filter(math.isfinite, mine.values()), default=math.inf)
-        others = {
-            label: (group, without_doubtful(group, times, slowest))
-            for label, (group, times) in others.items()
-        }
-    others = {label: found for label, found in others.items() if found[1]}
-    # As long as one of the programs has not been run, the fastest is unknown.
-    common = set.intersection(*(set(times) for _, times in others.values())) if others else set()
-    fastest = {r: min(times[r] for _, times in others.values()) for r in common}
-    if threshold is not None:
-        slowest = max(filter(math.isfinite, fastest.values()), default=math.inf)
-        mine = without_doubtful(ours, mine, slowest)
-    repeats = in_order(mine.keys() & common, ours, *theirs)
-    if not repeats:
-        return None
-    middles = {label: median(list(times.values())) for label, (_, times) in others.items()}
-    program = min(middles, key=lambda label: middles[label])
-    pairs = PairedRatio(tuple(mine[r] for r in repeats), tuple(fastest[r] for r in repeats))
-    if threshold is not None:
-        spent = [least(group, Asked("seconds", threshold)) for group, _ in others.values()]
-        unreached = [r for r in repeats if math.isinf(fastest[r])]
-        ends = {states(group)[r] for group, _ in others.values() for r in unreached}
-        pairs = replace(
-            pairs,
-            spent=tuple(min(each[r] for each in spent) for r in repeats),
-            by_time=ends.issubset(LIMITED),
-        )
-    return Versus(
-        part=part.part,
-        set=part.set,
-        stand_in=ours.stand_in,
-        held_out=part.held_out,
-        lam=ours.lam,
-        threshold=threshold,
-        label=ours.label,
-        pairs=pairs,
-        program=program if math.isfinite(middles[program]) else "",
-        theirs=middles[program],
-        among=tuple(others),
-    )
+    return replace(chosen, others=tuple(among))

@@ -31,10 +31,10 @@ from svmbench.report.style import Look, looks_of
 from svmbench.solvers.registry import solvers
 
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
-SIGNS = {"reached": "✓", "not reached": "✗", "open": "?", "not measured": "–"}
+SIGNS = {"holds": "✓", "does not hold": "✗", "open": "?", "not testable": "–"}
 
 #: Starting with the least favourable.
-VERDICTS = ("not reached", "open", "reached", "not measured")
+VERDICTS = ("does not hold", "open", "holds", "not testable")
 
 #: Largest number of places listed above the tables for one missed bound.
 LISTED = 12
@@ -71,15 +71,15 @@ class Aim:
     def counts(self) -> str:
         """How often it has each verdict, in words."""
         counted = Counter(one.verdict for one in self.results)
-        known = sum(counted.values()) - counted["not measured"]
-        said = [f"{counted['reached']} of {known}"] if known else []
-        said += [f"{counted[name]} {name}" for name in ("open", "not measured") if counted[name]]
+        known = sum(counted.values()) - counted["not testable"]
+        said = [f"{counted['holds']} of {known}"] if known else []
+        said += [f"{counted[name]} {name}" for name in ("open", "not testable") if counted[name]]
         return "; ".join(said)
 
     @property
     def nearest(self) -> BoundResult | None:
         """The place with the narrowest margin, if it is missed nowhere."""
-        known = [one for one in self.results if one.verdict != "not measured"]
+        known = [one for one in self.results if one.verdict != "not testable"]
         if self.missed or not known:
             return None
         low, high = self.target.region

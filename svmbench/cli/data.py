@@ -12,7 +12,7 @@ from svmbench.cli import options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
-    from svmbench.data.catalogue import DataFile, Entry
+    from svmbench.data.catalogue import DataFile, Entry, Role
     from svmbench.data.dataset import Dataset
     from svmbench.data.shape import Shape
 
@@ -124,6 +124,7 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
     from svmbench.data.fetch import check_sha256, find
     from svmbench.data.first_seen import expected_sha256
     from svmbench.data.libsvm import text_sha256
+    from svmbench.data.load import require_rows_of
     from svmbench.errors import DataError
 
     done: list[tuple[str, str | None]] = []
@@ -145,10 +146,11 @@ def _check(entry: Entry) -> list[tuple[str, str | None]]:
         except DataError as error:
             problem = str(error)
         done.append((what, problem))
-    for path in _cached(entry).values():
+    for role, path in _cached(entry).items():
         problem = None
         try:
             verify(path)
+            require_rows_of(entry, role, path)
         except DataError as error:
             problem = str(error)
         done.append((str(path), problem))
@@ -204,7 +206,7 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
     if entry.stand_in is not None:
         facts["stand-in"] = _shape(entry.stand_in)
         found = "; ".join(calibration(entry.targets))
-        facts["calibrated"] = found or "no: no optimum of the real set is known from a publication"
+        facts["calibrated"] = found or "no"
         facts["published in"] = "; ".join(dict.fromkeys(target.source for target in entry.targets))
     return facts
 
@@ -270,7 +272,7 @@ def _parts(entry: Entry) -> dict[str, DataFile]:
     return found
 
 
-def _cached(entry: Entry) -> dict[str, Path]:
+def _cached(entry: Entry) -> dict[Role, Path]:
     """Existing cache entries, by role."""
     from svmbench.data.load import cached_paths
     from svmbench.errors import DataError

@@ -68,10 +68,17 @@ def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
 
 
 def budget_seconds(text: str) -> float:
-    """Read a budget from the command line.
+    """Read ``--budget`` from the command line, as `seconds_of` does."""
+    return seconds_of("--budget", text)
+
+
+def seconds_of(option: str, text: str) -> float:
+    """Read a duration from the command line.
 
     Parameters
     ----------
+    option : str
+        Its option, for the message.
     text : str
         Seconds, or a duration such as 90s, 30m or 2h.
 
@@ -91,6 +98,6 @@ def budget_seconds(text: str) -> float:
         found: float = TypeAdapter(Duration).validate_python(given)
     except ValidationError:
         raise click.UsageError(
-            f"--budget {text!r}: write seconds, or a duration such as 90s, 30m or 2h"
+            f"{option} {text!r}: write seconds, or a duration such as 90s, 30m or 2h"
         ) from None
     return found

@@ -26,9 +26,13 @@ if TYPE_CHECKING:
 
     from svmbench.harness.run import Options
     from svmbench.harness.series import Job, Result
+    from svmbench.papers.forecast import Forecast
     from svmbench.papers.model import Paper
 
 DEFAULT_BUDGET = "30m"
+
+#: Folder of the quick form's results.
+QUICK = "papers"
 
 VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 
@@ -40,10 +44,9 @@ VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 @click.option(
     "--budget",
     metavar="TIME",
-    default=DEFAULT_BUDGET,
-    show_default=True,
-    help="Time for everything, such as 90s or 2h. It determines the scale of stand-ins; a later "
-    "call continues with the remaining runs.",
+    help="Time for everything, such as 90s or 2h. It determines the scale of stand-ins, unless "
+    "--full does; a later call continues with the remaining runs.  "
+    f"[default: {DEFAULT_BUDGET}; none with --full]",
 )
 @click.option("--full", is_flag=True, help="Full published size, however long it takes.")
 @options.fetch
@@ -61,13 +64,11 @@ VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 @options.pictures
 @options.report_only
 @options.quiet
-@click.pass_context
 def command(
-    context: click.Context,
     names: tuple[str, ...],
     listed: bool,
     dry_run: bool,
-    budget: str,
+    budget: str | None,
     full: bool,
     fetch: bool,
     fresh: bool,
@@ -87,8 +88,12 @@ def command(
     machine, otherwise on marked stand-ins. Finished runs are reused. Ctrl-C keeps what was
     measured; run the same command again to continue.
     """
-    _refuse_contradictions(context, full=full, fetch=fetch, offline=offline, only=report_only)
-    seconds = None if full else options.budget_seconds(budget)
+    options.refuse_fetch_and_offline(fetch, offline)
+    if fetch and report_only:
+        raise click.UsageError("--report-only runs nothing; leave --fetch out")
+    if budget is None and not full:
+        budget = DEFAULT_BUDGET
+    seconds = None if budget is None else options.budget_seconds(budget)
     from svmbench.harness.run import Options
     from svmbench.papers.model import papers
     from svmbench.papers.plan import choose, jobs
@@ -98,12 +103,17 @@ def command(
     if listed:
         click.echo(listing(known, chosen))
         return 0
-    root = out or Path("results") / ("papers-full" if full else "papers")
+    root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
     planned = jobs(
-        known, chosen, root, full=full, budget=seconds, fetch=fetch and not (dry_run or report_only)
+        known,
+        chosen,
+        root,
+        full=full,
+        budget=None if full else seconds,
+        fetch=fetch and not (dry_run or report_only),
     )
     if dry_run or not (quiet or report_only):
-        click.echo(plan(known, planned, seconds))
+        click.echo(plan(known, planned, seconds, root.parent / QUICK if full else None))
     if dry_run:
         return 0
     return _make(
@@ -116,17 +126,6 @@ def command(
         linked=pictures == "linked",
         quiet=quiet,
     )
-
-
-def _refuse_contradictions(
-    context: click.Context, *, full: bool, fetch: bool, offline: bool, only: bool
-) -> None:
-    given = context.get_parameter_source("budget") is not click.core.ParameterSource.DEFAULT
-    if full and given:
-        raise click.UsageError("--full takes as long as it needs; leave --budget out")
-    options.refuse_fetch_and_offline(fetch, offline)
-    if fetch and only:
-        raise click.UsageError("--report-only runs nothing; leave --fetch out")
 
 
 def _make(
@@ -181,8 +180,36 @@ def listing(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]]) -> st
     return "\n".join(lines).rstrip()
 
 
-def plan(known: Mapping[str, Paper], planned: Sequence[Job], budget: float | None) -> str:
-    """What is to be run, by item; every data set that is not the real one; and the bounds."""
+def plan(
+    known: Mapping[str, Paper],
+    planned: Sequence[Job],
+    budget: float | None,
+    quick: Path | None = None,
+) -> str:
+    """What is to be run, by item; every data set that is not the real one; and how long it takes.
+
+    Parameters
+    ----------
+    known : mapping of str to Paper
+    planned : sequence of Job
+    budget : float, optional
+        Seconds for everything.
+    quick : Path, optional
+        Folder of the quick form's results, on which the expected time rests; without it only the
+        bound is given.
+    """
+    from svmbench.papers.forecast import Forecast, forecasts
+
+    if not planned:
+        return "nothing to run"
+    expected = None if quick is None else forecasts(planned, known, quick)
+    by_job = dict(zip(map(id, planned), expected or (), strict=False))
+
+    def amount(jobs: Sequence[Job]) -> str:
+        if expected is None:
+            return _amount(jobs)
+        return _amount(jobs, sum((by_job[id(job)] for job in jobs), Forecast()))
+
     lines = []
     for key in dict.fromkeys(job.paper for job in planned):
         lines.append(f"{key}: {known[key].title}")
@@ -192,28 +219,55 @@ def plan(known: Mapping[str, Paper], planned: Sequence[Job], budget: float | Non
             sources = dict.fromkeys(
                 source.words for job in of_item for source in job.sources if source.words
             )
-            lines.append(f"  {known[key].items[item].number} ({item}): {_amount(of_item)}")
+            lines.append(f"  {known[key].items[item].number} ({item}): {amount(of_item)}")
             lines += [f"    {words}" for words in sources]
-    if not planned:
-        return "nothing to run"
     references = sum(job.problems for job in planned)
-    lines.append(f"in all: {_amount(planned)}, and {references} reference optima")
+    lines.append(f"in all: {amount(planned)}, and {references} reference optima")
+    if expected is not None:
+        lines += [basis_line(sum(expected, Forecast()).bases, str(quick)), *_rows_line(planned)]
     lines.append(budget_line(budget))
     return "\n".join(lines)
 
 
-def _amount(planned: Sequence[Job]) -> str:
+def _amount(planned: Sequence[Job], expected: Forecast | None = None) -> str:
     cells, runs = sum(job.cells for job in planned), sum(job.runs for job in planned)
     found, bound = sum(job.found for job in planned), sum(job.bound for job in planned)
     if not runs:
         return "no runs"
     missing = sum(job.missing(job.sweep.at_least) for job in planned)
-    text = (
-        f"{cells} cells, {runs} runs: {missing} missing, {found} reused; "
-        f"at most {bound / 60:.1f} min (every limit hit)"
-    )
+    text = f"{cells} cells, {runs} runs: {missing} missing, {found} reused; "
+    if expected is not None:
+        return (
+            f"{text}about {duration(expected.first)} for first repeats, "
+            f"{duration(expected.total)} with all that claims take"
+        )
+    text += f"at most {bound / 60:.1f} min (every limit hit)"
     most = sum(job.most_runs for job in planned)
     return f"{text}; up to {most} runs if questions stay open" if most > runs else text
+
+
+def basis_line(bases: Mapping[str, int], quick: str) -> str:
+    """On what the expected times of a plan rest."""
+    words = {
+        "full": "on earlier runs of their own",
+        "quick": f"on runs of the quick form in {quick}, scaled to the rows",
+        "passes": "on the paper's passes and the speed of the quick form's runs",
+        "limit": "on their time limits, as no run of the quick form has shown more",
+    }
+    said = "; ".join(f"{bases[key]} {what}" for key, what in words.items() if bases.get(key))
+    return f"these times rest, by cells: {said}; finding the optima is not included"
+
+
+def _rows_line(planned: Sequence[Job]) -> list[str]:
+    """How many of the stand-ins have to be generated, and the seconds that takes."""
+    sources = {
+        source.rows: source for job in planned for source in job.sources if source.rows is not None
+    }
+    if not sources:
+        return []
+    making = [each for source in sources.values() if (each := source.making()) is not None]
+    text = f"stand-ins: {len(sources) - len(making)} of {len(sources)} are in the cache"
+    return [f"{text}; generating the rest takes about {duration(sum(making))}" if making else text]
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
@@ -249,8 +303,9 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
 
 def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root: Path) -> str:
     """How many claims have each verdict, by paper and in all; judged together, as on the page."""
-    from svmbench.papers.claims.judge import judge_claims
-    from svmbench.papers.measured import read_item, rows
+    from svmbench.claims.judge import judge_claims
+    from svmbench.claims.measured import rows
+    from svmbench.papers.folders import read_item
     from svmbench.papers.slots import slots
 
     items = [(key, name) for key, paper in known.items() for name in paper.items]

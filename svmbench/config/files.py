@@ -14,7 +14,6 @@ from svmbench.config.reading import read_model
 from svmbench.config.sweep import Sweep
 from svmbench.document import Dumper
 from svmbench.errors import ConfigError
-from svmbench.solvers.registry import solvers
 
 
 def load_sweep(path: Path) -> Sweep:
@@ -89,29 +88,3 @@ def dump_sweep(sweep: Sweep) -> str:
 def _shortest(spec: dict[str, Any]) -> Any:
     spec = {key: value for key, value in spec.items() if value != []}
     return spec["name"] if set(spec) == {"name"} else spec
-
-
-def sweep_schema() -> dict[str, Any]:
-    """JSON schema of a configuration, with the parameters of every solver there is."""
-    schema = Sweep.model_json_schema()
-    schema["description"] = "A configuration of svmbench."
-    properties, definitions = schema["properties"], schema["$defs"]
-    for name in ("Parameters", "SolverSpec"):
-        definitions.pop(name)
-    choices: list[dict[str, Any]] = [{"enum": list(solvers())}]
-    for name, solver in solvers().items():
-        parameters = solver.schema.model_json_schema(ref_template="#/$defs/{model}")
-        definitions |= parameters.pop("$defs", {})
-        label = {"type": "string", "description": "Name of its row; derived unless set."}
-        parameters["title"] = solver.name
-        parameters["description"] = solver.summary
-        parameters["properties"] = {
-            "name": {"const": name},
-            "label": label,
-            **parameters["properties"],
-        }
-        parameters["required"] = ["name", *parameters.get("required", [])]
-        choices.append(parameters)
-    properties["solvers"]["items"] = {"anyOf": choices}
-    schema["oneOf"] = [{"required": ["lambda"]}, {"required": ["C"]}]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -20,19 +20,31 @@ from pydantic import (
 
 from svmbench.config.refusal import refuse
 from svmbench.data.transforms import TRANSFORMS, Row, Rows, Transform
+from svmbench.data.transforms.step import MOST_ROWS
 from svmbench.document import short
 from svmbench.errors import nearest
+
+
+def _stands_alone(kind: type[Transform]) -> bool:
+    """Whether a transform needs no parameters."""
+    return not any(field.is_required() for field in kind.model_fields.values())
 
 
 def _field(kind: type[Transform]) -> Any:
     """The key of one transform: its parameters, or the single one that needs no name."""
     accepted: Any = kind
     if kind is Rows:
-        accepted = kind | Annotated[list[Row], Field(min_length=2, max_length=2)]
+        number = {"type": "integer", "maximum": MOST_ROWS}
+        ends: Any = {"prefixItems": [number | {"minimum": 0}, number | {"minimum": 1}]}
+        accepted = (
+            kind | Annotated[list[Row], Field(min_length=2, max_length=2, json_schema_extra=ends)]
+        )
     elif kind.main is not None:
         accepted = kind | kind.model_fields[kind.main].rebuild_annotation()
     held: Any = kind | None
-    said = BeforeValidator(lambda value: value, json_schema_input_type=accepted | None)
+    if _stands_alone(kind):
+        accepted = accepted | None
+    said = BeforeValidator(lambda value: value, json_schema_input_type=accepted)
     assert kind.__doc__ is not None
     description = " ".join(kind.__doc__.split("\n\n")[0].split())
     return Annotated[held, said], Field(default=None, alias=kind.name, description=description)
@@ -64,7 +76,7 @@ def _as_transform(value: Any) -> Transform:
     return chosen
 
 
-_NAMES: Any = Literal[tuple(TRANSFORMS)]
+_NAMES: Any = Literal[tuple(name for name, kind in TRANSFORMS.items() if _stands_alone(kind))]
 
 Step = Annotated[
     Transform,

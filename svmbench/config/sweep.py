@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -30,6 +31,7 @@ from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import plain_name
 from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
+from svmbench.data.transforms.step import RowCount, RowShare
 from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
@@ -39,10 +41,20 @@ from svmbench.solvers.registry import find_solver
 # --- types of fields ---------------------------------------------------------------
 
 
-def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def _second(values: Iterable[Hashable]) -> int | None:
+    """Place of the first value that occurred before; None if all differ."""
+    seen: set[Hashable] = set()
     for i, value in enumerate(values):
-        if value in values[:i]:
-            _refuse(f"{short(value)} appears twice; keep one of them", i, value=value)
+        if value in seen:
+            return i
+        seen.add(value)
+    return None
+
+
+def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    i = _second(values)
+    if i is not None:
+        _refuse(f"{short(values[i])} appears twice; keep one of them", i, value=values[i])
     return values
 
 
@@ -80,37 +92,59 @@ def _bytes(value: Any) -> Any:
 
 def _whole(value: Any) -> Any:
     # Literal[1] alone accepts true and 1.0 as 1.
-    if value == 1 and type(value) is not int:
+    if type(value) is not int or value != 1:
         _refuse("Input should be 1", value=value)
     return value
 
 
+# Nine digits: 2^63 bytes are almost ten billion GiB.
+_NUMBER = r"[0-9]{1,9}(\.[0-9]{0,15})?|\.[0-9]{1,15}"
 _MULTIPLES = {"kiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_SIZE = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+) ?(?P<unit>kiB|MiB|GiB)")
+_SIZE = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>kiB|MiB|GiB)")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(r"(?P<number>\d+(\.\d*)?|\.\d+) ?(?P<unit>ms|s|m|h)")
+_DURATION = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>ms|s|m|h)")
+
+_CONTROL = r"\x00-\x1f\x7f-\x9f"
+_DISTINCT = Field(json_schema_extra={"uniqueItems": True})
+
+
+def _written(pattern: re.Pattern[str]) -> Any:
+    """A text of that form and above 0, as the JSON schema describes it."""
+    plain = re.sub(r"\?P<\w+>", "", pattern.pattern)
+    return Annotated[str, Field(json_schema_extra={"pattern": f"^(?=.*[1-9])({plain})$"})]
+
 
 Whole = Annotated[int, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
 Positive = Annotated[Real, Field(gt=0.0)]
-Text = Annotated[str, AfterValidator(_printable)]
+Text = Annotated[
+    str,
+    AfterValidator(_printable),
+    # A schema has no word for what is printable: it refuses control characters.
+    Field(json_schema_extra={"pattern": rf"^[^\s{_CONTROL}]([^{_CONTROL}]*[^\s{_CONTROL}])?$"}),
+]
 Flag = Annotated[bool, Strict()]
 One = Annotated[Literal[1], BeforeValidator(_whole)]
+# A billion passes over 2^31 rows are as many presentations as a 64-bit integer counts.
+Passes = Annotated[Positive, Field(le=1e9)]
 # Bounds that keep lambda = 1/(C m) from overflowing and from vanishing.
 Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision cannot show a finer relative accuracy.
 Accuracy = Annotated[Real, Field(ge=1e-15)]
-Size = Annotated[
-    int,
-    Strict(),
-    Field(ge=1 << 20, lt=1 << 63),
-    BeforeValidator(_bytes, json_schema_input_type=int | str),
-]
+_Bytes = Annotated[int, Strict(), Field(ge=1 << 20, lt=1 << 63)]
+Size = Annotated[_Bytes, BeforeValidator(_bytes, json_schema_input_type=_Bytes | _written(_SIZE))]
 # The plan of a sweep lists every repeat of every cell.
 Count = Annotated[Whole, Field(ge=1, le=100_000)]
-Duration = Annotated[Positive, BeforeValidator(_seconds, json_schema_input_type=float | str)]
+Duration = Annotated[
+    Positive, BeforeValidator(_seconds, json_schema_input_type=Positive | _written(_DURATION))
+]
+FileName = Annotated[Path, Field(json_schema_extra={"pattern": f"^[^{_CONTROL}]+$"})]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
 Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
+
+
+_Item = TypeVar("_Item")
+_Several = Annotated[list[_Item], Field(min_length=1), _DISTINCT]
 
 
 class _Model(BaseModel):
@@ -148,7 +182,7 @@ def _as_weights(value: Any) -> Any:
 Weights = Annotated[
     tuple[Weight, ...],
     Field(min_length=1),
-    BeforeValidator(_as_weights, json_schema_input_type=Weight | list[Weight] | Grid),
+    BeforeValidator(_as_weights, json_schema_input_type=Weight | _Several[Weight] | Grid),
     AfterValidator(_distinct),
 ]
 
@@ -161,10 +195,10 @@ class DatasetSpec(_Model):
     name: Title | None = Field(
         default=None, description="Name in the catalogue; with a path, the name of its rows."
     )
-    path: Path | None = Field(
+    path: FileName | None = Field(
         default=None, description="LIBSVM file of the training rows; relative to the configuration."
     )
-    test: Path | int | float | None = Field(
+    test: FileName | RowCount | RowShare | None = Field(
         default=None,
         description="LIBSVM file of the test rows; or a part of the rows, as a fraction or a "
         "number, to be set apart for the test after all transforms.",
@@ -173,7 +207,7 @@ class DatasetSpec(_Model):
         Annotated[
             tuple[Real, ...],
             Field(min_length=1),
-            BeforeValidator(_as_list, json_schema_input_type=Real | list[Real]),
+            BeforeValidator(_as_list, json_schema_input_type=Real | _Several[Real]),
             AfterValidator(_distinct),
         ]
         | None
@@ -365,7 +399,10 @@ class Stop(_Model):
 
     accuracy: Annotated[
         tuple[Accuracy, ...],
-        BeforeValidator(_as_list, json_schema_input_type=Accuracy | list[Accuracy]),
+        BeforeValidator(
+            _as_list,
+            json_schema_input_type=Accuracy | Annotated[list[Accuracy], _DISTINCT],
+        ),
         AfterValidator(_distinct),
         AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
     ] = Field(
@@ -384,13 +421,13 @@ class Stop(_Model):
         "is then part of the training time.",
     )
     own: Flag = Field(default=False, description="Target: the method's own stopping rule.")
-    max_epochs: Positive | None = Field(
+    max_epochs: Passes | None = Field(
         default=None, description="Limit: presentations of rows, in units of the number of rows."
     )
-    max_updates: Positive | None = Field(
+    max_updates: Passes | None = Field(
         default=None, description="Limit: updates of the weights, in units of the number of rows."
     )
-    max_steps: Positive | None = Field(
+    max_steps: Passes | None = Field(
         default=None,
         description="Limit: steps, where each has the same number of rows: a mini-batch is one "
         "step.",
@@ -411,6 +448,11 @@ class Stop(_Model):
     memory_limit: Size | None = Field(
         default=None, description="Limit: memory of a worker beyond its data, such as 4GiB."
     )
+    checkpoints: Literal["tenths", "passes"] = Field(
+        default="tenths",
+        description="When a run is evaluated: in steps of at most a tenth from a hundredth of a "
+        "pass on, or at the ends of passes only.",
+    )
 
     @model_validator(mode="after")
     def _ends(self) -> Stop:
@@ -419,6 +461,12 @@ class Stop(_Model):
             _refuse(
                 "no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
                 "max_steps"
+            )
+        if self.checkpoints == "passes" and self.accuracy:
+            _refuse(
+                "times to an accuracy need checkpoints within the first pass; leave one of "
+                "checkpoints and accuracy out",
+                "checkpoints",
             )
         if self.relative_limit is not None and not self.accuracy:
             _refuse("a relative limit needs an accuracy; give that too", "relative_limit")
@@ -458,14 +506,14 @@ class Repeats(_Model):
         return self
 
 
-_NUMBER = TypeAdapter(Count)
+_COUNT = TypeAdapter(Count)
 
 
 def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
     # By hand, because a union would report the errors of both its members for a wrong number.
     if isinstance(value, dict | Repeats):
         return Repeats.model_validate(value)
-    return _NUMBER.validate_python(value)
+    return _COUNT.validate_python(value)
 
 
 #: Repeats of each cell: a number, or a rule.
@@ -531,27 +579,27 @@ class Sweep(_Model):
         description="Whether to compute, after each run of a solver that takes one row per step, "
         "its regret against the best weights for the rows it drew.",
     )
-    tables: Annotated[tuple[Table, ...], AfterValidator(_distinct)] = Field(
+    tables: Annotated[tuple[Table, ...], AfterValidator(_distinct), _DISTINCT] = Field(
         default=("time", "epochs", "objective"), description="Tables of the report."
     )
-    plots: Annotated[tuple[Plot, ...], AfterValidator(_distinct)] = Field(
+    plots: Annotated[tuple[Plot, ...], AfterValidator(_distinct), _DISTINCT] = Field(
         default=("log-primal", "log-suboptimality"), description="Plots of the report."
     )
 
     @field_validator("datasets")
     @classmethod
     def _one_of_each(cls, specs: tuple[DatasetSpec, ...]) -> tuple[DatasetSpec, ...]:
-        for i, spec in enumerate(specs):
-            if spec.label in [other.label for other in specs[:i]]:
-                _refuse(f"a second data set {spec.label!r}; drop it or give it a label", i)
+        i = _second(spec.label for spec in specs)
+        if i is not None:
+            _refuse(f"a second data set {specs[i].label!r}; drop it or give it a label", i)
         return specs
 
     @field_validator("solvers")
     @classmethod
     def _told_apart(cls, specs: tuple[SolverSpec, ...]) -> tuple[SolverSpec, ...]:
-        for i, spec in enumerate(specs):
-            if spec.label in [other.label for other in specs[:i]]:
-                _refuse(f"a second {spec.label!r}; drop it or give it a label of its own", i)
+        i = _second(spec.label for spec in specs)
+        if i is not None:
+            _refuse(f"a second {specs[i].label!r}; drop it or give it a label of its own", i)
         return specs
 
     @field_validator("reference")

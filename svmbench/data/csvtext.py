@@ -19,6 +19,7 @@ from svmbench.data.libsvm import ParsedText, feed_text, parse_libsvm
 from svmbench.data.storage import FLOAT32_DIGITS, Part
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
+from svmbench.memory import Growing
 
 _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": ""}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -74,6 +75,7 @@ class _Lines:
         self._separator = _SEPARATORS[layout.separator]
         self._split: Callable[[str], list[str]] = self._plain_cells
         self._parser = Parser()
+        self._growing = Growing(f"{path}: reading further rows")
         self._carry = b""
         self._line = 0
         self._names: list[str] | None = None  # of the columns, once the first line is read
@@ -103,6 +105,7 @@ class _Lines:
         numbered = list(self._rows(content))
         out = "".join([line for _, _, line in numbered])
         before = self._parser.lines
+        self._growing.add(2 * len(out))  # entries of 8 or 12 bytes, written in 4 to 20
         try:
             self._parser.feed(out.encode())
         except ParseError as error:

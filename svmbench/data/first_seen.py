@@ -1,7 +1,7 @@
 """Hashes of files for which no hash is published: the first one read counts from then on.
 
-Each is a small file in the cache folder. It also records the size and the modification time of
-the raw file, so that the raw file is hashed again only when these have changed.
+Each is a small file in the cache folder. It also records the raw file's stamp, so that the raw file
+is hashed again only when that has changed.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from svmbench.data.cache import cache_dir
 from svmbench.data.catalogue import DataFile
+from svmbench.data.stamp import Stamp, stamp
 from svmbench.durable import write_text
 from svmbench.errors import DataError, UnwritableError
 
@@ -23,24 +24,18 @@ class FirstSeen(BaseModel):
     ----------
     sha256 : str
         Of the uncompressed content.
-    path : str
-        Its path.
-    bytes, modified_ns : int
-        Size and modification time of the raw file, compressed or not.
+    stamp : tuple
+        The raw file's, compressed or not.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     sha256: str
-    path: str
-    bytes: int
-    modified_ns: int
+    stamp: Stamp
 
     def is_untouched(self, path: Path) -> bool:
         """Whether the file at that path looks like the one that was hashed."""
-        status = path.stat()
-        found = (str(path.resolve()), status.st_size, status.st_mtime_ns)
-        return found == (self.path, self.bytes, self.modified_ns)
+        return stamp(path) == self.stamp
 
 
 def record_path(wanted: DataFile) -> Path:
@@ -61,8 +56,15 @@ def first_seen(wanted: DataFile) -> FirstSeen | None:
         return None
 
 
-def remember(wanted: DataFile, path: Path, sha256: str) -> None:
+def remember(wanted: DataFile, read: Stamp, sha256: str) -> None:
     """Record the hash of a file that was read and found valid, if its hash is not stated.
+
+    Parameters
+    ----------
+    wanted : DataFile
+    read : tuple
+        The stamp of the file when it was read.
+    sha256 : str
 
     Raises
     ------
@@ -71,13 +73,7 @@ def remember(wanted: DataFile, path: Path, sha256: str) -> None:
     """
     if wanted.sha256 is not None or wanted.path is not None:
         return
-    status = path.stat()
-    record = FirstSeen(
-        sha256=sha256,
-        path=str(path.resolve()),
-        bytes=status.st_size,
-        modified_ns=status.st_mtime_ns,
-    )
+    record = FirstSeen(sha256=sha256, stamp=read)
     target = record_path(wanted)
     try:
         write_text(target, record.model_dump_json(indent=2) + "\n")

@@ -18,6 +18,7 @@ from svmbench.data.dataset import Array
 from svmbench.data.libsvm import ParsedText, feed_text
 from svmbench.data.storage import part_of
 from svmbench.errors import DataError
+from svmbench.memory import require_memory
 
 UNSIGNED_BYTE = 0x08
 
@@ -96,6 +97,7 @@ def _read(path: Path) -> tuple[Array, str]:
         content.extend(chunk)
         if len(content) > 4 * 256:
             announced = _announced(content)
+            require_memory(announced - len(content), f"{path}: keeping it", "take fewer rows")
             if len(content) > announced:
                 raise DataError(
                     f"{path}: more than the {announced} bytes that its header announces;"

@@ -21,9 +21,11 @@ import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.in_order import in_order
+from svmbench.data.stamp import Stamp
 from svmbench.data.storage import FLOAT32_DIGITS, Part, Precision, join
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
+from svmbench.memory import Growing
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {
     ".xz": lambda path: _opened_streams(path, _xz),
@@ -70,6 +72,8 @@ class ParsedText:
         Where each row's labels start; None where each row has one.
     label_path, label_sha256 : Path and str, or None
         File of the labels, if it is separate, and its hash.
+    stamps : tuple
+        Stamps of the file and of the labels' file when they were read.
     """
 
     path: Path
@@ -83,6 +87,7 @@ class ParsedText:
     label_indptr: Array | None = None
     label_path: Path | None = None
     label_sha256: str | None = None
+    stamps: tuple[Stamp, ...] = ()
 
     @classmethod
     def of_parts(cls, path: Path, sha256: str, parts: list[Part]) -> ParsedText:
@@ -115,10 +120,15 @@ class ParsedText:
     @property
     def provenance(self) -> Provenance:
         """Name and hash of the content; for two files, the hash of their hashes."""
-        sha256 = self.sha256
-        if self.label_sha256 is not None:
-            sha256 = hashlib.sha256((self.sha256 + self.label_sha256).encode()).hexdigest()
-        return Provenance(plain_name(self.path), sha256)
+        labels = [] if self.label_sha256 is None else [self.label_sha256]
+        return Provenance(plain_name(self.path), combined_sha256([self.sha256, *labels]))
+
+
+def combined_sha256(hashes: Sequence[str]) -> str:
+    """The hash of one file, or the hash of the hashes of two."""
+    if len(hashes) == 1:
+        return hashes[0]
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def plain_name(path: Path) -> str:
@@ -312,6 +322,7 @@ def _parse(
 
     parts: list[Part] = []
     lines = 0
+    growing = Growing(f"{path}: reading further rows")
     try:
         for part, count in in_order(parse, _pieces(path, digest), threads):
             double = part.values is not None and part.values.dtype == np.float64
@@ -320,6 +331,7 @@ def _parse(
                 raise _DoubleNeededError
             parts.append(part)
             lines += count
+            growing.add(part.nbytes, part.nbytes_later)
     except ParseError as error:
         raise DataError(f"{path}:{lines + error.line}:{error.column}: {error.message}") from None
     return ParsedText.of_parts(path, digest.hexdigest(), parts)

@@ -8,7 +8,8 @@ import logging
 import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from svmbench.data.fetch import MissingFileError, check_sha256, find, locate
 from svmbench.data.first_seen import expected_sha256, first_seen, remember
 from svmbench.data.libsvm import ParsedText
 from svmbench.data.recipes import RECIPES_VERSION, draw
+from svmbench.data.shape import Shape
+from svmbench.data.stamp import require_unchanged, stamp, stamp_before_reading
 from svmbench.data.synthetic import GENERATOR_VERSION
 from svmbench.data.synthetic import stand_in as make_stand_in
 from svmbench.data.transforms import (
@@ -129,9 +132,15 @@ def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
         for part in wanted.test.parts:
             locate(wanted.name, part, offline=offline)
     except MissingFileError as error:
-        _log.warning("%s: no test rows, so no test error: %s", wanted.name, error.remedy)
+        _say_without_test(wanted.name, error.remedy)
         return alone
     return wanted
+
+
+@cache
+def _say_without_test(name: str, remedy: str) -> None:
+    """Warn once in a process, however many sweeps use the set."""
+    _log.warning("%s: no test rows, so no test error: %s", name, remedy)
 
 
 def _opened(
@@ -159,22 +168,43 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
             f"{wanted.name}: no stand-in is described; run without --stand-in, or describe one"
             " (datasets/README.md)"
         )
-    seed = shape.seed
-    if wanted.positive_chosen:
-        # Another class against the rest is another problem, though of the same shape.
-        seed += zlib.crc32(repr(wanted.positive).encode())
-    facts = shape.model_dump(mode="json", exclude_defaults=True)
-    identity = [GENERATOR_VERSION, facts, scale, seed]
+    seed = _stand_in_seed(wanted, shape)
 
     def make() -> Pair:
         return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
 
-    return _generated(f"{wanted.name}-stand-in", identity, shape.m_test > 0, make)
+    return _generated(*_stand_in_key(wanted, shape, scale), make)
+
+
+def stand_in_is_cached(wanted: Entry, scale: float) -> bool:
+    """Whether the rows of a data set's stand-in of that scale are in the cache."""
+    if wanted.stand_in is None:
+        return False
+    paths = _generated_paths(*_stand_in_key(wanted, wanted.stand_in, scale))
+    return all(open_cached(path) is not None for path in paths.values())
+
+
+def _stand_in_key(wanted: Entry, shape: Shape, scale: float) -> tuple[str, list[Any], bool]:
+    """The name of a stand-in's rows, what determines them, and whether there are test rows."""
+    facts = shape.model_dump(mode="json", exclude_defaults=True)
+    identity = [GENERATOR_VERSION, facts, scale, _stand_in_seed(wanted, shape)]
+    return f"{wanted.name}-stand-in", identity, shape.m_test > 0
+
+
+def _stand_in_seed(wanted: Entry, shape: Shape) -> int:
+    if not wanted.positive_chosen:
+        return shape.seed
+    # Another class against the rest is another problem, though of the same shape.
+    return shape.seed + zlib.crc32(repr(wanted.positive).encode())
 
 
 def _load_drawn(wanted: Entry) -> Loaded:
     recipe = wanted.recipe
     assert recipe is not None
+    if wanted.positive_chosen:
+        raise DataError(
+            f"{wanted.name}: its rows are drawn with labels of their own; leave 'positive' out"
+        )
     identity = [RECIPES_VERSION, recipe.model_dump(mode="json")]
     return _generated(wanted.name, identity, True, lambda: draw(recipe, wanted.name))
 
@@ -198,15 +228,19 @@ def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loade
 
 def _generated(name: str, identity: list[Any], has_test: bool, make: Callable[[], Pair]) -> Loaded:
     """Open rows that ``make`` generates and ``identity`` determines."""
-    roles: list[Role] = ["train", "test"] if has_test else ["train"]
-    paths = {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
+    paths = _generated_paths(name, identity, has_test)
 
     def make_and_store() -> None:
-        for role, data in zip(roles, make(), strict=False):
+        for role, data in zip(paths, make(), strict=False):
             assert data is not None  # has_test promises test rows
             store(data, paths[role].name)
 
-    return _opened(name, roles, lambda: paths, make_and_store)
+    return _opened(name, paths, lambda: paths, make_and_store)
+
+
+def _generated_paths(name: str, identity: list[Any], has_test: bool) -> dict[Role, Path]:
+    roles: list[Role] = ["train", "test"] if has_test else ["train"]
+    return {role: entry_path(_entry_name(name, role, [name, role, *identity])) for role in roles}
 
 
 def cached_paths(wanted: Entry) -> dict[Role, Path]:
@@ -229,6 +263,28 @@ def cached_paths(wanted: Entry) -> dict[Role, Path]:
     return {role: entry_path(_key(wanted, role, facts)) for role in facts}
 
 
+def require_rows_of(wanted: Entry, role: Role, cached: Path) -> None:
+    """Compare the hash of the text that cached rows are of with that of a user's own files.
+
+    The rows of other files are stored under the hash of the text.
+
+    Raises
+    ------
+    DataError
+        When the files are here and have another text.
+    """
+    parts = wanted.files[role].parts
+    paths = [find(part) for part in parts if part.path is not None]
+    rows = open_cached(cached)
+    if rows is None or len(paths) < len(parts):
+        return
+    hashes = [libsvm.text_sha256(path) for path in paths if path is not None]
+    if rows.provenance.sha256 != libsvm.combined_sha256(hashes):
+        raise DataError(
+            f"{cached}: its rows are of another text than {paths[0]} has now; delete this folder"
+        )
+
+
 def require_readable(wanted: Entry) -> None:
     """Read all files of a data set as `load` does, without the network and the cache.
 
@@ -244,10 +300,14 @@ def _read_and_store(wanted: Entry, offline: bool) -> None:
     texts, datasets = _read_all(wanted, offline)
     for role, text in texts.items():
         file = wanted.files[role]
-        remember(file, text.path, text.sha256)
-        if file.label_file and text.label_path and text.label_sha256:
-            remember(file.label_file, text.label_path, text.label_sha256)
+        remember(file, text.stamps[0], text.sha256)
+        if file.label_file and text.label_sha256:
+            remember(file.label_file, text.stamps[1], text.label_sha256)
     paths = cached_paths(wanted)
+    for text in texts.values():
+        # Still as when it was read: else the key is that of another text.
+        for before in text.stamps:
+            require_unchanged(Path(before[0]), before)
     for role, dataset in datasets.items():
         store(dataset, paths[role].name)
 
@@ -282,6 +342,7 @@ def _read_all(wanted: Entry, offline: bool) -> tuple[dict[Role, ParsedText], dic
 
 def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
     paths = [_located(wanted, part, offline) for part in file.parts]
+    stamps = [stamp_before_reading(path) for path in paths]
     try:
         text = _parse(wanted, *paths)
     except DataError:
@@ -293,7 +354,9 @@ def _read(wanted: Entry, file: DataFile, offline: bool) -> ParsedText:
     check_sha256(paths[0], file, text.sha256)
     if file.label_file and text.label_sha256:
         check_sha256(paths[1], file.label_file, text.label_sha256)
-    return text
+    for path, before in zip(paths, stamps, strict=True):
+        require_unchanged(path, before)
+    return replace(text, stamps=tuple(before for before in stamps if before))
 
 
 def _located(wanted: Entry, file: DataFile, offline: bool) -> Path:
@@ -356,16 +419,18 @@ def _file_facts(file: DataFile) -> Facts | None:
         path = find(file)
         if path is None or not path.is_file():
             return None
-        status = path.stat()
-        return [str(path.resolve()), status.st_size, status.st_mtime_ns]
+        return [*stamp(path)]
     record = first_seen(file)
     if record is None:
         return None
     path = find(file)
     if path is not None and not record.is_untouched(path):
+        before = stamp_before_reading(path)
         found = libsvm.text_sha256(path)
+        require_unchanged(path, before)
         check_sha256(path, file, found)
-        remember(file, path, found)
+        if before is not None:
+            remember(file, before, found)
     return [file.file, record.sha256]
 
 

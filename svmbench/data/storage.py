@@ -62,6 +62,21 @@ class Part:
         """Number of nonzero entries."""
         return int(self.indptr[-1])
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its arrays."""
+        arrays = (self.labels, self.label_indptr, self.indptr, self.indices, self.values)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    @property
+    def nbytes_later(self) -> int:
+        """Bytes that joining it to other parts takes beside its own.
+
+        `join` frees each part once it is copied, but the labels are copied as a whole, sorted to
+        find the distinct ones, and mapped.
+        """
+        return 2 * self.labels.nbytes + 2 * self.n_samples + 8 * self.n_samples
+
 
 def part_of(
     labels: Array,

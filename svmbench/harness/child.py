@@ -10,12 +10,19 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import IO
 
 from svmbench.harness.environment import pinned
 
 #: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
+
+#: Exit code reported of a child that closed its pipe, lived on and was killed.
+CLOSED = 75
+
+#: A worker's answers when a run begins and when it ends.
+BEGUN, ENDED = "begun", "ended"
 
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
 FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
@@ -73,6 +80,16 @@ def end_with(parent: int) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+def processor_seconds(pid: int) -> float | None:
+    """Processor time of another process, without its descendants; None if it is unknown."""
+    if sys.platform != "linux":
+        return None
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # the clock of clock_getcpuclockid(3)
+    except OSError:
+        return None
+
+
 def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str, str]:
     """End state and reason of a run whose process died before it finished.
 
@@ -92,6 +109,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         if name in FROM_OUTSIDE:
             return "interrupted", f"the worker was ended from outside ({name})"
         return "failed", f"the worker crashed ({name})"
+    if code == CLOSED:
+        return "failed", "the worker closed its pipe and did not end"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"
 
 

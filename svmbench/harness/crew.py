@@ -14,8 +14,9 @@ from typing import Literal
 
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell, Run
+from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
-from svmbench.harness.supervise import Worker, make_run
+from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import Trace
 
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.

@@ -22,8 +22,8 @@ from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
 from svmbench.harness import system
 from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
+from svmbench.harness.measurement import Measurement
 from svmbench.harness.trace import TraceWriter
-from svmbench.harness.worker import Measurement
 from svmbench.kernels.physics import stream_sum
 from svmbench.memory import available_memory
 from svmbench.problem import Problem

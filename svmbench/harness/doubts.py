@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -17,6 +18,21 @@ BATCH = 0.5
 #: Fewest informative pairs before a question that more are not expected to decide is given up: the
 #: scatter of fewer says too little.
 FEWEST = 5
+
+
+def worth(more: int | None, pairs: int) -> int | None:
+    """Further pairs worth running for a question; None if none are.
+
+    A question with few pairs is not given up before it has `FEWEST`, but one without any is.
+
+    Parameters
+    ----------
+    more : int or None
+        Further pairs expected until it is decided; None if more are not expected to decide it.
+    pairs : int
+        Informative pairs so far.
+    """
+    return FEWEST - pairs if more is None and 0 < pairs < FEWEST else more
 
 
 @dataclass(frozen=True)
@@ -42,6 +58,12 @@ class Doubt:
     later : bool
         Whether it is worth time only when no other question is left, because its answer changes no
         verdict.
+    goals : frozenset of str
+        What it helps to decide. All questions with a goal in common must be answered to reach it,
+        so that its price is that of all of them. A question without any is a goal by itself.
+    needed : bool
+        Whether the cheapest way to a verdict includes it. The others come after those, and before
+        those that change no verdict.
     """
 
     job: int
@@ -51,6 +73,8 @@ class Doubt:
     text: str = ""
     skippable: frozenset[Cell] = frozenset()
     later: bool = False
+    goals: frozenset[str] = frozenset()
+    needed: bool = True
 
     @property
     def key(self) -> tuple[int, frozenset[Cell]]:
@@ -59,13 +83,13 @@ class Doubt:
 
     @property
     def worth(self) -> int | None:
-        """Further pairs worth running; None if none are.
+        """Further pairs worth running; None if none are."""
+        return worth(self.more, self.pairs)
 
-        A question with few pairs is not given up before it has `FEWEST`, but one without any is.
-        """
-        if self.more is None and 0 < self.pairs < FEWEST:
-            return FEWEST - self.pairs
-        return self.more
+    @property
+    def turn(self) -> tuple[bool, bool]:
+        """Questions with the least turn get time first."""
+        return self.later, not self.needed
 
 
 @dataclass(frozen=True)
@@ -131,7 +155,7 @@ def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
 def batches(
     questions: Sequence[Open], sittings: Mapping[int, Sitting], time_for_all: bool
 ) -> Iterator[Batch]:
-    """Repeats for open questions, those first that take the least time.
+    """Repeats for open questions, those first whose goal takes the least time.
 
     A question that shares cells with an earlier one can be served by the same blocks, which saves
     the repeats of these cells. This is done if its other cells take no longer than that question
@@ -146,7 +170,8 @@ def batches(
     time_for_all : bool
         Whether all these questions are expected to be decided in the time that is left.
     """
-    waiting = sorted(questions, key=_price)
+    prices = goal_prices(questions, sittings)
+    waiting = sorted(questions, key=lambda each: (_price_of_goal(each, prices), _price(each)))
     while waiting:
         first, *others = waiting
         sitting = sittings[first.doubt.job]
@@ -171,6 +196,38 @@ def batches(
             for cell in doubt.cells:
                 wanted[cell] = max(wanted.get(cell, []), free[: _count(doubt)], key=len)
         yield Batch(first.doubt.job, wanted, tuple(served))
+
+
+def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> dict[str, float]:
+    """Seconds that each goal is expected to take, where goals share the cost of common cells.
+
+    Parameters
+    ----------
+    questions : sequence of Open
+        Those that have a price.
+    sittings : mapping of int to Sitting
+        The open sweeps by index.
+    """
+    repeats: dict[str, dict[tuple[int, Cell], int]] = {}
+    for question in questions:
+        doubt = question.doubt
+        for goal in doubt.goals:
+            wanted = repeats.setdefault(goal, {})
+            for cell in doubt.cells:
+                wanted[doubt.job, cell] = max(wanted.get((doubt.job, cell), 0), _pairs(doubt))
+    sharing = Counter(cell for wanted in repeats.values() for cell in wanted)
+    return {
+        goal: sum(
+            count * sittings[job].seconds(cell) / sharing[job, cell]
+            for (job, cell), count in wanted.items()
+        )
+        for goal, wanted in repeats.items()
+    }
+
+
+def _price_of_goal(question: Open, prices: Mapping[str, float]) -> float:
+    """The price of its cheapest goal."""
+    return min((prices[goal] for goal in question.doubt.goals), default=_price(question))
 
 
 def _price(question: Open) -> float:

@@ -117,7 +117,7 @@ class Run:
             "problem": self.instance.problem.facts(),
             "test": self.instance.test.identity if self.instance.test else None,
             # How long a silent worker is tolerated does not change what it measures.
-            "stop": self.stop.model_dump(mode="json", exclude={"grace"}),
+            "stop": self.stop.model_dump(mode="json", exclude=self._not_in_facts()),
             "reference_gap_asked": self.reference_gap,
             "checkpoint_ratio": CHECKPOINT_RATIO,
             **({"each_iteration": EACH_ITERATION} if solver.step == "iteration" else {}),
@@ -129,6 +129,11 @@ class Run:
             "build": solver.build(),
             "machine": fingerprint(),
         }
+
+    def _not_in_facts(self) -> set[str]:
+        # Usual checkpoints are left out, so that runs with them keep their identity.
+        usual = self.stop.checkpoints == type(self.stop).model_fields["checkpoints"].default
+        return {"grace", "checkpoints"} if usual else {"grace"}
 
     @cached_property
     def id(self) -> str:

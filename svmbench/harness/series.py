@@ -6,10 +6,11 @@
    Time that a sweep leaves over goes to those after it, and to those cut short in a second round.
 2. Every cell gets as many repeats as its sweep asks for at least: the second of every sweep, then
    the third, and so on, each sweep within its share of the budget.
-3. The rest of the time goes to open questions. The first is the one that is expected to be decided
-   in the least time: the seconds that a repeat of its cells takes times the repeats that are still
-   needed. After every round the questions are asked again. Questions whose answers change no
-   verdict come last.
+3. The rest of the time goes to open questions. The first are those whose goal, such as the verdict
+   of a claim, is expected to be reached in the least time: the seconds that a repeat of their cells
+   takes times the repeats that are still needed. After every round the questions are asked again.
+   Questions that the cheapest way to a verdict does without come later, and those whose answers
+   change no verdict come last.
 4. Time that no question can use goes to a second repeat of the cells that have only one.
 
 A run in progress when the budget ends is abandoned. A later call finds the finished runs and adds
@@ -44,7 +45,7 @@ SPARE = 2
 
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
-PATIENCE = 5.0
+PATIENCE = 10.0
 
 #: A question in a series: its key and its words, as several may be about the same cells.
 _Question = tuple[tuple[int, frozenset[Cell]], str]
@@ -300,7 +301,8 @@ class _Series:
             ]
             if not todo:
                 return
-            todo = [each for each in todo if not each.doubt.later] or todo
+            turn = min(each.doubt.turn for each in todo)
+            todo = [each for each in todo if each.doubt.turn == turn]
             enough = time.monotonic() + PATIENCE * took
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
@@ -329,10 +331,10 @@ class _Series:
                 self._turn(at, "at_least", self._end, Options(repeats=SPARE))
 
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
-        """Ask the questions; return the seconds that took."""
+        """Ask the questions; return the seconds that took, with those to write the tables."""
+        begun = time.monotonic()
         for sitting in self._sittings.values():
             sitting.publish()
-        begun = time.monotonic()
         self.result.open = [self._priced(doubt) for doubt in ask()]
         took = time.monotonic() - begun
         self.result.asking += took

@@ -12,13 +12,14 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 from svmbench.config.sweep import DatasetSpec
 from svmbench.data.catalogue import Entry, resolve
 from svmbench.data.fetch import find
-from svmbench.data.load import is_cached, load
+from svmbench.data.load import is_cached, load, stand_in_is_cached
 from svmbench.data.shape import Shape
-from svmbench.data.transforms import Derived, Swap, scales_between
+from svmbench.data.transforms import Derived, Swap, rows_after, scales_between
 from svmbench.errors import DataError
 from svmbench.harness.pilot import Pilot, pilot
 from svmbench.memory import available_memory
@@ -68,7 +69,50 @@ class Source:
             return f"{self.dataset.label}: left out, {self.unavailable}"
         if self.scale is None:
             return ""
-        return f"{self.dataset.label}: stand-in, SCALE {self.scale:.{_DIGITS}g}"
+        return f"{self.dataset.label}: stand-in, {self._size}"
+
+    @property
+    def _size(self) -> str:
+        """The scale; where transforms name a number of rows, these, which say more."""
+        assert self.scale is not None
+        scale = f"SCALE {self.scale:.{_DIGITS}g}"
+        shape = self.shape
+        if shape is None:
+            return scale
+        rows, named = rows_after(self.dataset.chain, shape.m, shape.m_test, self.scale)
+        if not named or rows is None:
+            return scale
+        return f"{rows:,.0f} rows as its transforms name them, of {shape.m:,} ({scale})"
+
+    @property
+    def shape(self) -> Shape | None:
+        """The shape of its stand-in, if one is described."""
+        return None if self._entry is None else self._entry.stand_in
+
+    def making(self) -> float | None:
+        """Seconds that generating its rows takes; None if they are in the cache, or real."""
+        if self.scale is None or self._entry is None or self.shape is None:
+            return None
+        if stand_in_is_cached(self._entry, self.scale):
+            return None
+        return pilot(self.shape).seconds(self.scale * (self.shape.m + self.shape.m_test))
+
+    @property
+    def rows(self) -> tuple[str, float] | None:
+        """What rows it stands for, apart from its transforms: those of a set's stand-in."""
+        return None if self.scale is None or not self._entry else (self._entry.name, self.scale)
+
+    @cached_property
+    def _entry(self) -> Entry | None:
+        origin = self.dataset.source
+        try:
+            if not isinstance(origin, Derived):
+                return resolve(origin)
+            found = resolve(origin.source)
+        except DataError:
+            return None
+        # Rows without transforms are stored by their label.
+        return found if origin.transforms else found.model_copy(update={"name": origin.name})
 
 
 def source_of(
@@ -113,7 +157,8 @@ def source_of(
     if scale is None:
         return Source(
             dataset,
-            unavailable="not on this machine, and generating a stand-in takes more than the budget",
+            unavailable="not on this machine, and generating a stand-in takes more than "
+            + ("the memory" if budget is None else "the budget"),
         )
     if scale < least:
         return Source(

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-import select
-import subprocess
-import tempfile
 import threading
-import time
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any, Literal
+from time import monotonic
+from typing import Any, Literal, NamedTuple
 
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
 from svmbench.harness import child
 from svmbench.harness.environment import memory_kills
 from svmbench.harness.plan import Run
+from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
     CHECKPOINT_RATIO,
     Trace,
+    add_to_end,
     close_trace,
     read_trace,
 )
@@ -36,47 +33,11 @@ CIRCUMSTANCES = (
     *("reference_dual", "reference_primal", "reference_gap", "time_limit", "keep_weights"),
 )
 
+#: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
+UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
 
-class Worker:
-    """A worker process, reused for the next run if that is a rung of the same ladder."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._ladder: tuple[object, ...] | None = None
-        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-        self.stderr.close()
-
-    def give(self, run: Run, job: dict[str, Any]) -> subprocess.Popen[bytes]:
-        """Pass a job to the process of the run's ladder, or to a new one."""
-        ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
-        if self._process is None or ladder is None or ladder != self._ladder:
-            self.end()
-            self.stderr.seek(0)
-            self.stderr.truncate()
-            self._process = child.start(
-                "svmbench.harness.worker", run.threads, self.stderr, answers=True
-            )
-        self._ladder = ladder
-        assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # it died before it read its job; stderr may say why
-            self._process.stdin.write(json.dumps(job).encode() + b"\n")
-            self._process.stdin.flush()
-        return self._process
-
-    def end(self) -> None:
-        """End the process, if there is one."""
-        process, self._process = self._process, None
-        if process is not None:
-            with suppress(ProcessLookupError):
-                process.kill()
-            with suppress(BrokenPipeError), process:  # closes its pipes, and waits for it
-                pass
+#: A silent worker that used less than this share of the time was not busy with training.
+IDLE_SHARE = 0.1
 
 
 def make_run(
@@ -137,26 +98,51 @@ def _execute(
     # Between two checkpoints a run grows by this ratio.
     patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
     kills = memory_kills()
-    process = worker.give(run, _job(run, path, header))
-    ended = _wait(process, path, patience, stop, end)
+    worker.give(run, _job(run, path, header))
+    outcome = _wait(worker, path, patience, stop, end)
+    ended = outcome.how
     if ended != "answered" or run.rung is None:
         worker.end()
+    cpu = worker.cpu
     trace = read_trace(path)
     if trace is not None and trace.end:
-        return trace
+        if trace.end.get("sha256") != outcome.digest:
+            path.unlink()  # nobody knows who wrote it
+        elif contradiction := _contradiction(trace, outcome.seconds):
+            return close_trace(path, header, "failed", contradiction, cpu)
+        else:
+            return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
     if ended == "late":
         return None
     if ended == "stopped":
-        return close_trace(path, header, "interrupted", "interrupted by the user")
+        return close_trace(path, header, "interrupted", "interrupted by the user", cpu)
     if ended == "silent":
-        reason = f"killed after {patience:g} s without a checkpoint"
-        return close_trace(path, header, "time_limit", reason)
-    if process.returncode == child.CANNOT_WRITE:
+        before = outcome.spent
+        spent = None if cpu is None or before is None else cpu - before
+        return close_trace(path, header, *_cause_of_silence(patience, spent), cpu)
+    if worker.code == child.CANNOT_WRITE:
         path.unlink(missing_ok=True)
         raise UnwritableError(child.last_line(worker.stderr))
     for_memory = kills is None or memory_kills() != kills
-    death = child.cause_of_death(process.returncode, worker.stderr, for_memory)
-    return close_trace(path, header, *death)
+    death = child.cause_of_death(worker.code, worker.stderr, for_memory)
+    return close_trace(path, header, *death, cpu)
+
+
+def _cause_of_silence(seconds: float, spent: float | None) -> tuple[str, str]:
+    """End state and reason of a run that was killed because it wrote nothing for some seconds.
+
+    Parameters
+    ----------
+    seconds : float
+    spent : float or None
+        Processor time of the run's processes during these seconds, if it is known.
+    """
+    if spent is not None and spent < IDLE_SHARE * seconds:
+        return "interrupted", (
+            f"{seconds:g} s without a checkpoint, in which the worker used {spent:.2g} s of"
+            " processor time: it was frozen, or it waited for something"
+        )
+    return "time_limit", f"killed after {seconds:g} s without a checkpoint"
 
 
 def header_of(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]:
@@ -183,7 +169,6 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
     instance = run.instance
     problem, solver = instance.problem, find_solver(run.solver.name)
     return {
-        "parent": os.getpid(),
         "trace": str(path.resolve()),
         "header": header,
         "solver_class": f"{solver.__module__}:{solver.__qualname__}",
@@ -201,27 +186,71 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "reference_dual": header["reference_dual"],
         "reference_primal": header["reference_primal"],
         "seed": run.seed,
+        "threads": run.threads,
     }
 
 
-def _wait(
-    process: subprocess.Popen[bytes], path: Path, patience: float, stop: threading.Event, end: float
-) -> Literal["answered", "dead", "silent", "stopped", "late"]:
-    """Wait for a worker's answer or death, until it is silent for too long or must stop."""
-    assert process.stdout is not None
-    size, since = -1, time.monotonic()
+class Waited(NamedTuple):
+    """How the wait for a worker ended.
+
+    Parameters
+    ----------
+    how : str
+    digest : str
+        Hash of the trace's last line, as the worker answered; empty if it did not.
+    seconds : float
+        From the run's beginning to its end, by this process's clock; nan if it was not told.
+    spent : float or None
+        Seconds of processor time that the process of a silent run had used for this run when it
+        last wrote to its trace; None if that is not known.
+    """
+
+    how: Literal["answered", "dead", "silent", "stopped", "late"]
+    digest: str = ""
+    seconds: float = math.nan
+    spent: float | None = None
+
+
+def _wait(worker: Worker, path: Path, patience: float, stop: threading.Event, end: float) -> Waited:
+    """Wait for a worker's answers or death, until it is silent for too long or must stop."""
+    size, since = -1, monotonic()
+    begun = child.processor_seconds(worker.pid) if worker.pid else 0.0
+    spent: float | None = 0.0
+    moments: dict[str, float] = {}
     while True:
-        if select.select([process.stdout], [], [], 0.05)[0]:
-            if process.stdout.read(1):
-                return "answered"
-            process.wait()
-            return "dead"
+        report = worker.report(0.05)
+        if report is not None and report.event == "ended":
+            return Waited("dead")
+        if report is not None and report.event == "answered":
+            if report.text not in (child.BEGUN, child.ENDED):
+                seconds = moments.get(child.ENDED, math.nan) - moments.get(child.BEGUN, 0.0)
+                return Waited("answered", report.text, seconds)
+            moments.setdefault(report.text, monotonic())
         grown = path.stat().st_size if path.exists() else 0
         if grown != size:
-            size, since = grown, time.monotonic()
+            size, since = grown, monotonic()
+            now = child.processor_seconds(worker.pid) if worker.pid else begun
+            spent = None if now is None or begun is None else now - begun
         if stop.is_set():
-            return "stopped"
-        if time.monotonic() - since > patience:
-            return "silent"
-        if time.monotonic() > end:
-            return "late"
+            return Waited("stopped")
+        if monotonic() - since > patience:
+            return Waited("silent", spent=spent)
+        if monotonic() > end:
+            return Waited("late")
+
+
+def _contradiction(trace: Trace, seconds: float) -> str:
+    """Why the times of a trace cannot be true; empty if they can.
+
+    Parameters
+    ----------
+    trace : Trace
+    seconds : float
+        That the run took by the clock of this process.
+    """
+    claimed = trace.end.get("elapsed_seconds")
+    if claimed is None or math.isnan(seconds):
+        return ""
+    if seconds - claimed > max(UNSEEN_FROM, UNSEEN_SHARE * seconds):
+        return f"its clock showed {claimed:.2g} s for a run that took {seconds:.2g} s"
+    return ""

@@ -27,8 +27,19 @@ SCHEMA_VERSION = 1
 _TENTH = 10
 CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
 
+#: Times of a run off the clock, in its last line and in runs.csv.
+OFF_CLOCK = (
+    *("read_seconds", "charged_seconds", "unaccounted_seconds"),
+    *("background_cpu_seconds", "load_cpu_seconds"),
+)
+
 #: Iterations up to which a solver whose step is an iteration is evaluated after each.
 EACH_ITERATION = 100
+
+
+def whole_passes(m: int, cycle: int = 1) -> Iterator[int]:
+    """Those `checkpoints` that are at the end of a pass."""
+    return (at for at in checkpoints(m, cycle) if at % m == 0)
 
 
 def checkpoints(m: int, cycle: int = 1) -> Iterator[int]:
@@ -87,6 +98,7 @@ class TraceWriter:
     def __init__(self, path: Path, header: dict[str, Any]) -> None:
         self._path = path
         self._digest = hashlib.sha256()
+        self._lines: list[str] = []
         with writing(path):
             path.unlink(missing_ok=True)
             self._file = path.open("x", encoding="utf-8")  # never into the target of a link
@@ -106,19 +118,47 @@ class TraceWriter:
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one line and pass it to the operating system."""
-        line = _line(record)
+        self._write(_line(record))
+
+    def _write(self, line: str) -> None:
+        self._lines.append(line)
         self._digest.update(line.encode())
         with writing(self._path):
             self._file.write(line)
             self._file.flush()
 
-    def end(self, state: str, **facts: Any) -> None:
-        """Write the last line and flush the file to disk."""
+    def end(self, state: str, **facts: Any) -> str:
+        """Write the last line, flush the file to disk and return the line's hash.
+
+        If anything else has written to the file, only the lines of this writer are kept, and the
+        state is ``failed``.
+        """
+        if not self._is_own():
+            self._restore()
+            state, facts = "failed", facts | {"reason": "something else has written to its trace"}
         record = {"kind": "end", "state": state, **facts}
         self._digest.update(_line(record).encode())
-        self.append({**record, "sha256": self._digest.hexdigest()})
+        digest = self._digest.hexdigest()
+        self.append({**record, "sha256": digest})
         with writing(self._path):
             os.fsync(self._file.fileno())
+        return digest
+
+    def _is_own(self) -> bool:
+        """Whether the file has the lines that were written here, and no others."""
+        try:
+            return self._path.read_bytes() == "".join(self._lines).encode()
+        except OSError:
+            return False
+
+    def _restore(self) -> None:
+        lines, self._lines = self._lines, []
+        self._digest = hashlib.sha256()
+        with writing(self._path):
+            self._path.unlink(missing_ok=True)
+            self._file = self._path.open("x", encoding="utf-8")
+        for line in lines:
+            self._write(line)
 
 
 @dataclass(frozen=True)
@@ -198,10 +238,14 @@ def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
 
 _COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
 _MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
-_OPTIONAL = ("setup_wall", "conversion_wall", "pass_wall", "switches", "visits")
+_OPTIONAL = (
+    *("setup_wall", "conversion_wall", "pass_wall", "switches", "visits"),
+    "largest_scaling",
+)
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
-    "peak_memory_bytes",
+    *("peak_memory_bytes", "process_cpu_seconds"),
+    *OFF_CLOCK,
 )
 _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
 
@@ -236,18 +280,51 @@ def _is_number(value: Any) -> bool:
     )
 
 
-def close_trace(path: Path, header: dict[str, Any], state: str, reason: str) -> Trace:
-    """Close the trace of a worker that died, keep what it wrote, and return it."""
+def close_trace(
+    path: Path, header: dict[str, Any], state: str, reason: str, cpu: float | None = None
+) -> Trace:
+    """Close the trace of a worker that died, keep what it wrote, and return it.
+
+    Parameters
+    ----------
+    path : Path
+    header : dict
+    state, reason : str
+        How the run ended.
+    cpu : float, optional
+        Seconds of processor time of the run's processes.
+    """
     written = read_trace(path)
     temporary = path.with_suffix(".tmp")
     with TraceWriter(temporary, header) as writer:
         for record in [*written.points, *written.regrets] if written is not None else []:
             writer.append(record)
-        writer.end(state, reason=reason)
+        known = {} if cpu is None else {"process_cpu_seconds": cpu}
+        writer.end(state, reason=reason, **known)
     rename(temporary, path)
     closed = read_trace(path)
     assert closed is not None  # it was written a moment ago
     return closed
+
+
+def add_to_end(path: Path, **facts: Any) -> Trace:
+    """Add facts to the last line of a trace that has ended, and return the trace.
+
+    If this is interrupted, the trace is one without an end.
+    """
+    with writing(path), path.open("r+b") as file:
+        *before, last = file.read().splitlines(keepends=True)
+        record = json.loads(last) | facts
+        del record["sha256"]
+        digest = hashlib.sha256(b"".join(before) + _line(record).encode())
+        file.seek(-len(last), os.SEEK_END)
+        file.truncate()
+        file.write(_line({**record, "sha256": digest.hexdigest()}).encode())
+        file.flush()
+        os.fsync(file.fileno())
+    extended = read_trace(path)
+    assert extended is not None  # it was written a moment ago
+    return extended
 
 
 def rename(path: Path, target: Path) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from svmbench.claims.cheapest import cheapest
+from svmbench.claims.judge import KnownParts, judge_claims
+from svmbench.claims.measured import MeasuredRow, rows, unchanged
+from svmbench.claims.parts import ClaimResult, PartResult
 from svmbench.harness.series import Doubt, Job
-from svmbench.papers.claims.judge import judge_claims
-from svmbench.papers.claims.parts import ClaimResult, PartResult
-from svmbench.papers.measured import MeasuredRow, rows, sweep_folder
+from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
 from svmbench.papers.slots import slots
 from svmbench.records.read import Results, read_results
@@ -20,9 +23,9 @@ _Read = tuple[Results, list[MeasuredRow]]
 class Doubts:
     """Judges all claims again whenever it is called, and says which repeats would decide them.
 
-    The folders are read again only if their tables have changed. All claims of all papers are
-    judged together, as on the page, whatever items are being run, because the questions of a page
-    must not depend on what is run.
+    The folders are read again only if their tables have changed, and only the cells with new runs
+    are looked at again. All claims of all papers are judged together, as on the page, whatever
+    items are being run, because the questions of a page must not depend on what is run.
 
     Parameters
     ----------
@@ -38,6 +41,7 @@ class Doubts:
         self._papers = papers
         self._places = {job.folder: at for at, job in enumerate(jobs)}
         self._read: dict[tuple[Path, str], tuple[tuple[int, int], _Read]] = {}
+        self._known = KnownParts()
 
     def __call__(self) -> list[Doubt]:
         """The open questions, each once."""
@@ -59,21 +63,26 @@ class Doubts:
                 )
                 for (key, name), sweeps in zip(items, read, strict=True)
             ],
+            self._known,
         )
-        found: dict[tuple[int, object], Doubt] = {}
+        found: dict[object, Doubt] = {}
         for (key, name), results in zip(items, judged, strict=True):
             for result in results:
                 for doubt in self._doubts(self._papers[key], name, result):
-                    known = found.get(doubt.key)
-                    if known is None or _order(doubt) < _order(known):
-                        found[doubt.key] = doubt
+                    # Two accuracies of one pair of cells may differ in what makes pairs of them.
+                    which = doubt.key, doubt.skippable
+                    known = found.get(which)
+                    found[which] = doubt if known is None else _together(doubt, known)
         return list(found.values())
 
     def _doubts(self, paper: Paper, item: str, result: ClaimResult) -> Iterator[Doubt]:
+        goal = f"{paper.key}/{item}: {result.claim.text}"
+        needed = set(map(id, cheapest(result)))
         for parts, later in ((result.open_parts, False), (result.spare_parts, True)):
             for part in parts:
                 job = self._job(paper, item, part)
                 if job is not None and (part.answer is not None or part.part.lacks):
+                    first = id(part) in needed
                     yield Doubt(
                         job,
                         tuple(cell[1:] for cell in part.part.rests_on),
@@ -82,6 +91,8 @@ class Doubts:
                         f"{result.claim.text} {part.part.what}",
                         frozenset(cell[1:] for cell in part.part.skippable),
                         later,
+                        frozenset({goal} if first else ()),
+                        first,
                     )
 
     def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
@@ -104,12 +115,21 @@ class Doubts:
         stamp = (status.st_mtime_ns, status.st_size)
         known = self._read.get((folder, sweep))
         if known is None or known[0] != stamp:
+            before = {} if known is None else {row.cell: row for row in known[1][1]}
             results = read_results(folder)
-            known = stamp, (results, rows({sweep: results}))
+            kept = [
+                before[row.cell] if row.cell in before and unchanged(row, before[row.cell]) else row
+                for row in rows({sweep: results})
+            ]
+            known = stamp, (results, kept)
             self._read[folder, sweep] = known
         return known[1]
 
 
-def _order(doubt: Doubt) -> tuple[bool, float]:
-    """Of several doubts about the same cells, the least is kept."""
-    return doubt.later, 1.0 if doubt.worth is None else -float(doubt.worth)
+def _together(doubt: Doubt, other: Doubt) -> Doubt:
+    """Of two doubts about the same cells the more urgent one, with the goals of both."""
+    return replace(min(other, doubt, key=_order), goals=doubt.goals | other.goals)
+
+
+def _order(doubt: Doubt) -> tuple[tuple[bool, bool], float]:
+    return doubt.turn, 1.0 if doubt.worth is None else -float(doubt.worth)

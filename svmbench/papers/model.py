@@ -20,15 +20,15 @@ from pydantic import (
 )
 
 from svmbench.bundled import bundled
+from svmbench.claims.empty import check_claims
+from svmbench.claims.model import Claim
+from svmbench.claims.places import Place, WrittenMeasure
 from svmbench.config.files import dump_sweep
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest
-from svmbench.papers.claims.empty import check_claims
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.places import Place, WrittenMeasure
 from svmbench.papers.published import ABSCISSAE, Published
 from svmbench.records.measures import ALONG, MEASURES
 

@@ -9,7 +9,7 @@ from svmbench.config.sweep import DatasetSpec
 from svmbench.errors import ConfigError, nearest
 from svmbench.harness.series import Job
 from svmbench.harness.sources import Source, source_of
-from svmbench.papers.measured import sweep_folder
+from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper, SweepSource
 
 #: Seconds to write a table and a figure, and the largest share of the budget for that.

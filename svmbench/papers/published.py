@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from svmbench.claims.places import WrittenMeasure
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
 from svmbench.errors import nearest
-from svmbench.papers.places import WrittenMeasure
 from svmbench.papers.published_file import PublishedFile, read_rows
 from svmbench.records.measures import ALONG
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import Field
 
+from svmbench.claims.places import Place, WrittenMeasure, same
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
-from svmbench.papers.places import Place, WrittenMeasure, same
 
 #: Columns of such a table that say where a number belongs.
 PLACE_COLUMNS = ("sweep", "dataset", "lambda", "C", "solver")

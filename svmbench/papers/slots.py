@@ -6,15 +6,11 @@ from collections.abc import Iterator, Mapping
 
 from pydantic import ValidationError
 
+from svmbench.claims.places import Slot
 from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError
-from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.model import Paper, SweepSource
-from svmbench.papers.places import same
 from svmbench.records.read import Results
-
-#: A cell's place: sweep, data set, solver, and λ or C, whichever the sweep gives.
-Slot = dict[str, str | float]
 
 
 def slots(paper: Paper, item: str, results: Mapping[str, Results]) -> list[Slot]:
@@ -33,11 +29,6 @@ def slots(paper: Paper, item: str, results: Mapping[str, Results]) -> list[Slot]
         if (sweep := sweep_of(paper, item, key, results)) is not None
         for slot in _slots(key, sweep)
     ]
-
-
-def fills(row: MeasuredRow, slot: Mapping[str, str | float]) -> bool:
-    """Whether a row has the place of a slot."""
-    return all(same(row.axis(name), value) for name, value in slot.items())
 
 
 def sweep_of(paper: Paper, item: str, key: str, results: Mapping[str, Results]) -> Sweep | None:

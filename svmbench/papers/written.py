@@ -14,7 +14,7 @@ from pathlib import Path
 
 import svmbench
 from svmbench.durable import write_text
-from svmbench.papers.measured import sweep_folder
+from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
 
 NAME = "written.json"

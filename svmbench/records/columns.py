@@ -88,6 +88,12 @@ RUNS = (
     _number("elapsed_seconds", "from the run's start to its end", "s", "optional"),
     _number("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
     _number("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
+    _number("read_seconds", "reading weights, counts and bound off the clock", "s", "optional"),
+    _number("charged_seconds", "part of it that was added to the clock", "s", "optional"),
+    _number("unaccounted_seconds", "none of training, conversion, evaluation", "s", "optional"),
+    _number("background_cpu_seconds", "in other threads and processes", "s", "optional"),
+    _number("load_cpu_seconds", "processor time of importing the solver", "s", "optional"),
+    _number("process_cpu_seconds", "used by the run's processes, from outside", "s", "optional"),
     _number("load_average", "of the machine at the start", presence="optional"),
     _number("limit_seconds", "time limit", "s"),
     _number("max_epochs", "limit of epochs"),
@@ -96,6 +102,11 @@ RUNS = (
     _number("data_passes", "visits of rows over rows", presence="optional"),
     _number("updates", "presentations that changed w or a dual variable", presence="unread"),
     _number("nonzeros", "stored entries read or written", presence="unread"),
+    _number(
+        "largest_scaling",
+        "largest entry of λB at a checkpoint, B the steps' diagonal scaling",
+        presence="optional",
+    ),
     _number("primal", "P(w) at the last checkpoint"),
     _number("accuracy", "(P(w) − D_ref)/D_ref there"),
     _number("dual", "the solver's own lower bound there", presence="unread"),
@@ -106,6 +117,7 @@ RUNS = (
     _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
     _text("started", "when the run started, in UTC", "optional"),
     _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
+    _text("off_clock", "what happened off the clock; recomputed on reading", "unread"),
 )
 
 #: runs.csv has these once for each accuracy E of the sweep, as ``seconds_to_E``.

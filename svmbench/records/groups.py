@@ -57,6 +57,17 @@ class Group:
         return pd.DataFrame(merged).reset_index(drop=True)
 
     @cached_property
+    def seconds_of_repeat(self) -> float:
+        """Mean seconds that a repeat took, with evaluation; nan if none was run."""
+        runs = self.runs[self.runs["state"] != "skipped"]
+        elapsed = runs["train_seconds"]
+        if "elapsed_seconds" in runs:
+            elapsed = runs["elapsed_seconds"].fillna(elapsed)
+        if runs.empty:
+            return math.nan
+        return float(elapsed.groupby(runs["repeat"]).sum(min_count=1).mean())
+
+    @cached_property
     def summaries(self) -> dict[Asked, Summary]:
         """Cache of `svmbench.records.summaries.summary`."""
         return {}

@@ -245,6 +245,23 @@ MEASURES = {
             "train_error", "training error", "at end", lambda runs: runs["train_error"],
             share=True, along=True,
         ),
+        Measure(
+            "largest_scaling", "largest entry of λB", "at end",
+            lambda runs: runs["largest_scaling"], needs="largest_scaling",
+        ),
+        # of the benchmark of speed
+        Measure(
+            "ns_per_nonzero", "time of an epoch per stored nonzero", "at end",
+            lambda runs: runs["ns_per_nonzero"], unit="ns", cost=True, per_machine=True,
+        ),
+        Measure(
+            "seconds_of_reading", "time of reading", "at end", lambda runs: runs["seconds"],
+            unit="s", cost=True, per_machine=True,
+        ),
+        Measure(
+            "memory_over_rows", "memory over the bytes of the rows", "of data",
+            lambda runs: runs["peak_bytes"] / runs["array_bytes"],
+        ),
         # along a run only; regret.csv has its points
         Measure("regret", "regret", "along", lambda runs: runs["regret_high"]),
         # facts of the data

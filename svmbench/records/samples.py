@@ -123,15 +123,6 @@ def states(group: Group) -> dict[int, str]:
     }
 
 
-def seconds_of_repeat(group: Group) -> float:
-    """Mean seconds that a repeat took, with evaluation; nan if none was run."""
-    runs = group.runs[group.runs["state"] != "skipped"]
-    elapsed = runs["train_seconds"]
-    if "elapsed_seconds" in runs:
-        elapsed = runs["elapsed_seconds"].fillna(elapsed)
-    return float(elapsed.groupby(runs["repeat"]).sum().mean()) if len(runs) else math.nan
-
-
 @dataclass(frozen=True)
 class Pairs:
     """What two groups took in the repeats that both have.

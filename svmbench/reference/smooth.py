@@ -11,20 +11,31 @@ import math
 from collections.abc import Callable, Iterator
 
 import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
+from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Most conjugate-gradient steps for one Newton step, and halvings of its length.
 _MOST_STEPS, _HALVINGS = 1000, 40
 
+#: Most features for which a d x d system is formed.
+_MOST_FEATURES = 5000
+
+#: Passes that conjugate gradients are taken to need for a Newton step, and the work of a
+#: multiply-add in a dense matrix relative to that of a stored entry.
+_PASSES, _DENSE_WORK = 30.0, 0.06
+
 
 def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
-    """Newton's method with truncated conjugate gradients, for the logistic loss.
+    """Newton's method for the logistic loss.
 
-    Dembo and Steihaug, Mathematical Programming 26 (1983); a step is halved until P falls.
+    Steps are solved by a Cholesky factor where that is less work, else by truncated conjugate
+    gradients (Dembo and Steihaug, Mathematical Programming 26, 1983). A step is halved until P
+    falls.
 
     Parameters
     ----------
@@ -42,10 +53,11 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
     m, d = data.n_samples, data.n_features
     labels = data.labels.astype(np.float64)
     point, scores = np.zeros(d + 1), np.zeros(m)  # w with b as its last entry
+    equations = NormalEquations(data) if _is_worth_factoring(data) else None
 
     def sums(weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
-        last = labels @ weights / m if free else 0.0
+        last = _inner(labels, weights) / m if free else 0.0
         return np.append(combination(data.rows, weights) / m, last)
 
     while True:
@@ -58,7 +70,13 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
             moved = labels * bends * (data.rows.dot(v[:d]) + v[d])
             return np.append(lam * v[:d], 0.0) + sums(moved)
 
-        step = _conjugate_gradients(bent, sums(slopes) - pull)
+        downhill = sums(slopes) - pull
+        step = None
+        if equations is not None:
+            # A label's square is one: these are the sums of bends_i x_i and of bends_i.
+            step = _solved(equations.gram(bends / m), lam, downhill, sums(labels * bends), free)
+        if step is None:
+            step = _conjugate_gradients(bent, downhill)
         moved = data.rows.dot(step[:d]) + step[d]
         least = _primal(lam, point, labels * scores)
         length = 1.0
@@ -75,7 +93,49 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
 def _primal(lam: float, point: FloatArray, margins: FloatArray) -> float:
     weights = point[:-1]
     loss = float(np.logaddexp(0.0, -margins).mean())
-    return 0.5 * lam * float(weights @ weights) + loss
+    return 0.5 * lam * _inner(weights, weights) + loss
+
+
+def _is_worth_factoring(data: Dataset) -> bool:
+    d, nnz = data.n_features, data.nnz
+    work = _DENSE_WORK * (nnz * (nnz / data.n_samples) / 2.0 + d**3 / 3.0)
+    return d <= _MOST_FEATURES and work <= _PASSES * nnz
+
+
+def _solved(
+    gram: FloatArray, lam: float, right: FloatArray, border: FloatArray, free: bool
+) -> FloatArray | None:
+    """The Newton step by a Cholesky factor; None where rounding has made it indefinite.
+
+    Parameters
+    ----------
+    gram : ndarray, shape (d, d)
+        1/m sum_i bends_i x_i x_i^T; at least its upper triangle.
+    lam : float
+    right : ndarray, shape (d + 1,)
+    border : ndarray, shape (d + 1,)
+        The system's last column, that of b.
+    free : bool
+        Whether b is free; otherwise its step is 0.
+    """
+    d = len(gram)
+    system = np.zeros((d + free, d + free))
+    system[:d, :d] = gram
+    np.einsum("ii->i", system)[:d] += lam
+    if free:
+        system[:, d] = border
+    step = np.zeros(d + 1)
+    try:
+        factor = cho_factor(system, lower=False, check_finite=False)
+    except LinAlgError:
+        return None
+    step[: d + free] = cho_solve(factor, right[: d + free], check_finite=False)
+    return step
+
+
+def _inner(a: FloatArray, b: FloatArray) -> float:
+    # BLAS would share out sums of this length among threads, which costs more than it gains.
+    return float(np.einsum("i,i", a, b))
 
 
 def _conjugate_gradients(
@@ -83,19 +143,19 @@ def _conjugate_gradients(
 ) -> FloatArray:
     """An approximate solution v of product(v) = right, the better the smaller ``right`` is."""
     v, left = np.zeros_like(right), right.copy()
-    direction, norm2 = left.copy(), float(left @ left)
+    direction, norm2 = left.copy(), _inner(left, left)
     size = math.sqrt(norm2)
     enough = min(0.1, math.sqrt(size)) * size
     for _ in range(_MOST_STEPS):
         if math.sqrt(norm2) <= enough:
             break
         image = product(direction)
-        curvature = float(direction @ image)
+        curvature = _inner(direction, image)
         if not curvature > 0.0:
             break
         rate = norm2 / curvature
         v += rate * direction
         left -= rate * image
-        before, norm2 = norm2, float(left @ left)
+        before, norm2 = norm2, _inner(left, left)
         direction = left + norm2 / before * direction
     return v

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from svmbench.records.groups import Group
 
 FloatArray = NDArray[np.float64]
-Fate = Literal["reached", "limit", "diverged"]
+Fate = Literal["reached", "limit", "diverged", "cut"]
 
 #: The quantiles a band lies between.
 BAND = (0.1, 0.9)
@@ -51,8 +51,8 @@ class Curve:
     Parameters
     ----------
     x, middle, low, high : ndarray, shape (n,)
-    fate : {'reached', 'limit', 'diverged'}
-        How most runs ended.
+    fate : {'reached', 'limit', 'diverged', 'cut'}
+        How most runs ended; or cut, if they go on beyond the curve's last point.
     """
 
     x: FloatArray

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 #: The two horizontal axes: column of traces.csv and the label of the axis.
 _ABSCISSAE = (("epochs", "epochs"), ("wall_seconds", "seconds of training"))
 
-_MARKERS = {"reached": "o", "limit": "o", "diverged": "x"}
+_MARKERS = {"reached": "o", "limit": "o", "diverged": "x", "cut": ""}
 
 
 def write_plots(results: Results) -> list[Path]:
@@ -114,7 +114,7 @@ def draw(
             axes = sheet.axes[(2 * row + part) * across + column]
             axes.set_xlabel(caption, labelpad=2)
             axes.set_ylabel(_ordinate(kind) if column == 0 else "")
-            axes.set_title(block.title if part == 0 else "", loc="left")
+            axes.set_title(block.title if part == 0 else "", loc="left", parse_math=False)
             panel = _panel(number, part)
             names = _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
             sheet.name_curves(axes, names)
@@ -182,7 +182,12 @@ def _remarks(groups: Sequence[Group], kind: str) -> str:
 #: The artists of a curve, all of which show its title.
 _PARTS = ("band", "line", "end", "name")
 
-_FATES = {"reached": "reached its accuracy", "limit": "ended by a limit", "diverged": "diverged"}
+_FATES = {
+    "reached": "reached its accuracy",
+    "limit": "ended by a limit",
+    "diverged": "diverged",
+    "cut": "goes on",
+}
 
 
 def _panel(number: int, part: int) -> str:
@@ -292,6 +297,7 @@ def remark(axes: Axes, text: str) -> None:
         va="bottom",
         fontsize=7,
         color="#666666",
+        parse_math=False,
     )
 
 
@@ -402,12 +408,13 @@ def draw_curve(axes: Axes, curve: Curve, look: Look, text: str, name: str) -> Cu
 
 def _tip(axes: Axes, curve: Curve) -> tuple[float, float]:
     """Where a curve ends, or leaves the panel; if it is never visible, above its end."""
-    bottom, top = axes.get_ylim()
-    if curve.middle[-1] > top:
-        inside = np.flatnonzero(curve.middle <= top)
-        at = int(inside[-1]) + 1 if inside.size else -1
+    (bottom, top), right = axes.get_ylim(), axes.get_xlim()[1]
+    last = max(0, int(np.searchsorted(curve.x, right, side="right")) - 1)
+    if curve.middle[last] > top:
+        inside = np.flatnonzero(curve.middle[: last + 1] <= top)
+        at = int(inside[-1]) + 1 if inside.size else last
         return float(curve.x[at]), top
-    return float(curve.x[-1]), max(float(curve.middle[-1]), bottom)
+    return float(curve.x[last]), max(float(curve.middle[last]), bottom)
 
 
 def set_ticks(axes: Axes) -> None:

@@ -24,10 +24,12 @@ from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import carry_out
 from svmbench.bench.tables import ratios
+from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
 from svmbench.bench.targets import Target, load_targets
 from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
 from svmbench.bench.write import aims
+from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
 from svmbench.data.cache import open_cached
 from svmbench.data.libsvm import read_libsvm
@@ -36,7 +38,9 @@ from svmbench.evidence import LEVEL, judge
 from svmbench.harness.options import Reporter
 from svmbench.kernels.counters import Counters
 from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
 from svmbench.records.read import Results
+from svmbench.records.samples import samples
 from svmbench.solvers.dual.dcd import Dcd
 
 GATHERS = [
@@ -55,7 +59,7 @@ GATHERS = [
 def epochs(times=1, **facts):
     """Epochs of two solvers on a set, in so many times the repeats."""
     shared = {"set": "adult", "stand_in": False, "storage": "uint16+float32", "m": 1000, "d": 125,
-              "nnz": 4000, "how": ""}  # fmt: skip
+              "nnz": 4000, "how": "", "state": "converged"}  # fmt: skip
     values = {"dcd": [2.0, 2.0, 1.0], "liblinear": [4.0, None]}
     groups = [
         findings.row(
@@ -89,6 +93,15 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
 
 SWEPT = Measured("core", "oracle", "adult", [], thresholds=(0.01,))
 
+
+def compared(ours, theirs):
+    """A row against some others; None if they make no pairs."""
+    rows = [MeasuredRow("core", each) for each in theirs]
+    asked = Asked("seconds", 0.01)
+    found = versus.side_by_side(SWEPT, MeasuredRow("core", ours), rows, asked)
+    return found[0] if found else None
+
+
 #: Evidence that decides a question by itself.
 ALONE = 2 / LEVEL
 
@@ -99,10 +112,10 @@ def test_of_several_programs_the_fastest_of_each_repeat_counts():
         group("liblinear", [2.0, 8.0, math.nan], solver="liblinear"),
         group("linear-svc", [4.0, 4.0, 4.0], solver="linear-svc"),
     ]
-    one = versus.side_by_side(SWEPT, ours, theirs, 0.01)
-    assert (one.pairs.ours, one.pairs.theirs) == ((1.0, 1.0, 1.0), (2.0, 4.0, 4.0))
-    assert one.pairs.estimate == pytest.approx(4.0)
-    assert (one.ours, one.theirs, one.program, one.pairs.censored) == (
+    one = compared(ours, theirs)
+    assert (one.pairs.a, one.pairs.b) == ((1.0, 1.0, 1.0), (2.0, 4.0, 4.0))
+    assert one.estimate == pytest.approx(4.0)
+    assert (one.ours, one.theirs, one.program, one.censored) == (
         1.0,
         4.0,
         "linear-svc",
@@ -112,11 +125,11 @@ def test_of_several_programs_the_fastest_of_each_repeat_counts():
 
 def test_who_never_reaches_it_counts_with_what_was_spent():
     theirs = group("liblinear", [math.nan] * 2, solver="liblinear", state="max_steps", spent=3.0)
-    one = versus.side_by_side(SWEPT, group("dcd", [0.5, 0.5]), [theirs], 0.01)
-    assert one.pairs.censored
+    one = compared(group("dcd", [0.5, 0.5]), [theirs])
+    assert one.censored
     assert (one.theirs, one.program) == (math.inf, "")
-    assert one.pairs.estimate == pytest.approx(6.0)
-    assert one.pairs.interval(ALONE)[1] == math.inf
+    assert one.estimate == pytest.approx(6.0)
+    assert one.interval(ALONE)[1] == math.inf
 
 
 def test_a_program_that_failed_would_not_have_reached_it_in_any_time():
@@ -124,21 +137,23 @@ def test_a_program_that_failed_would_not_have_reached_it_in_any_time():
         group("liblinear", [math.nan] * 2, solver="liblinear", state="failed", spent=0.1),
         group("rehline", [math.nan] * 2, solver="rehline", state="max_steps", spent=3.0),
     ]
-    one = versus.side_by_side(SWEPT, group("dcd", [0.5, 0.5]), theirs, 0.01)
-    assert one.pairs.estimate == pytest.approx(6.0)
+    one = compared(group("dcd", [0.5, 0.5]), theirs)
+    assert one.estimate == pytest.approx(6.0)
 
 
-@pytest.mark.parametrize("theirs", [(math.inf, 4.0), (math.inf, math.inf)])
+@pytest.mark.parametrize("theirs", [(math.nan, 4.0), (math.nan, math.nan)])
 def test_pairs_in_which_nobody_reaches_it_say_nothing(theirs):
-    pairs = versus.PairedRatio((math.inf, 2.0), theirs, (9.0, 8.0))
-    assert len(pairs.logs) == 1
-    assert pairs.estimate == pytest.approx(min(theirs[1], 8.0) / 2.0)
-    assert pairs.censored == math.isinf(theirs[1])
+    ours = group("dcd", [math.nan, 2.0], state="max_steps")
+    rival = group("liblinear", theirs, solver="liblinear", state="max_steps", spent=[9.0, 8.0])
+    one = compared(ours, [rival])
+    assert one.informative == 1
+    assert one.estimate == pytest.approx(np.fmin(theirs[1], 8.0) / 2.0)
+    assert one.censored == math.isnan(theirs[1])
 
 
 def test_programs_that_are_not_installed_are_not_compared():
     theirs = group("snapml", [math.nan] * 2, solver="snapml", state="not_installed")
-    assert versus.side_by_side(SWEPT, group("dcd", [0.5, 0.5]), [theirs], 0.01) is None
+    assert compared(group("dcd", [0.5, 0.5]), [theirs]) is None
 
 
 def test_a_ladder_that_the_budget_has_cut_short_has_not_failed_to_arrive():
@@ -189,8 +204,8 @@ def test_nanoseconds_are_of_a_stored_nonzero_and_leave_out_what_took_no_time():
     assert nanoseconds(-1e-6, 1.0, 4000) is None
     part = epochs()
     dcd, liblinear = part.groups
-    assert part.values(dcd) == {0: 2.0, 1: 2.0, 2: 1.0}
-    assert part.values(liblinear) == {0: 4.0}
+    assert samples(dcd, part.asked()) == {0: 2.0, 1: 2.0, 2: 1.0}
+    assert samples(liblinear, part.asked()) == {0: 4.0}
 
 
 def test_the_bound_is_the_larger_of_memory_and_core():
@@ -209,6 +224,7 @@ def point(at, m, d, seconds, repeats=1):
         [
             {"set": "dense", "stand_in": False, "label": f"{m} x {d}", "point": at, "m": m, "d": d,
              "nnz": m * d, "array_bytes": 4 * m * d, "peak_bytes": 5 * m * d, "repeat": repeat,
+             "state": "converged",
              "seconds_per_epoch": seconds}
             for repeat in range(repeats)
         ]
@@ -218,7 +234,7 @@ def point(at, m, d, seconds, repeats=1):
 @given(st.floats(0.1, 10.0), st.floats(0.2, 5.0))
 def test_growth_is_from_one_size_to_the_next(seconds, factor):
     points = [point(0, 100, 4, 1.0), point(1, 200, 4, 2.0 * factor), point(2, 100, 8, seconds)]
-    along_m, along_d = findings.steps(points)
+    along_m, along_d = findings.steps([MeasuredRow("growth", one) for one in points])
     assert (along_m.axis, along_m.grown, along_d.axis, along_d.slowed) == ("m", 2.0, "d", seconds)
     assert along_m.slowed == pytest.approx(2.0 * factor)
     assert over_arrays(points[0]) == 1.25
@@ -236,32 +252,48 @@ def judged(target, result):
 
 def test_a_bound_is_reached_or_missed_by_a_factor():
     result = found(epochs(20))
-    target = Target(text="t", kind="epoch", solver="dcd", sets=["adult", "mnist"], at_most=0.8)
+    target = Target(
+        text="t", kind="reaches", part="epochs", solver="dcd", sets=["adult", "mnist"], at_most=0.8
+    )
     assert judged(target, result) == [
-        ("adult, dcd", "not reached", pytest.approx(2.5)),
-        ("mnist", "not measured", 1.0),
+        ("adult, dcd", "does not hold", pytest.approx(2.5)),
+        ("mnist", "not testable", 1.0),
     ]
     reached = target.model_copy(update={"at_most": 2.1, "sets": ()})
-    assert judged(reached, result) == [("adult, dcd", "reached", 1.0)]
+    assert judged(reached, result) == [("adult, dcd", "holds", 1.0)]
 
 
 def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
-    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
     (one,) = judge_bounds(found(epochs()), [target]).results
     assert (one.verdict, one.measured, one.short_by) == (
         "open",
         pytest.approx(2.0),
         pytest.approx(2.5),
     )
-    assert one.more > 0
-    assert one.takes == f"about {one.more} more repeats would decide it"
+    assert one.part.more > 0
+    assert one.takes == f"It would take about {one.part.more} more repeats."
     (more,) = judge_bounds(found(epochs(20)), [target]).results
-    assert (more.verdict, more.takes) == ("not reached", "")
+    assert (more.verdict, more.takes) == ("does not hold", "")
     assert target.at_most < more.low <= more.measured <= more.high
 
 
+def test_a_goal_may_be_a_multiple_of_what_this_machine_allows():
+    floor = {"text": "t", "kind": "reaches", "part": "epochs", "solver": "dcd", "floor": True}
+    gathers = Measured("physics", "physics", "this machine", GATHERS)
+    # 2 ns a nonzero, where a gather and a gathered addition take 0.2 + 0.4 ns
+    for at_most, verdict in ((1.5, "does not hold"), (3.5, "holds")):
+        target = Target.model_validate(floor | {"at_most": at_most})
+        (one,) = judge_bounds(found(epochs(20), gathers), [target]).results
+        assert (one.verdict, one.measured) == (verdict, pytest.approx(2.0 / 0.6))
+        assert aimed_text(target) == f"≤ {at_most:g}×"
+        # Without the speeds of the machine, there is no such goal.
+        (one,) = judge_bounds(found(epochs(20)), [target]).results
+        assert one.verdict == "not testable"
+
+
 def test_only_epochs_of_one_repeat_are_compared():
-    ratio = Target(text="t", kind="epoch-ratio", solver="dcd", than="liblinear", at_least=4)
+    ratio = Target(text="t", kind="faster", part="epochs", solver="dcd", over="liblinear", by=4)
     ((_, verdict, short_by),) = judged(ratio, found(epochs()))
     assert (verdict, short_by) == ("open", pytest.approx(2.0))
 
@@ -269,7 +301,7 @@ def test_only_epochs_of_one_repeat_are_compared():
 def test_readers_and_texts_are_compared_repeat_by_repeat():
     def rows(kind, of_kind, **more):
         named = findings.grouped(of_kind, lambda one: one["label"]).values()
-        shared = {"set": "adult", "stand_in": False}
+        shared = {"set": "adult", "stand_in": False, "state": "converged"}
         groups = [findings.row([shared | one for one in found]) for found in named]
         return Measured(f"{kind}-adult", kind, "adult", groups, **more)
 
@@ -295,14 +327,18 @@ def test_readers_and_texts_are_compared_repeat_by_repeat():
     ]  # fmt: skip
     text = rows("text", texts, thresholds=(1e-3,))
     result = found(rows("reading", readings), text)
-    faster = Target(text="t", kind="reading", than="scikit-learn", at_least=10)
-    assert judged(faster, result) == [("adult", "not reached", pytest.approx(10 / 8))]
-    sooner = Target(text="t", kind="text", than="liblinear", at_least=3.5)
-    assert judged(sooner, result) == [("adult", "reached", 1.0)]
-    assert text.values(text.groups[2], 1e-3)[0] == math.inf
+    faster = Target(
+        text="t", kind="faster", part="reading", solver="svmbench", over="scikit-learn", by=10
+    )
+    assert judged(faster, result) == [("adult", "does not hold", pytest.approx(10 / 8))]
+    sooner = Target(
+        text="t", kind="faster", part="text", solver="svmbench", over="liblinear", by=3.5
+    )
+    assert judged(sooner, result) == [("adult, λ = 1e-5, ε = 0.001", "holds", 1.0)]
+    assert samples(text.groups[2], text.asked(1e-3))[0] == math.inf
     # The slow one was given up after 12 s, which is 6 times ours.
-    for at_least, verdict in ((5.0, "reached"), (7.0, "open")):
-        bound = sooner.model_copy(update={"than": ("slow",), "at_least": at_least})
+    for at_least, verdict in ((5.0, "holds"), (7.0, "open")):
+        bound = sooner.model_copy(update={"over": ("slow",), "by": at_least})
         ((_, found_there, _),) = judged(bound, result)
         assert found_there == verdict
 
@@ -314,28 +350,36 @@ def test_growth_and_memory_are_judged_beyond_the_caches_only(monkeypatch):
         for at, (m, s) in enumerate([(100, 1.0), (200, 2.0), (400, 5.0), (800, 10.0)])
     ]
     result = found(Measured("growth-dense", "growth", "dense", points))
-    linear = judge_bounds(result, [Target(text="t", kind="growth", at_most=1.15)]).results
+    linear = judge_bounds(
+        result, [Target(text="t", kind="alike", part="growth", within=1.15)]
+    ).results
     assert [(one.measured, one.verdict) for one in linear] == [
-        (pytest.approx(1.25), "not reached"),
-        (pytest.approx(1.0), "reached"),
+        (pytest.approx(1.25), "does not hold"),
+        (pytest.approx(1.0), "holds"),
     ]
-    memory = judge_bounds(result, [Target(text="t", kind="memory", at_most=1.3)]).results
+    memory = judge_bounds(
+        result,
+        [Target(text="t", kind="reaches", part="growth", measure="memory_over_rows", at_most=1.3)],
+    ).results
     assert [(one.place, one.verdict) for one in memory] == [
-        ("dense, 200 x 4", "reached"),
-        ("dense, 400 x 4", "reached"),
-        ("dense, 800 x 4", "reached"),
+        ("dense, 200 x 4", "holds"),
+        ("dense, 400 x 4", "holds"),
+        ("dense, 800 x 4", "holds"),
     ]
 
 
 def test_growth_has_no_lower_bound_but_a_factor():
-    with pytest.raises(ValueError, match="growth is within a factor of at_most"):
-        Target(text="t", kind="growth", at_least=1.15)
+    with pytest.raises(ValueError, match="a bound of kind alike needs 'within'"):
+        Target(text="t", kind="alike", part="growth")
+    with pytest.raises(ValueError, match="a bound of kind alike has no 'by'"):
+        Target(text="t", kind="alike", part="growth", within=1.15, by=1.15)
 
 
 def swept(groups, monkeypatch):
     """A sweep's results of which these are the rows."""
     result = found(replace(SWEPT, groups=groups))
-    monkeypatch.setattr(versus, "champion", lambda: "dcd")
+    for module in (versus, bounds):
+        monkeypatch.setattr(module, "champion", lambda: "dcd")
     return result
 
 
@@ -345,9 +389,9 @@ def test_a_peer_that_is_ahead_is_named(monkeypatch):
         group("snapml", [1.0] * 20, solver="snapml"),
         group("sgd-s", [0.1] * 20, solver="sgd-s"),
     ]
-    target = Target(text="t", kind="ahead", at_least=1)
+    target = Target(text="t", kind="faster", by=1)
     (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
-    assert (one.verdict, one.note) == ("not reached", "fastest: snapml")
+    assert (one.verdict, one.note) == ("does not hold", "fastest: snapml")
     assert one.measured == pytest.approx(0.5)
     assert one.place == "adult, λ = 1e-5, ε = 0.01"
 
@@ -360,14 +404,14 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     for groups in (other, [group("dcd", [1.0]), never]):
         result.parts.extend(swept(groups, monkeypatch).parts)
     (one,) = ratios.fastest(result)
-    assert (one.pairs.estimate, one.program) == (pytest.approx(0.5), "rehline")
+    assert (one.estimate, one.program) == (pytest.approx(0.5), "rehline")
     assert one.among == ("linear-svc", "rehline", "liblinear")
     # A ratio to named programs is that of the most pairs.
-    target = Target(text="t", kind="ratio", than=["linear-svc", "liblinear"], at_least=1)
+    target = Target(text="t", kind="faster", over=["linear-svc", "liblinear"], by=1)
     (one,) = judge_bounds(result, [target]).results
-    assert (one.measured, len(one.pairs.logs)) == (pytest.approx(4.0), 3)
+    assert (one.measured, one.part.pairs) == (pytest.approx(4.0), 3)
     # That no peer is ahead is asked of every sweep: none may be chosen by its times.
-    ahead = judge_bounds(result, [Target(text="t", kind="ahead", at_least=1)]).results
+    ahead = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
     assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
 
 
@@ -393,19 +437,19 @@ def test_who_is_ahead_is_counted_and_marked(ours, theirs, standing, mark, monkey
     assert one.standing(ALONE) == standing
     cell = ratios.standing_cell(one, ALONE)
     assert cell.text.startswith(mark)
-    assert ("✗" in cell.text) == (one.pairs.estimate < 1.0)
+    assert ("✗" in cell.text) == (one.estimate < 1.0)
     said = ratios.standings([one], ALONE)
     assert f"a peer is ahead in {int(standing == 'peer ahead')};" in said
     assert f"the champion is ahead in {int(standing == 'champion ahead')}" in said
     if standing == "open":
-        slower = int(one.pairs.estimate < 1.0)
+        slower = int(one.estimate < 1.0)
         assert f"it is open in 1, in {slower} of which a peer is faster so far" in said
 
 
 def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
     target = Target.model_validate(
         {
-            "text": "t", "kind": "epoch", "solver": "dcd", "at_most": 1.0,
+            "text": "t", "kind": "reaches", "part": "epochs", "solver": "dcd", "at_most": 1.0,
             "tried": [
                 {"sets": "adult", "text": "Rows wait."},
                 {"sets": "mnist", "text": "Not here."},
@@ -427,7 +471,7 @@ def test_the_reason_of_a_miss_stands_where_it_is_missed_and_nowhere_else():
 def test_a_misspelt_reason_is_one_line(tmp_path):
     path = tmp_path / "targets.yaml"
     path.write_text(
-        "version: 1\ntargets:\n  - text: t\n    kind: epoch\n    at_most: 1\n"
+        "version: 1\ntargets:\n  - text: t\n    kind: reaches\n    at_most: 1\n"
         "    tried: [{set: adult, text: x}]\n"
     )
     with pytest.raises(ConfigError, match=r"targets.yaml:6:\d+: unknown key 'set'; .*'sets'"):
@@ -437,24 +481,29 @@ def test_a_misspelt_reason_is_one_line(tmp_path):
 def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monkeypatch):
     nobody = group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=3.0)
     result = swept([group("dcd", [1.0] * 20), nobody], monkeypatch)
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    target = Target(text="t", kind="faster", over="liblinear", by=2)
     (reached,) = judge_bounds(result, [target]).results
-    assert (reached.verdict, reached.high) == ("reached", math.inf)
-    (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
-    assert (more.verdict, more.more) == ("open", None)
-    assert more.takes == "runs of 4 s would decide it, but the time limit is not what ends them"
+    assert (reached.verdict, reached.high) == ("holds", math.inf)
+    (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
+    assert (more.verdict, more.part.more) == ("open", None)
+    assert more.takes == (
+        "It would take runs of about 4 seconds, which end earlier by their limit of epochs."
+    )
     nobody.runs["state"] = "time_limit"
-    (more,) = judge_bounds(result, [target.model_copy(update={"at_least": 4.0})]).results
-    assert more.takes == "a time limit of 4 s would decide it"
+    (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
+    assert more.takes == "It would take a limit of about 4 seconds."
 
 
 def test_one_repeat_that_a_peer_does_not_finish_leaves_the_others_as_evidence():
-    pairs = versus.PairedRatio((3.0,) * 20, (1.0,) * 19 + (math.inf,), (1.0,) * 19 + (5.0,))
-    assert (pairs.estimate, pairs.censored) == (pytest.approx(1 / 3), False)
-    low, high = pairs.interval(ALONE)
-    assert low <= pairs.estimate <= high < 1.0
+    spent = [1.0] * 19 + [5.0]
+    peer = group("liblinear", [1.0] * 19 + [math.nan], solver="liblinear", spent=spent,
+                 state="max_steps")  # fmt: skip
+    one = compared(group("dcd", [3.0] * 20), [peer])
+    assert (one.estimate, one.censored) == (pytest.approx(1 / 3), False)
+    low, high = one.interval(ALONE)
+    assert low <= one.estimate <= high < 1.0
     for region, verdict in (((1.0, math.inf), "does not hold"), ((0.0, 1.0), "holds")):
-        (answer,) = judge([pairs.question(*region)])
+        (answer,) = judge([replace(one.question, low=region[0], high=region[1])])
         assert (answer.verdict, answer.more) == (verdict, 0)
         assert (answer.low, answer.high) == (pytest.approx(low), pytest.approx(high))
 
@@ -465,35 +514,35 @@ def test_a_peer_is_ahead_though_it_did_not_finish_one_repeat(monkeypatch):
         group("liblinear", [1.0] * 19 + [math.nan], solver="liblinear", spent=5.0),
     ]
     result = swept(rows_of, monkeypatch)
-    (one,) = judge_bounds(result, [Target(text="t", kind="ahead", at_least=1)]).results
-    assert (one.verdict, one.takes) == ("not reached", "")
+    (one,) = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
+    assert (one.verdict, one.takes) == ("does not hold", "")
     assert one.measured <= one.high < 1.0
-    assert one.versus.standing(ALONE) == "peer ahead"
+    (one,) = versus.comparisons(result)
+    assert one.standing(ALONE) == "peer ahead"
 
 
-@pytest.mark.parametrize(("at_most", "verdict"), [(1.5, "not reached"), (2.0, "open")])
-def test_time_spent_without_the_accuracy_does_not_show_that_a_ratio_is_small(
-    at_most, verdict, monkeypatch
-):
+@pytest.mark.parametrize(("most", "verdict"), [(1.5, "does not hold"), (2.0, "open")])
+def test_time_spent_without_the_accuracy_does_not_show_that_a_ratio_is_small(most, verdict):
     # The ratio is above 5/3, and nothing else is known about it.
-    rows_of = [
-        group("dcd", [3.0] * 20),
-        group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=5.0),
-    ]
-    target = Target(text="t", kind="ratio", than="liblinear", at_most=at_most)
-    (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
-    assert (one.verdict, one.high) == (verdict, math.inf)
-    assert one.takes.startswith("runs of 6 s would decide it" if verdict == "open" else "")
+    peer = group("liblinear", [math.nan] * 20, solver="liblinear", state="max_steps", spent=5.0)
+    one = compared(group("dcd", [3.0] * 20), [peer])
+    (answer,) = judge([replace(one.question, low=0.0, high=most)])
+    assert (answer.verdict, answer.high) == (verdict, math.inf)
 
 
-def test_no_time_limit_is_named_that_a_repeat_had_without_the_accuracy():
-    target = Target(text="t", kind="ratio", at_least=2)
-    spent = (1.0, 1.0, 5.0)
-    pairs = versus.PairedRatio((1.0,) * 3, (math.inf,) * 3, spent)
-    one = bounds.BoundResult(target, "", pairs=pairs, verdict="open", measured=1.0, more=None)
-    assert one.takes == "more repeats like these would not decide it"
-    shorter = versus.PairedRatio((1.0,) * 3, (math.inf,) * 3, (1.0, 1.0, 1.5))
-    assert replace(one, pairs=shorter).takes == "a time limit of 2 s would decide it"
+def test_no_limit_is_named_that_a_repeat_had_without_the_accuracy(monkeypatch):
+    target = Target(text="t", kind="faster", over="liblinear", by=4)
+    for longest, takes in (
+        (5.0, "More repeats are unlikely to decide it: the estimate lies too close to what is "
+              "claimed."),
+        (1.5, "It would take a limit of about 4 seconds."),
+    ):  # fmt: skip
+        spent = [1.0, 1.0, longest] * 7
+        nobody = group("liblinear", [math.nan] * 21, solver="liblinear", state="time_limit",
+                       spent=spent)  # fmt: skip
+        result = swept([group("dcd", [1.0] * 21), nobody], monkeypatch)
+        (one,) = judge_bounds(result, [target]).results
+        assert (one.verdict, one.takes) == ("open", takes)
 
 
 @pytest.mark.parametrize(("limit", "pairs"), [(1.9, 1), (2.0, 20)])
@@ -502,10 +551,9 @@ def test_skipped_repeats_of_a_program_have_not_spent_the_limit(limit, pairs):
     theirs.runs["state"] = ["time_limit"] + ["skipped"] * 19
     theirs.runs["limit_seconds"] = limit
     theirs.runs["train_seconds"] = [limit] + [math.nan] * 19
-    one = versus.side_by_side(SWEPT, group("dcd", [1.0] * 20), [theirs], 0.01)
+    one = compared(group("dcd", [1.0] * 20), [theirs])
     # They count if the limit is at least twice the champion's time, and then with half of it.
-    assert one.pairs.spent == (limit,) + (limit / 2,) * (pairs - 1)
-    assert one.pairs.by_time
+    assert one.pairs.b_least == (limit,) + (limit / 2,) * (pairs - 1)
 
 
 @pytest.mark.parametrize(("limit", "pairs"), [(1.9, 1), (2.0, 20)])
@@ -514,8 +562,8 @@ def test_skipped_repeats_of_the_champion_count_from_twice_the_time_of_the_progra
     ours.runs["state"] = ["time_limit"] + ["skipped"] * 19
     ours.runs["limit_seconds"] = limit
     theirs = group("liblinear", [1.0] * 20, solver="liblinear")
-    one = versus.side_by_side(SWEPT, ours, [theirs], 0.01)
-    assert one.pairs.ours == (math.inf,) * pairs
+    one = compared(ours, [theirs])
+    assert one.pairs.a == (math.inf,) * pairs
 
 
 def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
@@ -523,9 +571,9 @@ def test_where_nobody_reaches_the_accuracy_nothing_is_measured(monkeypatch):
         group(label, [math.nan] * 20, solver=label, state="max_steps")
         for label in ("dcd", "liblinear")
     ]
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    target = Target(text="t", kind="faster", over="liblinear", by=2)
     (one,) = judge_bounds(swept(rows_of, monkeypatch), [target]).results
-    assert (one.verdict, one.note) == ("not measured", "nobody reached the accuracy")
+    assert (one.verdict, one.note) == ("not testable", "nobody reached the accuracy")
 
 
 PLAN = SimpleNamespace(
@@ -536,7 +584,7 @@ PLAN = SimpleNamespace(
 
 def doubts_of(results):
     """What further repeats are asked for, of two sweeps of which the second is theirs."""
-    return list(doubts._doubts(PLAN, results))
+    return list(doubts.of_bounds(PLAN, results))
 
 
 def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch):
@@ -546,14 +594,14 @@ def test_open_bounds_ask_for_repeats_of_the_cells_that_they_compare(monkeypatch)
         group("linear-svc", [6.0, 6.0, 6.0], solver="linear-svc"),
         group("sgd-s", [6.0, 6.0, 6.0], solver="sgd-s"),
     ]
-    target = Target(text="Faster", kind="ratio", than=["liblinear", "linear-svc"], at_least=2)
+    target = Target(text="Faster", kind="faster", over=["liblinear", "linear-svc"], by=2)
     results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
     (doubt,) = doubts_of(results)
     assert doubt.job == 1
     assert doubt.cells == tuple(
         ("adult", 1e-5, each) for each in ("dcd", "liblinear", "linear-svc")
     )
-    assert doubt.more == results[0].more > 0
+    assert doubt.more == results[0].part.more > 0
     assert doubt.text == "Faster (≥ 2): adult, λ = 1e-5, ε = 0.01"
 
 
@@ -561,27 +609,27 @@ def test_repeats_that_cannot_decide_a_bound_are_not_asked_for(monkeypatch):
     never = group("liblinear", [math.nan] * 3, solver="liblinear", state="time_limit", spent=3.0)
     result = swept([group("dcd", [1.0] * 3), never], monkeypatch)
     (doubt,) = doubts_of(
-        judge_bounds(result, [Target(text="t", kind="ratio", than="liblinear", at_least=4)]).results
+        judge_bounds(result, [Target(text="t", kind="faster", over="liblinear", by=4)]).results
     )
     assert doubt.more is None
 
 
 def test_open_bounds_beside_the_sweeps_ask_for_repeats_of_their_measurement():
-    target = Target(text="t", kind="epoch", solver="dcd", at_most=0.8)
+    target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
     results = judge_bounds(found(epochs()), [target]).results
     assert doubts_of(results) == []
-    assert doubts._repeats(PLAN, results) == {"epochs-adult": results[0].more}
+    assert doubts.repeats_of_tasks(PLAN, results) == {"epochs-adult": results[0].part.more}
     decided = judge_bounds(found(epochs(20)), [target]).results
-    assert doubts._repeats(PLAN, decided) == {}
+    assert doubts.repeats_of_tasks(PLAN, decided) == {}
 
 
 def test_a_ratio_with_a_wide_interval_asks_for_repeats_though_it_is_decided(monkeypatch):
     rng = np.random.default_rng(1)
     ours, theirs = np.exp(0.7 * rng.standard_normal((2, 14)))
     rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
-    target = Target(text="t", kind="ratio", than="liblinear", at_least=2)
+    target = Target(text="t", kind="faster", over="liblinear", by=2)
     results = judge_bounds(swept(rows_of, monkeypatch), [target]).results
-    assert results[0].verdict == "reached"
+    assert results[0].verdict == "holds"
     assert results[0].high > doubts.WIDEST * results[0].low
     (doubt,) = doubts_of(results)
     assert doubt.more > 0
@@ -606,7 +654,7 @@ def test_ratios_that_may_be_quoted_ask_for_narrow_intervals(
     rows_of = [group("dcd", ours), group("liblinear", 1000 * theirs, solver="liblinear")]
     rows_of = [replace(each, stand_in=stand_in) for each in rows_of]
     compared = versus.comparisons(swept(rows_of, monkeypatch), ["liblinear"])
-    found_there = list(doubts._quoted(PLAN, compared, ALONE))
+    found_there = list(doubts.of_quoted(PLAN, compared, ALONE))
     assert [doubt.job for doubt in found_there] == [1] * asks
     assert all(doubt.more > 0 for doubt in found_there)
 
@@ -616,14 +664,16 @@ def test_a_ratio_without_an_upper_bound_does_not_ask_for_a_narrow_interval(monke
     compared = versus.comparisons(
         swept([group("dcd", [1.0] * 14), never], monkeypatch), ["liblinear"]
     )
-    assert list(doubts._quoted(PLAN, compared, ALONE)) == []
+    assert list(doubts.of_quoted(PLAN, compared, ALONE)) == []
 
 
 def test_the_targets_that_come_with_svmbench_are_read():
     known = load_targets()
-    assert {target.kind for target in known} == {
-        "ratio", "ahead", "epoch", "epoch-ratio", "reading", "text", "growth", "memory",
+    assert {(target.kind, target.part) for target in known} == {
+        ("faster", "oracle"), ("faster", "epochs"), ("faster", "reading"), ("faster", "text"),
+        ("reaches", "epochs"), ("reaches", "growth"), ("alike", "growth"),
     }  # fmt: skip
+    assert [target.over for target in known if target.everywhere] == [()]
     assert all(target.aim.startswith(("≥", "≤", "within")) for target in known)
 
 

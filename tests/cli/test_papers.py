@@ -107,6 +107,17 @@ def test_pictures_are_linked_where_asked(papers, tmp_path):
     assert not policy()
 
 
+def test_the_plan_of_the_full_size_rests_on_runs_of_the_quick_form(papers):
+    before = papers("--full", "--dry-run").stdout
+    assert "by cells: 4 on their time limits" in before
+    assert "about 2 min for first repeats" in before
+    papers("--quiet")
+    after = papers("--full", "--dry-run").stdout
+    assert "by cells: 4 on runs of the quick form in results/papers, " in after
+    assert re.search(r"about \d+ s for first repeats, \d+ s with all that claims take", after)
+    assert "stand-ins: 1 of 1 are in the cache" in after
+
+
 def test_report_only_makes_no_runs(papers, tmp_path):
     assert papers("--report-only").exit_code == 0
     assert (tmp_path / "results" / "papers" / "index.html").exists()
@@ -123,8 +134,12 @@ def test_a_dry_run_and_a_list_leave_nothing(papers, tmp_path):
     assert not (tmp_path / "results").exists()
 
 
-def test_the_full_size_has_a_folder_of_its_own_and_no_budget(papers, tmp_path):
+def test_the_full_size_has_a_folder_of_its_own_and_a_budget_where_asked(papers, tmp_path):
     assert "no time budget" in papers("--full", "--dry-run").stdout
+    limited = papers("--full", "--dry-run", "--budget", "1s").stdout
+    assert "the budget ends it after 1 s" in limited
+    # It ends the runs, and leaves the stand-ins their size.
+    assert "heart: stand-in, SCALE 1\n" in limited
     assert papers("--full", "--report-only").exit_code == 0
     assert (tmp_path / "results" / "papers-full" / "index.html").exists()
 
@@ -139,7 +154,6 @@ def test_the_full_size_has_a_folder_of_its_own_and_no_budget(papers, tmp_path):
             "--budget 'soon': write seconds, or a duration such as 90s, 30m or 2h",
         ),
         (["--budget", "0"], "--budget '0': write seconds, or a duration such as 90s, 30m or 2h"),
-        (["--full", "--budget", "1h"], "leave --budget out"),
         (["--fetch", "--offline"], "keep one of them"),
         (["--fetch", "--report-only"], "leave --fetch out"),
     ],

@@ -14,6 +14,7 @@ from svmbench.data import download, fetch
 from svmbench.data.catalogue import DataFile
 from svmbench.data.fetch import check_sha256, downloads, locate
 from svmbench.data.first_seen import remember
+from svmbench.data.stamp import stamp
 from svmbench.errors import DataError
 
 TEXT = b"+1 1:1\n-1 2:1\n"
@@ -180,7 +181,7 @@ def test_a_download_that_has_changed(server, places):
     url, folder = server
     unknown = wanted(f"{url}/rows", sha256=None)
     (folder / "rows").write_bytes(TEXT)
-    remember(unknown, folder / "rows", SHA256)
+    remember(unknown, stamp(folder / "rows"), SHA256)
     assert locate("set", unknown).read_bytes() == TEXT
     (downloads() / "rows").unlink()
     (folder / "rows").write_bytes(b"changed")

@@ -6,6 +6,7 @@ import pytest
 
 from svmbench.data.catalogue import DataFile
 from svmbench.data.first_seen import expected_sha256, first_seen, record_path, remember
+from svmbench.data.stamp import stamp
 
 WANTED = DataFile(file="rows")
 SHA256 = "ab" * 32
@@ -22,7 +23,7 @@ def path(tmp_path, monkeypatch):
 
 def test_a_hash_is_remembered(path):
     assert expected_sha256(WANTED) is None
-    remember(WANTED, path, SHA256)
+    remember(WANTED, stamp(path), SHA256)
     assert expected_sha256(WANTED) == SHA256
     assert first_seen(WANTED).is_untouched(path)
     assert [file.name for file in record_path(WANTED).parent.iterdir()] == ["rows.json"]
@@ -30,7 +31,7 @@ def test_a_hash_is_remembered(path):
 
 @pytest.mark.parametrize("touch", ["content", "time", "place"])
 def test_a_touched_file_is_noticed(path, touch):
-    remember(WANTED, path, SHA256)
+    remember(WANTED, stamp(path), SHA256)
     if touch == "content":
         path.write_bytes(b"other")
     elif touch == "time":
@@ -44,15 +45,15 @@ def test_stated_hashes_and_own_files_have_no_record(path):
     stated = DataFile(file="rows", sha256="cd" * 32)
     own = DataFile(file="rows", path=str(path))
     for wanted in (stated, own):
-        remember(wanted, path, SHA256)
+        remember(wanted, stamp(path), SHA256)
     assert not record_path(WANTED).exists()
-    remember(WANTED, path, SHA256)
+    remember(WANTED, stamp(path), SHA256)
     assert expected_sha256(stated) == "cd" * 32
     assert expected_sha256(own) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"[1]", b"\xff"])
 def test_a_damaged_record_is_none(path, content):
-    remember(WANTED, path, SHA256)
+    remember(WANTED, stamp(path), SHA256)
     record_path(WANTED).write_bytes(content)
     assert first_seen(WANTED) is None

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from svmbench.cli import main
 from svmbench.data import libsvm
 from svmbench.data.cache import cache_dir, open_cached, verify
 from svmbench.data.catalogue import Csv, DataFile, Entry
@@ -314,6 +316,7 @@ def test_a_set_without_its_test_file_is_opened_and_this_is_said_once(places, cap
     loaded = load(absent)
     assert (loaded.test, loaded.test_path) == (None, None)
     assert loaded.train_path == whole.train_path
+    load(absent)
     [record] = caplog.records
     message = record.getMessage()
     assert message.startswith("made: no test rows, so no test error: absent is missing (")
@@ -395,3 +398,55 @@ def test_web(monkeypatch):
     train = load("w8a").train
     assert (train.n_samples, train.n_features, train.nnz) == (49749, 300, 579586)
     assert np.count_nonzero(train.labels == 1) == 1479
+
+
+def test_a_file_changed_with_equal_size_and_time_is_read_again(tmp_path):
+    path = tmp_path / "mine.libsvm"
+    path.write_text("+1 1:1\n-1 2:1\n")
+    before = path.stat()
+    assert load(str(path)).train.labels.tolist() == [1, -1]
+    path.write_text("-1 1:1\n+1 2:1\n")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert load(str(path)).train.labels.tolist() == [-1, 1]
+
+
+@pytest.mark.parametrize("how", ["replaced", "rewritten", "removed"])
+def test_a_file_that_changes_while_it_is_read_is_not_cached(how, tmp_path, monkeypatch):
+    path = tmp_path / "mine.libsvm"
+    path.write_text("+1 1:1\n-1 2:1\n")
+    before, read = path.stat(), libsvm.parse_libsvm
+
+    def read_and_change(*args, **extra):
+        text = read(*args, **extra)
+        if how == "replaced":
+            other = tmp_path / "other"
+            other.write_text("-1 1:1\n+1 2:1\n")
+            other.replace(path)
+        elif how == "rewritten":
+            path.write_text("-1 1:1\n+1 2:1\n")
+        if how == "removed":
+            path.unlink()
+        else:
+            os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        return text
+
+    monkeypatch.setattr(libsvm, "parse_libsvm", read_and_change)
+    changed = f"{path}: it was changed or replaced while it was read; run again once it is complete"
+    assert refusal(str(path)) == changed
+    assert not list(cache_dir().glob("datasets/*"))
+    monkeypatch.setattr(libsvm, "parse_libsvm", read)
+    if how != "removed":
+        assert load(str(path)).train.labels.tolist() == [-1, 1]
+
+
+def test_rows_of_another_text_are_not_called_sound(tmp_path, monkeypatch):
+    # As on a file system that does not keep times of change.
+    monkeypatch.setattr("svmbench.data.load.stamp", lambda path: (str(path), 0, 0, 0, 0))
+    path = tmp_path / "mine.libsvm"
+    path.write_text("+1 1:1\n-1 2:1\n")
+    load(str(path))
+    assert CliRunner().invoke(main, ["data", "check", str(path)]).exit_code == 0
+    path.write_text("-1 1:1\n+1 2:1\n")
+    result = CliRunner().invoke(main, ["data", "check", str(path)])
+    assert result.exit_code == 3
+    assert "its rows are of another text than" in result.output

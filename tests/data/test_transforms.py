@@ -38,6 +38,7 @@ from svmbench.data.transforms import (
     apply_transforms,
     columns,
     makes_test_rows,
+    rows_after,
     scales_between,
     suffix,
     take_rows,
@@ -512,10 +513,31 @@ def test_names_tell_chains_apart():
         ([Balance()], (0.0, 1.0)),
         ([Split(test=0.5), Balance(count=20)], (1.0, 1.0)),
         ([Rows(start=0, stop=2000)], (2.0, 2.0)),
+        # The rows that a split sets apart are not there to be named.
+        ([Split(test=100), Rows(start=0, stop=500)], (0.6, 0.6)),
+        ([Split(test=100), Subsample(size=0.5), Subsample(size=200)], (0.5, 1.0)),
     ],
 )
 def test_scales_at_which_the_named_rows_are_there(chain, scales):
     assert scales_between(chain, 1000) == pytest.approx(scales)
+
+
+@pytest.mark.parametrize(
+    ("chain", "rows", "named"),
+    [
+        ([MaxAbs(), Subsample(size=0.5)], 200.0, False),
+        ([Rows(start=100, stop=300)], 200.0, True),
+        ([Rows(start=0, stop=300), Split(test=100)], 200.0, True),
+        ([Rows(start=0, stop=300), Split(test=0.5)], 150.0, True),
+        ([Split(test=100)], 300.0, False),
+        ([Split(test=100), Subsample(size=0.5)], 150.0, False),
+        ([Balance(count=20)], None, True),
+    ],
+)
+def test_rows_after_a_chain(chain, rows, named):
+    assert rows_after(chain, 1000, 0, 0.4) == (pytest.approx(rows) if rows else None, named)
+    if named:
+        assert rows_after(chain, 1000, 0, 0.8)[0] == rows_after(chain, 1000, 0, 0.4)[0]
 
 
 def test_scales_of_a_set_with_test_rows():

@@ -114,12 +114,14 @@ def test_a_killed_sweep_leaves_no_worker_and_no_lock(tmp_path, install):
         env=dict(os.environ),
     )
     wait_until(lambda: any(out.glob("runs/*hanging*.part")))
-    (worker,) = workers_of(process.pid)
+    (launcher,) = workers_of(process.pid)
+    (worker,) = workers_of(launcher)
     with pytest.raises(ConfigError, match=f"another run is writing here, process {process.pid};"):
         run_sweep(wanted, out)
     process.send_signal(signal.SIGKILL)
     process.wait()
     wait_until(lambda: state_and_parent(worker)[0] in ("Z", "gone"))
+    wait_until(lambda: state_and_parent(launcher)[0] in ("Z", "gone"))
     assert before.items() <= finished(out).items()
     assert all(read_trace(path).end for path in out.glob("runs/*.jsonl"))
     outcome = run_sweep(wanted, out, options=Options(only=("dcd",)))

@@ -13,9 +13,9 @@ from plugins import Ladder
 from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness import child
 from svmbench.harness import run as run_module
 from svmbench.harness.plan import plan_runs
+from svmbench.harness.processes import Worker
 from svmbench.harness.run import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.trace import read_trace
@@ -329,15 +329,25 @@ def test_a_ladder_stands_together_between_the_others(install):
 
 
 def started(monkeypatch):
-    """The processes that are started from now on."""
-    processes, start = [], child.start
+    """The ids of runs' processes that are started from now on."""
+    pids, report = [], Worker.report
 
-    def counted(*arguments, **options):
-        processes.append(start(*arguments, **options))
-        return processes[-1]
+    def noted(self, seconds):
+        found = report(self, seconds)
+        if found is not None and found.event == "started":
+            pids.append(found.pid)
+        return found
 
-    monkeypatch.setattr(child, "start", counted)
-    return processes
+    monkeypatch.setattr(Worker, "report", noted)
+    return pids
+
+
+def is_alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def test_one_worker_climbs_a_ladder_and_no_other(tmp_path, install, monkeypatch):
@@ -346,7 +356,7 @@ def test_one_worker_climbs_a_ladder_and_no_other(tmp_path, install, monkeypatch)
     outcome = run_sweep(sweep(solvers=["ladder", "dcd"], **{"lambda": [0.1, 0.01]}), tmp_path)
     assert outcome.made > 8
     assert len(processes) == 8  # two solvers, two constants, two repeats
-    assert all(process.poll() is not None for process in processes)
+    assert not any(map(is_alive, processes))
 
 
 def test_rows_are_converted_once_a_ladder(tmp_path, install):
@@ -519,6 +529,14 @@ def test_weights_beyond_the_memory_are_refused_before_any_is_taken(tmp_path, mon
         f" are free; {MORE_ROOM}"
     )
     assert caught.value.exit_code == 3
+
+
+def test_rows_beyond_the_memory_are_refused_before_a_reference_is_computed(tmp_path, monkeypatch):
+    path = tmp_path / "long.libsvm"
+    path.write_text("+1 1:1\n-1\n" * 500)
+    monkeypatch.setattr(memory, "available_memory", lambda: 10_000)
+    with pytest.raises(DataError, match=r"data set long: training on 1,000 rows needs"):
+        run_sweep(sweep(datasets=[{"path": str(path)}], repeats=1), tmp_path / "results")
 
 
 def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(

@@ -151,6 +151,61 @@ def test_questions_that_change_no_verdict_come_last(simulation, tmp_path):
     assert result.open == []
 
 
+def test_questions_that_only_together_decide_something_cost_what_all_of_them_cost(
+    simulation, tmp_path
+):
+    simulation.seconds = {"sgd-s": 3.0, "pegasos": 9.0, "ocas": 2.0, "dcd": 1.0, "mpu": 2.0}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", "mpu", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked(
+        (0, job, ("dcd", "mpu"), 5), (0, job, ("dcd", "pegasos"), 5), (0, job, ("ocas", "sgd-s"), 5)
+    )
+
+    def doubts():
+        return [
+            replace(each, goals=frozenset({"alone" if "ocas" in each.text else "both"}))
+            for each in asked()
+        ]
+
+    run_series([job], Reporter(), doubts=doubts)
+    # A pair of dcd and mpu takes 3 s, one of ocas and sgd-s 5 s; but the former decides nothing
+    # without dcd and pegasos, whose pairs take 10 s.
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:6]) == {"ocas", "sgd-s"}
+    assert set(labels[6:]) == {"dcd", "mpu", "pegasos"}
+
+
+def test_repeats_that_reach_several_goals_come_before_cheaper_ones(simulation, tmp_path):
+    simulation.seconds = {"sgd-s": 3.0, "pegasos": 3.0, "ocas": 2.0, "dcd": 2.0}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked((0, job, ("dcd", "ocas"), 5), (0, job, ("pegasos", "sgd-s"), 5))
+
+    def doubts():
+        goals = {"dcd against ocas": {"one"}, "pegasos against sgd-s": {"two", "three"}}
+        return [replace(each, goals=frozenset(goals[each.text])) for each in asked()]
+
+    run_series([job], Reporter(), doubts=doubts)
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:6]) == {"pegasos", "sgd-s"}
+    assert set(labels[6:]) == {"dcd", "ocas"}
+
+
+def test_questions_that_the_cheapest_way_does_without_come_later(simulation, tmp_path):
+    simulation.seconds = {"pegasos": 5.0, "ocas": 5.0}
+    sweep = sweep_of("dcd", "sgd-s", "pegasos", "ocas", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    asked = Asked((0, job, ("pegasos", "ocas"), 5), (0, job, ("dcd", "sgd-s"), 5))
+
+    def doubts():
+        return [replace(each, needed="dcd" not in each.text) for each in asked()]
+
+    run_series([job], Reporter(), doubts=doubts)
+    labels = [label for label, _ in beyond(simulation)]
+    assert set(labels[:6]) == {"pegasos", "ocas"}
+    assert set(labels[6:]) == {"dcd", "sgd-s"}
+
+
 def test_a_cell_that_is_decided_has_no_further_run(simulation, tmp_path):
     job = job_of(sweep_of("dcd", "sgd-s", "pegasos", repeats=RULE), tmp_path / "one")
     asked = Asked((0, job, ("dcd", "sgd-s"), 5), (0, job, ("dcd", "pegasos"), 2))

@@ -13,6 +13,7 @@ from svmbench.harness.trace import (
     close_trace,
     iteration_checkpoints,
     read_trace,
+    whole_passes,
 )
 
 HEADER = {"id": "a-run", "seed": 2**64 - 1}
@@ -48,6 +49,15 @@ def test_with_a_cycle_checkpoints_are_whole_passes_and_then_whole_cycles():
     assert all(number % cycle == 0 for number in later)
     assert all(a < b <= max(a + cycle, 1.1 * a) for a, b in pairwise(later))
     assert len(later) < 45
+
+
+def test_checkpoints_at_passes_are_those_at_the_ends_of_passes():
+    m = 1000
+    found = list(islice(whole_passes(m), 60))
+    assert found == [
+        at for at in takewhile(lambda at: at <= found[-1], checkpoints(m)) if not at % m
+    ]
+    assert found[:10] == [m * epoch for epoch in range(1, 11)]
 
 
 def test_checkpoints_never_end():

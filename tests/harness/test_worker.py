@@ -8,8 +8,9 @@ import pytest
 
 import plugins
 from problems import dataset
+from svmbench.harness.clock import Clock
+from svmbench.harness.measurement import Measurement
 from svmbench.harness.trace import CHECKPOINT_RATIO, TraceWriter, read_trace
-from svmbench.harness.worker import Clock, Measurement
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Loss, Problem
 from svmbench.reference.optimum import certified_optimum
@@ -82,6 +83,15 @@ def test_a_run_ends_at_its_last_epoch(measure, problem):
     state, points, _ = measure(plugins.Idle(), accuracy=[1e-3], max_epochs=12.5)
     assert state == "max_steps"
     assert points[-1]["presentations"] == 12.5 * problem.data.n_samples
+
+
+def test_with_checkpoints_at_passes_nothing_is_evaluated_within_the_first_one(measure, problem):
+    state, points, _ = measure(plugins.Idle(), max_epochs=3, accuracy=[], checkpoints="passes")
+    m = problem.data.n_samples
+    assert state == "max_steps"
+    assert [point["presentations"] for point in points] == [0, m, 2 * m, 3 * m]
+    _, points, _ = measure(plugins.Idle(), max_epochs=0.5, accuracy=[], checkpoints="passes")
+    assert [point["presentations"] for point in points] == [0, m // 2]
 
 
 def test_a_limit_that_overflows_is_none(measure):

@@ -10,10 +10,10 @@ import pytest
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
+from svmbench.claims.empty import check_claims
+from svmbench.claims.judge import judge_claims
 from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError
-from svmbench.papers.claims.empty import check_claims
-from svmbench.papers.claims.judge import judge_claims
 
 
 def both(factor, dataset="adult", **noise):

@@ -12,9 +12,9 @@ import yaml
 from claims_support import INF, MANY, claim, found, noisy, row
 from pydantic import ValidationError
 
-from svmbench.papers.claims.judge import decide, judge_claims
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.judge import decide, judge_claims
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
 from svmbench.papers.model import Item
 from svmbench.records.groups import Group
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -30,7 +31,7 @@ def folder(tmp_path_factory):
             "name": "small",
             "datasets": ["tiny-separable"],
             "lambda": [0.01],
-            "solvers": ["pegasos", {"name": "pegasos", "batch": 4}, "gd"],
+            "solvers": ["pegasos", {"name": "pegasos", "batch": 4}, "gd", "sgd-qn"],
             "stop": {"accuracy": list(ACCURACIES), "max_epochs": 50},
             "repeats": 1,
             "regret": True,
@@ -66,10 +67,22 @@ def test_a_mini_batch_is_one_step_in_what_a_sweep_writes(folder):
     runs = {group.label: group.runs.iloc[0] for group in groups}
     rows = {label: run["step_rows"] for label, run in runs.items()}
     m = runs["gd"]["m"]
-    assert rows == {"pegasos": 1.0, "pegasos(batch=4)": 4.0, "gd": m}
+    assert rows == {"pegasos": 1.0, "pegasos(batch=4)": 4.0, "gd": m, "sgd-qn": 1.0}
     for group in groups:
         steps = samples(group, Asked("train_steps"))[0]
         assert steps == pytest.approx(float(runs[group.label]["presentations"]) / rows[group.label])
+
+
+def test_only_a_method_with_a_scaling_records_it(folder):
+    results = read_results(folder)
+    (groups,) = results.groups.values()
+    found = {
+        group.label: list(samples(group, Asked("largest_scaling")).values()) for group in groups
+    }
+    # B is 1/λ at the first checkpoint already, or was reduced since.
+    [largest] = found.pop("sgd-qn")
+    assert 0.0 < largest <= 1.0
+    assert not any(np.isfinite(values).any() for values in found.values())
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,17 @@ from svmbench.bench.targets import Target
 from svmbench.report.numbers import format_value
 from svmbench.report.table import Table
 
-_UNITS = {"epoch": " ns"}
-
 
 def aimed_text(target: Target) -> str:
     """A bound with its unit."""
-    return f"{target.aim}{_UNITS.get(target.kind, '×')}"
+    return f"{target.aim}{target.unit}"
 
 
 def measured_text(one: BoundResult) -> str:
     """What was measured with its unit, its interval and by how much it misses the bound."""
     if not one.measured > 0:
         return one.note or one.verdict
-    text = f"{_measured(one)}{_UNITS.get(one.target.kind, '×')}"
+    text = f"{_measured(one)}{one.target.unit}"
     said = [" ".join(filter(None, [text, _interval(one).replace("–", "")]))]
     if one.missed:
         said.append(f"{_missed_by(one)}{', open' if one.verdict == 'open' else ''}")
@@ -46,6 +44,11 @@ def _interval(one: BoundResult) -> str:
     return f"[{format_value(low, low, high)}, {format_value(high, low, high)}]"
 
 
+def _more(one: BoundResult) -> float:
+    more = None if one.part is None else one.part.more
+    return math.nan if more is None else more
+
+
 def _verdict(one: BoundResult) -> str:
     by = one.missed and one.measured > 0
     return ", ".join([one.verdict, *([_missed_by(one)] if by else [])])
@@ -57,6 +60,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
     (
         TableColumn("bound", "bound", lambda one: one.target.text),
         TableColumn("kind", "", lambda one: one.target.kind),
+        TableColumn("part", "", lambda one: one.target.part),
         TableColumn("where", "where", lambda one: one.place, lambda place: place or "–"),
         TableColumn("", "aimed at", lambda one: aimed_text(one.target)),
         TableColumn("aimed_at", "", lambda one: one.target.aim),
@@ -65,10 +69,10 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
         TableColumn("", "interval", _interval),
         TableColumn("interval_low", "", lambda one: one.low),
         TableColumn("interval_high", "", lambda one: one.high),
-        TableColumn("pairs", "pairs", lambda one: len(one.pairs.logs) if one.pairs else 0),
+        TableColumn("pairs", "pairs", lambda one: one.part.pairs if one.part else 0),
         TableColumn("", "verdict", _verdict),
         TableColumn("verdict", "", lambda one: one.verdict),
-        TableColumn("more_repeats", "", lambda one: math.nan if one.more is None else one.more),
+        TableColumn("more_repeats", "", _more),
         TableColumn("short_by_factor", "", lambda one: one.short_by),
         TableColumn("held_out", "", lambda one: one.held_out),
         TableColumn("", "note", lambda one: "; ".join(filter(None, [one.note, one.takes]))),
@@ -77,7 +81,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
     ),
     texts=8,
     notes=(
-        "Reached, not reached or open: all bounds are judged together, so that at most 5 % of "
+        "Holds, does not hold or open: all bounds are judged together, so that at most 5 % of "
         "these verdicts are expected to be false, however often repeats are added.",
         "Intervals belong to the same evidence: the bound is open if its interval crosses it. "
         "Medians of the paired ratios; for an epoch, the median of the repeats.",
@@ -90,7 +94,7 @@ _BOUNDS: TableSpec[BoundResult] = TableSpec(
 def bounds_table(results: Sequence[BoundResult]) -> Table:
     """Every bound at every place; those on data kept out of tuning are separate."""
     titles = {False: "Bounds", True: "Bounds on data kept out of tuning"}
-    listed = [one for one in results if (one.target.kind, one.verdict) != ("ahead", "reached")]
+    listed = [one for one in results if not (one.target.everywhere and one.verdict == "holds")]
     return _BOUNDS.table(
         TablePart(title, "", [one for one in listed if one.held_out == apart])
         for apart, title in titles.items()

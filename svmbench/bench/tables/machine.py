@@ -23,6 +23,8 @@ from svmbench.bench.tables.columns import (
     samples_text,
 )
 from svmbench.records.groups import Group, heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.table import Table
 
@@ -37,7 +39,7 @@ class _Epoch:
 
     @property
     def samples(self) -> list[float]:
-        return list(self.part.values(self.group).values())
+        return list(samples(self.group, self.part.asked()).values())
 
     @property
     def interval(self) -> tuple[float, float, float]:
@@ -194,8 +196,7 @@ def text_table(found: Found) -> Table:
     accuracy = part.accuracy if part else 0.0
 
     def seconds(group: Group) -> list[float]:
-        of_group = Measured("", "text", "", [group])
-        return list(of_group.values(group, accuracy).values())
+        return list(samples(group, Asked("seconds", accuracy)).values())
 
     grid: TableSpec[Group] = TableSpec(
         "text",
@@ -235,10 +236,7 @@ _GROWTH: TableSpec[Group] = TableSpec(
         fact("array_bytes", "MiB", lambda size: f"{size / 2**20:.0f}"),
         *measured("seconds_per_epoch", "seconds per epoch"),
         TableColumn(
-            "ns_per_nonzero",
-            "ns per nonzero",
-            lambda group: middle(group, "seconds_per_epoch") / middle(group, "nnz") * 1e9,
-            digits(3),
+            "ns_per_nonzero", "ns per nonzero", lambda g: middle(g, "ns_per_nonzero"), digits(3)
         ),
         TableColumn("peak_over_arrays", "peak memory / arrays", over_arrays, digits(3)),
     ),
@@ -259,6 +257,6 @@ def _growth_facts(part: Measured) -> str:
     grown = (
         f"{short(step.grown, 3)} times the entries along {step.axis}: "
         f"{step.slowed:.3g} times the seconds"
-        for step in steps(part.groups)
+        for step in steps(part.rows)
     )
     return "; ".join([part.groups[0].runs["storage"].iloc[0], *grown])

@@ -18,7 +18,6 @@ from svmbench.bench.tables.columns import (
     source_text,
 )
 from svmbench.bench.versus import (
-    PairedRatio,
     Versus,
     best_of_theirs,
     by_problem,
@@ -51,11 +50,11 @@ def _compared(threshold: float) -> tuple[TableColumn[Versus], ...]:
         TableColumn("champion_seconds", "", lambda one: one.ours),
         TableColumn("program_seconds", "", lambda one: one.theirs),
         TableColumn("program", "", lambda one: one.program),
-        TableColumn("ratio", "", lambda one: one.pairs.estimate),
-        TableColumn("ratio_low", "", lambda one: one.pairs.interval(threshold)[0]),
-        TableColumn("ratio_high", "", lambda one: one.pairs.interval(threshold)[1]),
-        TableColumn("pairs", "", lambda one: len(one.pairs.logs)),
-        TableColumn("lower_bound_only", "", lambda one: one.pairs.censored),
+        TableColumn("ratio", "", lambda one: one.estimate),
+        TableColumn("ratio_low", "", lambda one: one.interval(threshold)[0]),
+        TableColumn("ratio_high", "", lambda one: one.interval(threshold)[1]),
+        TableColumn("pairs", "", lambda one: one.informative),
+        TableColumn("lower_bound_only", "", lambda one: one.censored),
         TableColumn("standing", "", lambda one: one.standing(threshold)),
         TableColumn("programs_run", "", lambda one: " ".join(one.among)),
     )
@@ -157,7 +156,7 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
             said.append(f"{name.replace('it', 'the accuracy')} in {counts[name]}")
     if counts["open"]:
         slower = sum(
-            one.pairs.estimate < 1.0 and not one.pairs.censored
+            one.estimate < 1.0 and not one.censored
             for one in compared
             if one.standing(threshold) == "open"
         )
@@ -169,7 +168,7 @@ def standing_cell(one: Versus, threshold: float) -> Cell:
     """A ratio with the fastest program, marked if that is ahead."""
     cell = ratio_cell(one, threshold)
     mark = "✗ " if one.standing(threshold) == "peer ahead" else ""
-    if not mark and one.pairs.estimate < 1.0 and not one.pairs.censored:
+    if not mark and one.estimate < 1.0 and not one.censored:
         mark = "(✗) "
     name = f" {one.program}" if one.program else ""
     return replace(cell, text=f"{mark}{cell.text}{name}")
@@ -179,18 +178,18 @@ def ratio_cell(one: Versus, threshold: float) -> Cell:
     """A ratio, or who did not reach the accuracy."""
     if math.isinf(one.ours):
         return Cell("not reached" if one.program else "nobody reached it")
-    text = f"{'≥ ' if one.pairs.censored else ''}{ratio_text(one.pairs, threshold)}"
+    text = f"{'≥ ' if one.censored else ''}{ratio_text(one, threshold)}"
     hint = f"{one.ours:.4g} s against {one.theirs:.4g} s, {one.program or 'none'}"
-    return Cell(text, value=one.pairs.estimate, hint=hint)
+    return Cell(text, value=one.estimate, hint=hint)
 
 
-def ratio_text(pairs: PairedRatio, threshold: float) -> str:
+def ratio_text(one: Versus, threshold: float) -> str:
     """Print a ratio, with its interval if that is bounded."""
-    low, high = pairs.interval(threshold)
-    if not pairs.logs:
+    low, high = one.interval(threshold)
+    if not one.informative:
         return "–"
     bounded = low > 0.0 and high < math.inf
-    return (interval_text if bounded else format_value)(pairs.estimate, low, high)
+    return (interval_text if bounded else format_value)(one.estimate, low, high)
 
 
 def ablation_table(found: Found) -> Table:
@@ -204,9 +203,9 @@ def ablation_table(found: Found) -> Table:
             TableColumn("label", "solver", lambda one: one.among[0]),
             TableColumn("accuracy", "", lambda one: one.threshold),
             TableColumn("median_seconds", "", lambda one: one.theirs),
-            TableColumn("slower_by", "", lambda one: one.pairs.estimate),
-            TableColumn("slower_by_low", "", lambda one: one.pairs.interval(_ALONE)[0]),
-            TableColumn("slower_by_high", "", lambda one: one.pairs.interval(_ALONE)[1]),
+            TableColumn("slower_by", "", lambda one: one.estimate),
+            TableColumn("slower_by_low", "", lambda one: one.interval(_ALONE)[0]),
+            TableColumn("slower_by_high", "", lambda one: one.interval(_ALONE)[1]),
         ),
         _by_accuracy(_ablated_text, lambda one: one.among[0]),
         texts=2,
@@ -220,16 +219,15 @@ def ablation_table(found: Found) -> Table:
 
 def _ablated(part: Measured) -> Iterator[Versus]:
     """Every row of the sweep against the whole champion."""
-    whole = {group.lam: group for group in part.groups if group.label == champion()}
-    for group in part.groups:
+    whole = {row.group.lam: row for row in part.rows if row.group.label == champion()}
+    for row in part.rows:
         for threshold in part.thresholds:
-            if group.lam in whole:
-                one = side_by_side(part, whole[group.lam], [group], threshold)
-                if one is not None:
-                    yield one
+            if row.group.lam in whole:
+                asked = part.asked(threshold)
+                yield from side_by_side(part, whole[row.group.lam], [row], asked)
 
 
 def _ablated_text(one: Versus) -> str:
     text = number_text(one.theirs)
     same = one.among == (champion(),)
-    return text if same else f"{text} ({ratio_text(one.pairs, _ALONE)}×)"
+    return text if same else f"{text} ({ratio_text(one, _ALONE)}×)"

@@ -35,6 +35,7 @@ from svmbench.data.transforms.chain import (
     Derived,
     apply_transforms,
     makes_test_rows,
+    rows_after,
     scales_between,
     suffix,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "apply_transforms",
     "is_size",
     "makes_test_rows",
+    "rows_after",
     "scales_between",
     "suffix",
     "take_rows",

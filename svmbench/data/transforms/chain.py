@@ -107,18 +107,50 @@ def scales_between(transforms: Sequence[Transform], m: int, m_test: int = 0) -> 
         Smallest scale at which no transform names more rows than there are; 0 if none names a
         number of rows, above 1 if some name more than the whole set has.
     most : float
-        Largest scale of use: beyond it the chain leaves out every further row. 1 if there are
-        test rows, which have the same scale.
+        Largest scale of use: beyond it the chain leaves out all rows after those that it names
+        (not counting a change of their order). 1 if there are test rows, which have the same scale.
     """
+    portions = tuple(portion for _, portion in _portions(transforms, m, m_test))
+    least = max(portion.least for portion in portions)
+    return least, 1.0 if m_test else max(least, min(portion.most for portion in portions))
+
+
+def rows_after(
+    transforms: Sequence[Transform], m: int, m_test: int, scale: float
+) -> tuple[float | None, bool]:
+    """Training rows of a stand-in of that scale after these transforms.
+
+    Parameters
+    ----------
+    transforms : sequence of Transform
+    m, m_test : int
+        Training and test rows at scale 1.
+    scale : float
+
+    Returns
+    -------
+    rows : float or None
+        None if that depends on the labels.
+    named : bool
+        Whether a transform names their number, so that it is the same at every scale.
+    """
+    (rows, portion), _ = _portions(transforms, m, m_test)
+    if portion.fixed:
+        return portion.left, True
+    return portion.share * rows * scale - portion.less, False
+
+
+def _portions(
+    transforms: Sequence[Transform], m: int, m_test: int
+) -> tuple[tuple[int, Portion], tuple[int, Portion]]:
+    """What a chain leaves of which number of rows, for the training and the test rows."""
     train, test = (m, Portion()), (m_test, Portion())
     for transform in transforms:
         if isinstance(transform, Swap):
             train, test = test, train
         elif train[0] > 0:
             train = train[0], transform.portion(train[1], train[0])
-    portions = (train[1], test[1])
-    least = max(portion.least for portion in portions)
-    return least, 1.0 if m_test else max(least, min(portion.most for portion in portions))
+    return train, test
 
 
 def suffix(transforms: Sequence[Transform]) -> str:

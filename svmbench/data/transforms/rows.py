@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any, Self
+from typing import Any, Self
 
 import numpy as np
-from pydantic import Field, Strict, model_validator
+from pydantic import Field, model_validator
 
 from svmbench.data.blocks import row_blocks, row_starts
 from svmbench.data.dataset import Array, Dataset
-from svmbench.data.transforms.step import Pair, Portion, Row, Seed, Size, Transform
+from svmbench.data.transforms.step import Count, Pair, Portion, Row, Seed, Size, Transform
 
 
 class Shuffled(Transform):
@@ -32,7 +32,7 @@ class Rows(Transform):
     name = "rows"
 
     start: Row = Field(description="First row, counted from 0.")
-    stop: Annotated[Row, Field(ge=1)] = Field(description="The row after the last.")
+    stop: Count = Field(description="The row after the last.")
 
     @classmethod
     def expand(cls, given: Any) -> Any:
@@ -55,7 +55,7 @@ class Rows(Transform):
 
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names the rows before its end."""
-        return rows.naming(self.stop, m, first=True)
+        return rows.naming(self.stop, m, first=True, left=self.stop - self.start)
 
     def plain(self) -> Any:
         """Its two numbers, as a list."""
@@ -80,8 +80,8 @@ class Subsample(Transform):
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names a number of rows, unless it takes a fraction."""
         if isinstance(self.size, float):
-            return replace(rows, share=rows.share * self.size)
-        return rows.naming(self.size, m)
+            return rows.part(self.size)
+        return rows.naming(self.size, m, left=self.size)
 
 
 class Balance(Transform):
@@ -90,7 +90,7 @@ class Balance(Transform):
     name = "balance"
     main = "count"
 
-    count: Annotated[int, Strict(), Field(ge=1)] | None = Field(
+    count: Count | None = Field(
         default=None,
         description="Rows to keep of the more frequent class; as many as the other has unless set.",
     )
@@ -146,8 +146,8 @@ class Split(Transform):
     def portion(self, rows: Portion, m: int) -> Portion:
         """It names a number of test rows, and more for training, unless it takes a fraction."""
         if isinstance(self.test, float):
-            return replace(rows, share=rows.share * (1.0 - self.test))
-        return replace(rows.naming(self.test + 1, m), fixed=rows.fixed)
+            return rows.part(1.0 - self.test)
+        return rows.without(self.test, m)
 
 
 class Swap(Transform):

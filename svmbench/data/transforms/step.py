@@ -52,22 +52,25 @@ def _columns(values: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(values))
 
 
+RowCount = Annotated[int, Field(ge=1, le=MOST_ROWS)]
+RowShare = Annotated[float, Field(gt=0.0, lt=1.0)]
 Size = Annotated[
     int | float,
-    BeforeValidator(
-        _size,
-        json_schema_input_type=Annotated[int, Field(ge=1)] | Annotated[float, Field(gt=0, lt=1)],
-    ),
+    BeforeValidator(_size, json_schema_input_type=RowCount | RowShare),
 ]
 """A share of the rows: a fraction between 0 and 1, or a count."""
 
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
-Row = Annotated[int, Strict(), Field(ge=0)]
+Row = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
+Count = Annotated[RowCount, Strict()]
 Column = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
+_Several = Annotated[
+    list[Column], Field(min_length=1), Field(json_schema_extra={"uniqueItems": True})
+]
 Columns = Annotated[
     tuple[Column, ...],
     Field(min_length=1),
-    BeforeValidator(_as_columns, json_schema_input_type=Column | list[Column]),
+    BeforeValidator(_as_columns, json_schema_input_type=Column | _Several),
     AfterValidator(_columns),
 ]
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
@@ -87,20 +90,53 @@ class Portion:
         The smallest share of the set in which every row is found that a transform names.
     most : float
         The share of the set beyond which no row is used.
+    less : float
+        Rows by which their number falls short of ``share``, because a transform has set that many
+        apart.
+    left : float, optional
+        Their number if it is ``fixed`` and known.
     """
 
     share: float = 1.0
     fixed: bool = False
     least: float = 0.0
     most: float = 1.0
+    less: float = 0.0
+    left: float | None = None
 
-    def naming(self, count: float, m: int, *, first: bool = False) -> Portion:
-        """The same after ``count`` rows are named, of a set of m; the first ones if ``first``."""
+    def naming(
+        self, count: float, m: int, *, first: bool = False, left: float | None = None
+    ) -> Portion:
+        """The same after rows are named.
+
+        Parameters
+        ----------
+        count : float
+            How many.
+        m : int
+            Rows of the set.
+        first : bool
+            Whether they are the first ones.
+        left : float, optional
+            How many the transform leaves, if that is known.
+        """
         if self.fixed:
-            return self
-        needed = count / (self.share * m)
+            return replace(self, left=left)
+        needed = (count + self.less) / (self.share * m)
         most = min(self.most, needed) if first else self.most
-        return replace(self, fixed=True, least=max(self.least, needed), most=most)
+        return replace(self, fixed=True, least=max(self.least, needed), most=most, left=left)
+
+    def part(self, share: float) -> Portion:
+        """The same after a fraction of the rows is left."""
+        left = None if self.left is None else share * self.left
+        return replace(self, share=self.share * share, less=self.less * share, left=left)
+
+    def without(self, count: float, m: int) -> Portion:
+        """The same after ``count`` rows are set apart, of a set of m; at least one more is left."""
+        if self.fixed:
+            return replace(self, left=None if self.left is None else self.left - count)
+        needed = (count + 1 + self.less) / (self.share * m)
+        return replace(self, least=max(self.least, needed), less=self.less + count)
 
 
 class Transform(BaseModel, ABC):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.report.drawing import (
     Drawer,
     Drawn,
@@ -44,7 +44,7 @@ class AcrossPlot(Drawer):
         self.scale(axes)
         chains = {each.name: self._points(each) for each in panel.series}
         chains = {key: points for key, points in chains.items() if points}
-        say_missing(axes, "no value", [e.name for e in panel.series if e.name not in chains])
+        say_missing(axes, {"no value": [e.name for e in panel.series if e.name not in chains]})
         if not chains:
             return Drawn()
         self._limit(axes, [point for points in chains.values() for point in points])

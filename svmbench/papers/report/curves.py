@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
-from svmbench.papers.places import same
 from svmbench.papers.published import ABSCISSAE, PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,
@@ -61,12 +61,13 @@ class Curves(Drawer):
     def _draw(self, axes: Axes, panel: Panel, name: str) -> Drawn:
         self.scale(axes)
         curves = {key: c for key, c in self._curves[panel.title].items() if c is not None}
+        missing = {"no trace": [e.name for e in panel.series if e.name not in curves]}
         published = self._published[panel.title]
         if published and not self.shape.log_x:
             frame = max(curve.points[-1][0] for curve in published)
-            curves = {key: c for key, c in curves.items() if c.x[0] <= frame}
-            curves = {key: _until(curve, frame) for key, curve in curves.items()}
-        say_missing(axes, "no trace", [e.name for e in panel.series if e.name not in curves])
+            missing["beyond the frame"] = [key for key, c in curves.items() if c.x[0] > frame]
+            curves = {key: _until(c, frame) for key, c in curves.items() if c.x[0] <= frame}
+        say_missing(axes, missing)
         if not curves:
             return Drawn()
         optima = self._optima(panel)
@@ -130,7 +131,8 @@ class Curves(Drawer):
 
     def _title(self, key: str, curve: Curve) -> str:
         x, y = axis_words(self.shape)
-        return f"{key}\n{y} {rounded(curve.middle[-1])} at the end, {x} {rounded(curve.x[-1])}"
+        end = "at the end of the frame" if curve.fate == "cut" else "at the end"
+        return f"{key}\n{y} {rounded(curve.middle[-1])} {end}, {x} {rounded(curve.x[-1])}"
 
     def _rules(self, axes: Axes, panel: Panel, optima: Sequence[float]) -> None:
         levels = list(optima)
@@ -215,9 +217,9 @@ def _with_percent(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def _until(curve: Curve, end: float) -> Curve:
-    """The part of a curve inside the frame of the published ones."""
+    """The part of a curve inside the frame of the published ones; its end has no marker."""
     inside = curve.x <= end
     if inside.all():
         return curve
     x, middle, low, high = (v[inside] for v in (curve.x, curve.middle, curve.low, curve.high))
-    return Curve(x, middle, low, high, "limit")
+    return Curve(x, middle, low, high, "cut")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import textwrap
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
 from svmbench.papers.published import ABSCISSAE
 from svmbench.papers.report.layout import ItemResults
@@ -171,14 +171,20 @@ def padded(low: float, high: float, log: bool, before: float, after: float) -> t
     return low - before * span, high + after * span
 
 
-def say_missing(axes: Axes, what: str, names: Sequence[str]) -> None:
-    """Write in a panel's corner which series are missing."""
-    if not names:
+def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
+    """Write in a panel's corner which series are missing, by the reason."""
+    lines = [
+        line
+        for what, names in missing.items()
+        if names
+        for line in textwrap.wrap(f"{what}: {', '.join(names)}", 38)
+    ]
+    if not lines:
         return
     axes.text(
         0.995,
         0.99,
-        "\n".join(textwrap.wrap(f"{what}: {', '.join(names)}", 38)),
+        "\n".join(lines),
         transform=axes.transAxes,
         ha="right",
         va="top",

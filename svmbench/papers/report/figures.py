@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
-from svmbench.papers.places import same
 from svmbench.papers.report.across import AcrossPlot
 from svmbench.papers.report.curves import Curves
 from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words

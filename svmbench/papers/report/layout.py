@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from svmbench.papers.measured import MeasuredRow, rows
+from svmbench.claims.measured import MeasuredRow, fills, rows
+from svmbench.claims.places import AXES, same
 from svmbench.papers.model import Item, Paper, TableShape
-from svmbench.papers.places import AXES, same
 from svmbench.papers.published import Published, PublishedValue
-from svmbench.papers.slots import fills, slots, sweep_of
+from svmbench.papers.slots import slots, sweep_of
 from svmbench.records.groups import short
 from svmbench.records.read import Results
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from svmbench.claims.measured import MeasuredRow
 from svmbench.evidence import LEVEL, judge, paired
-from svmbench.papers.measured import MeasuredRow
 from svmbench.records.groups import Group, short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, of_repeats, samples, states

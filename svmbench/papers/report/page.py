@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svmbench.papers.claims.parts import ClaimResult
+from svmbench.claims.parts import ClaimResult
 from svmbench.papers.model import Item, Paper
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations

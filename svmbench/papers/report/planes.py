@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import ValidationError
 
+from svmbench.claims.measured import MeasuredRow
 from svmbench.config.sweep import DatasetSpec, Sweep
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.trace import read_trace
-from svmbench.papers.measured import MeasuredRow
 from svmbench.papers.report.drawing import Drawer, Drawn, Panel
 from svmbench.records.read import Results
 

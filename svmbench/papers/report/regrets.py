@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.report.drawing import Drawer, Drawn, Panel, padded, say_missing
 from svmbench.records.read import read_regret
 from svmbench.report.sheet import CurveName
@@ -23,14 +23,14 @@ class Regrets(Drawer):
         self.scale(axes)
         curves = {each.name: self._regret(each.rows[0]) for each in panel.series}
         curves = {key: table for key, table in curves.items() if not table.empty}
-        say_missing(axes, "no regret", [e.name for e in panel.series if e.name not in curves])
+        say_missing(axes, {"no regret": [e.name for e in panel.series if e.name not in curves]})
         if not curves:
             return Drawn()
         every = pd.concat(curves.values())
         heights = every[["middle", "bound"]].to_numpy(np.float64).ravel()
         heights = heights[np.isfinite(heights) & ((heights > 0) | (not self.shape.log_y))]
         if not heights.size:
-            say_missing(axes, "no positive regret", list(curves))
+            say_missing(axes, {"no positive regret": list(curves)})
             return Drawn()
         steps = every["steps"].to_numpy(np.float64)
         axes.set_xlim(*padded(steps.min(), steps.max(), self.shape.log_x, 0.02, 0.05))

@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
-from svmbench.papers.measured import MeasuredRow
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.places import same
 from svmbench.papers.model import TableShape
-from svmbench.papers.places import same
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import (
     ItemResults,

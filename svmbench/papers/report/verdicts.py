@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmbench.papers.claims.parts import ClaimResult, ClaimVerdict, PartResult
+from svmbench.claims.parts import ClaimResult, ClaimVerdict, PartResult
 from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from svmbench.claims.judge import judge_claims
+from svmbench.claims.parts import ClaimResult
 from svmbench.durable import write_text
-from svmbench.papers.claims.judge import judge_claims
-from svmbench.papers.claims.parts import ClaimResult
-from svmbench.papers.measured import read_item
+from svmbench.papers.folders import read_item
 from svmbench.papers.model import Paper
 from svmbench.papers.report.figures import caption, write_figures
 from svmbench.papers.report.layout import ItemResults

@@ -43,5 +43,10 @@ class SgdQn(Scheduled):
         scaled: FloatArray = self._kernel.b.astype(np.float64)
         return scaled / self._problem.lam
 
+    @property
+    def largest_scaling(self) -> float:
+        """The largest entry of λB."""
+        return float(self._kernel.b.max())
+
     def _make_kernel(self, t0: float, order: Array) -> Any:
         return self._make_skipping(SgdQnKernel, t0, order)

@@ -58,6 +58,11 @@ class SgdQnCorrected(Scheduled):
         scaled: FloatArray = self._kernel.b.astype(np.float64)
         return scaled / self._problem.lam
 
+    @property
+    def largest_scaling(self) -> float:
+        """The largest entry of λB."""
+        return float(self._kernel.b.max())
+
     def _make_kernel(self, t0: float, order: Array) -> Any:
         return self._make_skipping(SgdQnCorrectedKernel, t0, order)
 

@@ -13,7 +13,7 @@ from matplotlib.text import Text
 from pydantic import ValidationError
 
 from svmbench.harness.run import run_sweep
-from svmbench.papers.measured import read_item
+from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
 from svmbench.papers.published import Published
 from svmbench.papers.report.curves import Curves
@@ -172,6 +172,13 @@ def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     # Ours are drawn to the end of the published frame.
     ends = [drawn(adult, f"panel-0-{at}-line").get_xdata()[-1] for at in range(4)]
     assert max(ends) <= 2.0
+    # A curve that goes on beyond it has no marker of an end, and says so.
+    markers = {names(adult)[at]: drawn(adult, f"panel-0-{at}-end").get_marker() for at in range(4)}
+    cut = [label for label, marker in markers.items() if marker == ""]
+    assert cut
+    for label in cut:
+        at = names(adult).index(label)
+        assert titles[f"panel-0-{at}-line"].splitlines()[1].find("at the end of the frame") > 0
     assert adult.get_xlim()[1] == pytest.approx(2.06)
     words = " ".join(text.get_text() for text in figure.texts)
     assert "published (Figure 9)" in " ".join(words.split())

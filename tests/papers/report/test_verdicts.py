@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import CellResult, ClaimPart, ClaimResult, PartResult
 from svmbench.evidence import judge, paired
-from svmbench.papers.claims.model import Claim
-from svmbench.papers.claims.parts import CellResult, ClaimPart, ClaimResult, PartResult
 from svmbench.papers.report.verdicts import verdict_rows, write_verdicts
 
 

@@ -1,0 +1,419 @@
+"""Fail every system call and allocation of a small sweep, one after another.
+
+A library that is preloaded into the sweep's processes counts their calls and fails the chosen one
+(``failing.c``). After each fault the same command is given once more, undisturbed: its numbers must
+be those of a sweep that was never disturbed. The process that runs the sweep is forked from this
+one, which has imported svmbench before, so that each trial costs little; starts of Python itself
+and imports of other packages are not under test.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import mmap
+import os
+import pkgutil
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from faults import Findings, Place, differences
+
+import svmbench
+from svmbench.cli import main as run_svmbench
+
+HERE = Path(__file__).resolve().parent
+ROOT_VARIABLE = "SVMBENCH_FAILING_ROOT"
+PAGE_VARIABLE = "SVMBENCH_FAILING_PAGE"
+
+#: What goes wrong, in the order of the library's constants.
+ERRORS = ("io", "space", "access", "memory")
+ROLES = ("parent", "worker")
+
+#: Folders of the program and of Python: that these can be read is taken for granted.
+PROGRAM = (
+    Path(svmbench.__file__).parent,
+    HERE.parents[1] / "kernels",
+    Path(sys.prefix) / "lib",
+    Path(sys.base_prefix) / "lib",
+)
+
+#: Seconds after which a sweep that takes about one counts as hanging.
+PATIENCE = 60.0
+
+CONFIG = """\
+version: 1
+name: every
+datasets: [tiny-sparse]
+loss: hinge
+lambda: [1e-2]
+solvers: [dcd, sgd-s]
+stop: {accuracy: [1e-1], max_epochs: 3, time_limit: 24h}
+repeats: 1
+plots: []
+reference: {gap: 1e-6, time_limit: 24h}
+"""
+
+
+class Page(ctypes.Structure):
+    """The page shared with the library; the same fields as ``struct page``."""
+
+    _fields_ = (
+        ("armed", ctypes.c_int),
+        ("role", ctypes.c_int),
+        ("what", ctypes.c_int),
+        ("parent", ctypes.c_int),
+        ("target", ctypes.c_long),
+        ("count", ctypes.c_long),
+        ("least", ctypes.c_long),
+        ("fired", ctypes.c_int),
+        ("process", ctypes.c_int),
+        ("call", ctypes.c_char * 32),
+        ("path", ctypes.c_char * 400),
+        ("root", ctypes.c_char * 400),
+        ("program", ctypes.c_char * 400 * 4),
+    )
+
+
+@dataclass(frozen=True)
+class Fault:
+    """The call that is to fail.
+
+    Parameters
+    ----------
+    role : {'parent', 'worker'}
+        The process that runs the sweep, or its workers together.
+    error : {'io', 'space', 'access', 'memory'}
+    number : int
+        The call's number; 0 for none.
+    least : int
+        Bytes of the smallest allocation that is counted.
+    """
+
+    role: str
+    error: str
+    number: int
+    least: int = 0
+
+
+@dataclass(frozen=True)
+class End:
+    """How a sweep ended.
+
+    Parameters
+    ----------
+    code : int or None
+        Exit code; None if it did not end in time.
+    said : str
+        Standard error.
+    calls : int
+        Calls that were counted.
+    failed : str
+        The call that failed, with its path or size.
+    """
+
+    code: int | None
+    said: str
+    calls: int
+    failed: str
+
+
+class Trials:
+    """Runs the sweep with one fault at a time.
+
+    Parameters
+    ----------
+    root : Path
+        A folder of its own.
+    page : mmap
+        The page shared with the library.
+    """
+
+    def __init__(self, root: Path, shared: mmap.mmap) -> None:
+        self.page = Page.from_buffer(shared)
+        self.page.root = str(root / "trial").encode()
+        for number, folder in enumerate(PROGRAM):
+            self.page.program[number].value = str(folder).encode()
+        self.list = root / "calls"
+        self.place = Place(root / "trial")
+        self.peace = Place(root / "peace")
+        self.temporary = root / "temporary"
+        self.complaints = root / "complaints"
+
+    def in_peace(self) -> None:
+        """Run the undisturbed sweep."""
+        self._prepare(self.peace)
+        end = self._sweep(self.peace, None)
+        if end.code != 0:
+            raise click.ClickException(f"the undisturbed sweep ended with {end.code}: {end.said}")
+
+    def calls(self, role: str, error: str, least: int) -> list[str]:
+        """The calls of an undisturbed sweep, with their paths or sizes."""
+        self._prepare(self.place)
+        self.list.write_text("")
+        self._sweep(self.place, Fault(role, error, -1, least))
+        return [_without_numbers(line) for line in self.list.read_text().splitlines()]
+
+    def tried(self, fault: Fault) -> tuple[End, list[str]]:
+        """Run the sweep with a fault and once more without; return the end and what is wrong."""
+        self._prepare(self.place)
+        end = self._sweep(self.place, fault)
+        findings = Findings()
+        for complaint in _complaints(end):
+            findings.expect(False, complaint)
+        findings.look(self.place.results)
+        for pid in self.place.left_alive():
+            if pid != os.getpid():
+                findings.wrong.append(f"left alive: {pid}")
+        again = self._sweep(self.place, None)
+        findings.expect(again.code == 0, f"the next call: {again.code}, {again.said.strip()}")
+        findings.look(self.place.results)
+        try:
+            different = differences(self.place.results, self.peace.results)
+            if different:
+                findings.wrong.append(f"other numbers: {len(different)} columns, {different[0]}")
+        except OSError as error:
+            findings.wrong.append(f"no tables: {error}")
+        findings.wrong += [f"stray: {path}" for path in self._strays()]
+        return end, findings.wrong
+
+    def _prepare(self, place: Place) -> None:
+        for folder in (place.root, self.temporary):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+        place.config.write_text(CONFIG)
+
+    def _strays(self) -> list[Path]:
+        known = {path.relative_to(self.peace.root).parts[:2] for path in _files(self.peace.root)}
+        strays = [
+            path
+            for path in _files(self.place.root)
+            if path.relative_to(self.place.root).parts[:2] not in known
+            or path.suffix in (".tmp", ".part")
+            or (path.name.startswith(".") and path.name != ".lock")
+        ]
+        return strays + list(self.temporary.rglob("*"))
+
+    def _sweep(self, place: Place, fault: Fault | None) -> End:
+        page = self.page
+        page.armed = page.fired = page.count = 0
+        page.call, page.path = b"", b""
+        if fault is not None:
+            page.role, page.what = ROLES.index(fault.role), ERRORS.index(fault.error)
+            page.target, page.least = fault.number, fault.least
+        child = os.fork()
+        if child == 0:
+            self._be_the_sweep(place, fault is not None)
+        code = _awaited(child)
+        page.armed = 0
+        failed = f"{page.call.decode()} {page.path.decode(errors='replace')}" if page.fired else ""
+        said = self.complaints.read_text(errors="replace")
+        return End(code, said, page.count, failed.replace(str(place.root), ""))
+
+    def _be_the_sweep(self, place: Place, disturbed: bool) -> None:
+        code = 99
+        try:
+            os.setsid()
+            for target, name in ((1, os.devnull), (2, str(self.complaints))):
+                file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+                os.dup2(file, target)
+                os.close(file)
+            os.environ.update(place.environment(TMPDIR=str(self.temporary)))
+            subprocess._USE_VFORK = False  # type: ignore[misc]  # fork can fail
+            sys.argv = ["svmbench", *place.sweep]
+            if disturbed:
+                self.page.parent = os.getpid()
+                self.page.armed = 1
+            try:
+                run_svmbench(prog_name="svmbench")
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 98
+        except BaseException:  # what the interpreter would print
+            import traceback
+
+            self.page.armed = 0
+            traceback.print_exc()
+        finally:
+            self.page.armed = 0
+            os._exit(code)
+
+
+def _without_numbers(call: str) -> str:
+    """A call whose path has no random names and ids of processes, which differ in each sweep."""
+    return re.sub(r"-[0-9a-z_]{8}\.tmp|(?<=/proc/)\d+|\d{3,}", "N", call)
+
+
+def _files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if not path.is_dir()]
+
+
+def _awaited(child: int) -> int | None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.005)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _complaints(end: End) -> Iterable[str]:
+    """What is wrong with the exit code and the message of a sweep that met a fault."""
+    if end.code not in (0, 1, 2, 3):
+        yield f"exit code {end.code}: {end.said.strip()[-300:]}"
+        return
+    if "Traceback" in end.said or "internal error" in end.said:
+        yield f"no clear line: {end.said.strip()[-300:]}"
+    lines = end.said.splitlines()
+    if any(not line.startswith("svmbench: ") for line in lines):
+        yield f"not a line of svmbench: {end.said.strip()[-300:]}"
+    muted = str(Path("complaints")) in end.failed
+    if end.code in (2, 3) and len(lines) != 1 and not muted:
+        yield f"not one line: {end.said.strip()[-300:]}"
+
+
+# ------------------------------------------------------------------ the library
+
+
+def compiled(folder: Path) -> Path | None:
+    """The library that fails calls; None without a C compiler or where it cannot be preloaded."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None or sys.platform != "linux":
+        return None
+    library = folder / "failing.so"
+    command = [compiler, "-shared", "-fPIC", "-w", "-O1", "-o", str(library)]
+    if subprocess.run([*command, str(HERE / "failing.c"), "-ldl"]).returncode != 0:
+        return None
+    said = subprocess.run(
+        [sys.executable, "-c", "print('works')"],
+        env=os.environ | {"LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+    )
+    return library if said.stdout == "works\n" and not said.stderr else None
+
+
+def preloaded() -> tuple[Path, mmap.mmap]:
+    """The trial's folder and the shared page, in a process into which the library is preloaded.
+
+    Any other process starts itself again with the library, and ends here.
+    """
+    root = os.environ.get(ROOT_VARIABLE)
+    if root is None:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            library = compiled(Path(folder))
+            if library is None:
+                click.echo("skipped: no C compiler, or no preloading here")
+                sys.exit(0)
+            page = Path(folder).resolve() / "page"
+            page.write_bytes(bytes(mmap.PAGESIZE))
+            mine = {ROOT_VARIABLE: str(page.parent), PAGE_VARIABLE: str(page)}
+            preload = {"LD_PRELOAD": str(library), "PYTHONFAULTHANDLER": ""}
+            again = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
+            sys.exit(subprocess.run(again, env=os.environ | mine | preload).returncode)
+    for module in pkgutil.walk_packages(svmbench.__path__, "svmbench."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    with Path(os.environ[PAGE_VARIABLE]).open("r+b") as file:
+        return Path(root), mmap.mmap(file.fileno(), 0)
+
+
+# ------------------------------------------------------------------ commands
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Fail every system call and allocation of a small sweep, one after another."""
+
+
+@main.command()
+@click.option("--role", type=click.Choice(ROLES), default="parent", show_default=True)
+@click.option("--error", type=click.Choice(ERRORS), default="io", show_default=True)
+@click.option("--least", default=0, show_default=True, help="Bytes of the smallest allocation.")
+@click.option("--from", "first", default=1, show_default=True, help="The first call to fail.")
+@click.option("--to", "last", default=sys.maxsize, help="The last one; by default all.")
+@click.option("--every", default=1, show_default=True, help="Take each so manieth call only.")
+@click.option("--same", default=2, show_default=True, help="So many of the same call and path.")
+@click.option("--log", type=click.Path(path_type=Path), help="Results; calls in it are left out.")
+def sweep(
+    role: str,
+    error: str,
+    least: int,
+    first: int,
+    last: int,
+    every: int,
+    same: int,
+    log: Path | None,
+) -> None:
+    """Fail calls of a sweep, in the process that runs it or in its workers."""
+    trials = Trials(*preloaded())
+    trials.in_peace()
+    calls = trials.calls(role, error, least)
+    known = _known(log, role, error, least)
+    tried: Counter[str] = Counter()
+    codes: Counter[int | None] = Counter()
+    broken = 0
+    chosen = _chosen(calls, same)
+    for number in chosen:
+        if number in known or not first <= number <= last or (number - first) % every:
+            continue
+        end, wrong = trials.tried(Fault(role, error, number, least))
+        if not end.failed:
+            continue  # the number of calls differs a little from sweep to sweep
+        tried[end.failed.split()[0]] += 1
+        codes[end.code] += 1
+        broken += bool(wrong)
+        for line in wrong:
+            click.echo(f"broken: {number}, {end.failed}: {line}")
+        if log is not None:
+            facts: dict[str, Any] = {"role": role, "error": error, "least": least}
+            facts |= {"number": number, "failed": end.failed, "code": end.code}
+            with log.open("a") as file:
+                file.write(json.dumps(facts | {"said": end.said, "wrong": wrong}) + "\n")
+    click.echo(
+        f"{error}, {role}: {len(calls)} calls, {len(chosen)} chosen, {tried.total()} failed,"
+        f" {broken} broken"
+    )
+    click.echo("  " + ", ".join(f"{count} {call}" for call, count in tried.most_common()))
+    click.echo("  exit codes: " + ", ".join(f"{n} x {code}" for code, n in codes.most_common()))
+    sys.exit(1 if broken else 0)
+
+
+def _chosen(calls: list[str], same: int) -> list[int]:
+    """Numbers of the calls to fail: so many of each call and path."""
+    seen: Counter[str] = Counter(calls[:0])
+    chosen = []
+    for number, call in enumerate(calls, 1):
+        seen[call] += 1
+        if seen[call] <= same:
+            chosen.append(number)
+    return chosen
+
+
+def _known(log: Path | None, *kind: object) -> set[int]:
+    if log is None or not log.exists():
+        return set()
+    lines = [json.loads(line) for line in log.read_text().splitlines()]
+    return {
+        line["number"]
+        for line in lines
+        if (line["role"], line["error"], line["least"]) == kind and not line["wrong"]
+    }
+
+
+if __name__ == "__main__":
+    main()

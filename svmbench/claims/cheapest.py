@@ -1,0 +1,114 @@
+"""Which open parts of a claim to decide first: those that decide its verdict in the least time.
+
+A claim about all cells is refuted by one of them, and holds only if all do. If an open cell looks
+contrary, it alone is decided first; otherwise all open cells are needed. A claim about most cells
+needs as many of the cheapest as make a majority. Which side a part will be decided for is guessed
+from its estimate. The guess decides nothing but the order of the runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from svmbench.claims.parts import CellResult, ClaimResult, PartResult
+from svmbench.harness.doubts import worth
+
+
+@dataclass(frozen=True)
+class _Way:
+    """Open parts that are expected to decide something, and the seconds that takes."""
+
+    seconds: float
+    parts: tuple[PartResult, ...]
+
+    @staticmethod
+    def of(ways: Iterable[_Way]) -> _Way:
+        """All of several ways."""
+        ways = list(ways)
+        return _Way(
+            sum(way.seconds for way in ways), tuple(part for way in ways for part in way.parts)
+        )
+
+
+_NONE = _Way(math.inf, ())
+
+
+def cheapest(result: ClaimResult) -> tuple[PartResult, ...]:
+    """The open parts that are expected to decide a claim in the least time.
+
+    Parameters
+    ----------
+    result : ClaimResult
+
+    Returns
+    -------
+    tuple of PartResult
+        None of them if the claim is decided, or if more repeats are not expected to decide it.
+    """
+    if result.verdict != "open":
+        return ()
+    lacking = [part for part in result.open_parts if part.part.lacks]
+    if lacking or result.across is not None:
+        return tuple(lacking)
+    undecided = [cell for cell in result.cells if cell.verdict == "open"]
+    contrary = [way for cell in undecided if (way := _against(cell)) is not None]
+    agreeing = [_for(cell) for cell in undecided if _against(cell) is None]
+    way = _ways(result, sorted(agreeing, key=_seconds), sorted(contrary, key=_seconds))
+    return way.parts if math.isfinite(way.seconds) else ()
+
+
+def _ways(result: ClaimResult, agreeing: Sequence[_Way], contrary: Sequence[_Way]) -> _Way:
+    """The cheapest way to a verdict, from the ways of the open cells, each list ascending."""
+    everything = _Way.of([*agreeing, *contrary])
+    if result.claim.cells == "all":
+        return contrary[0] if contrary else everything
+    if result.claim.cells == "any":
+        return agreeing[0] if agreeing else everything
+    tested = [cell.verdict for cell in result.cells if cell.verdict != "not testable"]
+    wanted = len(tested) // 2 + 1 - tested.count("holds")
+    unwanted = (len(tested) + 1) // 2 - tested.count("does not hold")
+    ways = [
+        _Way.of(ways[:count])
+        for ways, count in ((agreeing, wanted), (contrary, unwanted))
+        if len(ways) >= count
+    ]
+    return min(ways, key=_seconds, default=everything)
+
+
+def _for(cell: CellResult) -> _Way:
+    return _Way.of(map(_way, _open(cell)))
+
+
+def _against(cell: CellResult) -> _Way | None:
+    """The cheapest part that looks contrary; None if no part does."""
+    return min(
+        (_way(part) for part in _open(cell) if _looks_contrary(part)), key=_seconds, default=None
+    )
+
+
+def _open(cell: CellResult) -> list[PartResult]:
+    return [part for part in cell.parts if part.verdict == "open"]
+
+
+def _looks_contrary(part: PartResult) -> bool:
+    """Whether the estimate lies outside the claimed region; not where only a bound is known."""
+    question, answer = part.part.question, part.answer
+    if question is None or answer is None or not part.pairs:
+        return False
+    inside = question.low < answer.estimate and answer.estimate_high < question.high
+    outside = answer.estimate_high < question.low or answer.estimate > question.high
+    return inside if part.part.denied else outside
+
+
+def _way(part: PartResult) -> _Way:
+    pairs = worth(part.more, part.pairs)
+    if pairs is None:
+        return _NONE
+    seconds = sum(part.seconds.get(cell, 0.0) for cell in part.part.rests_on)
+    return _Way(pairs * seconds, (part,))
+
+
+def _seconds(way: _Way) -> float:
+    return way.seconds

@@ -1,0 +1,185 @@
+"""Claims that compare solvers by a measure: faster, order, largest, ratio, alike and differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from svmbench.claims.limits import says_nothing, unreached
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import PAIRS_A_SET, ClaimCell, ClaimPart
+from svmbench.evidence import Question, paired
+from svmbench.records.groups import short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import Pairs, skipped_make_pairs, states
+from svmbench.report.pairing import pairs_in_time
+
+
+def faster(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: over / solver is at least `by`."""
+    assert claim.solver is not None
+    assert claim.over is not None
+    yield _factor(claim, cell, claim.solver, claim.over, (claim.by, math.inf))
+
+
+def order(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part for each two neighbours in the list, up to the factor of a tie."""
+    for first, second in pairwise(claim.solvers):
+        yield _factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
+
+
+def largest(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part for each solver after the first: the first has at least as much as it."""
+    for other in claim.solvers[1:]:
+        yield _factor(claim, cell, other, claim.solvers[0], (1.0, math.inf))
+
+
+def ratio(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: solver / over lies within a factor of the published ratio."""
+    assert claim.solver is not None
+    assert claim.over is not None
+    assert claim.published is not None
+    region = (claim.published / claim.within, claim.published * claim.within)
+    note = f"published {short(claim.published, 3)}"
+    yield _factor(claim, cell, claim.over, claim.solver, region, note)
+
+
+def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part for each solver after the first: it and the first are within a factor."""
+    region = (1.0 / claim.within, claim.within)
+    for other in claim.solvers[1:]:
+        note = f"alike within a factor of {short(claim.within, 3)}"
+        yield _factor(claim, cell, claim.solvers[0], other, region, note)
+
+
+def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: solver and over are apart by more than a factor, whichever is larger.
+
+    Its question is whether they are within the factor, and its verdict the opposite of the answer.
+    """
+    assert claim.solver is not None
+    assert claim.over is not None
+    note = f"to be apart by more than a factor of {short(claim.by, 3)}"
+    region = (1.0 / claim.by, claim.by)
+    yield replace(_factor(claim, cell, claim.solver, claim.over, region, note), denied=True)
+
+
+def _factor(
+    claim: Claim,
+    cell: ClaimCell,
+    below: str,
+    above: str,
+    region: tuple[float, float],
+    note: str = "",
+) -> ClaimPart:
+    """Whether above / below lies in the region."""
+    what = f"{above} / {below}"
+    missing = [label for label in (below, above) if label not in cell.rows]
+    if missing:
+        none = paired((), (), *region)
+        note = f"no runs of {', '.join(missing)}"
+        return ClaimPart(what, (), none, observed="open", note=note, lacks=_lacks(claim, none, ()))
+    first, second = cell.rows[below], cell.rows[above]
+    asked = claim.asked
+    rests_on = (*first.cells, *second.cells)
+    if reason := says_nothing((first, second), asked):
+        return ClaimPart(what, rests_on, paired((), (), *region), reason=reason)
+    found = pairs_in_time(first.group, second.group, asked)
+    question = paired(found.a, found.b, *region, a_least=found.a_least, b_least=found.b_least)
+    skippable = skipped_cells(first, second, asked)
+    lacks = _lacks(claim, question, (first, second))
+    if not found:
+        note = _without_pairs(first, second, asked)
+        return ClaimPart(
+            what, rests_on, question, observed="open", note=note, skippable=skippable, lacks=lacks
+        )
+    if reason := unreached({below: first, above: second}, found, asked):
+        return ClaimPart(what, rests_on, question, reason=reason)
+    counts = _reached(found, first, second)
+    return ClaimPart(
+        what,
+        rests_on,
+        question,
+        note="; ".join(filter(None, [counts, note])),
+        skippable=skippable,
+        lacks=lacks,
+        limit=_limit(deciding_limit(found, region, asked), (first, second), asked),
+    )
+
+
+def skipped_cells(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> tuple[SweepCell, ...]:
+    """The cells whose repeats, if they are skipped for their time limit, still make pairs."""
+    return tuple(
+        cell
+        for one, other in ((first, second), (second, first))
+        if skipped_make_pairs(one.group, other.group, asked)
+        for cell in one.cells
+    )
+
+
+def _lacks(claim: Claim, question: Question, rows: Sequence[MeasuredRow]) -> int:
+    """Pairs that a cell lacks for its part in the value of its data set.
+
+    It has as many as can be had if the repeats of a solver are skipped.
+    """
+    if claim.across is None or any("skipped" in states(row.group).values() for row in rows):
+        return 0
+    return max(0, PAIRS_A_SET - len(question.logs))
+
+
+def deciding_limit(found: Pairs, region: tuple[float, float], asked: Asked) -> str:
+    """The limit after which every pair is known to be inside or outside the region, in words.
+
+    Empty if no pair is unknown for want of a longer limit, or if some run had as much without
+    reaching the accuracy.
+    """
+    low, high = region
+    needed = longest = 0.0
+    for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
+        if math.isfinite(a) and b_least < b:
+            wanted, had = (low if math.isinf(high) else high) * a, b_least
+        elif math.isfinite(b) and a_least < a:
+            wanted, had = b / (low if low > 0.0 else high), a_least
+        else:
+            continue
+        needed = max(needed, wanted if wanted > had else 0.0)
+        longest = max(longest, had)
+    if needed <= longest:
+        return ""
+    return f"a limit of about {short(needed, 2)} {asked.measure.words}"
+
+
+def _limit(words: str, rows: Sequence[MeasuredRow], asked: Asked) -> str:
+    """The deciding limit; if it is one of time, and what ended the runs is another one, so said."""
+    ends = {state for row in rows for state in states(row.group).values()}
+    if not words or asked.measure.limit != "limit_seconds" or "max_steps" not in ends:
+        return words
+    return f"{words.replace('a limit', 'runs', 1)}, which end earlier by their limit of epochs"
+
+
+def _reached(found: Pairs, below: MeasuredRow, above: MeasuredRow) -> str:
+    """Who did not reach the accuracy, or has no finite value, in how many of the runs."""
+    said = []
+    for row, values in ((below, found.a), (above, found.b)):
+        ends = states(row.group)
+        run = [
+            math.isfinite(value)
+            for repeat, value in zip(found.repeats, values, strict=True)
+            if math.isfinite(value) or ends[repeat] != "skipped"
+        ]
+        skipped = len(found) - len(run)
+        if skipped or not all(run):
+            after = f", {skipped} skipped" if skipped else ""
+            said.append(f"{row.group.label} in {sum(run)} of {len(run)}{after}")
+    return "; ".join(said)
+
+
+def _without_pairs(first: MeasuredRow, second: MeasuredRow, asked: Asked) -> str:
+    ends = [
+        f"{row.group.label}: {', '.join(dict.fromkeys(states(row.group).values()))}"
+        for row in (first, second)
+    ]
+    return f"no pair of repeats has {asked.words} ({'; '.join(ends)})"

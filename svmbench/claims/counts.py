@@ -1,0 +1,96 @@
+"""Claims about quantities that a seed determines: observed and compared, without a test."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from svmbench.claims.compare import deciding_limit, skipped_cells
+from svmbench.claims.limits import says_nothing, unreached
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.records.groups import short
+from svmbench.records.samples import Pairs, pairs
+
+
+def counts(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: over / solver is at least `by` with most of the seeds that were run.
+
+    A count, such as the epochs to an accuracy, is the same whenever a seed is run again. The
+    verdict is about the seeds that were run, and the page says how many they are. A seed whose run
+    met a limit too early to tell does not count.
+    """
+    assert claim.solver is not None
+    assert claim.over is not None
+    what = f"{claim.over} / {claim.solver}"
+    missing = [label for label in claim.labels if label not in cell.rows]
+    if missing:
+        yield ClaimPart(what, observed="open", note=f"no runs of {', '.join(missing)}")
+        return
+    below, above = cell.rows[claim.solver], cell.rows[claim.over]
+    rests_on = (*below.cells, *above.cells)
+    if reason := says_nothing((below, above), claim.asked):
+        yield ClaimPart(what, rests_on, reason=reason)
+        return
+    found = pairs(below.group, above.group, claim.asked)
+    if not found:
+        note = f"no seed has {claim.asked.words} of both"
+        yield ClaimPart(what, rests_on, observed="open", note=note)
+        return
+    if reason := unreached({claim.solver: below, claim.over: above}, found, claim.asked):
+        yield ClaimPart(what, rests_on, reason=reason)
+        return
+    held = list(_held(found, claim.by))
+    known = [each for each in held if each is not None]
+    if not known:
+        needed = deciding_limit(found, (claim.by, math.inf), claim.asked)
+        reason = f"its limits ended the runs too early to tell; it would take {needed}"
+        yield ClaimPart(what, rests_on, reason=reason)
+        return
+    so, lacks = sum(known), _lacks(found)
+    verdict: ClaimVerdict = "open"
+    if not lacks and 2 * so > len(held):
+        verdict = "holds"
+    elif not lacks and 2 * (len(known) - so) >= len(held):
+        verdict = "does not hold"
+    values = [f"{_shown(b)} / {_shown(a)}" for a, b in found]
+    shown = ", ".join(dict.fromkeys(values[:5]))
+    unknown = len(held) - len(known)
+    hidden = f", {unknown} not known for a limit" if unknown else ""
+    note = f"{claim.asked.words} {shown}: so with {so} of {len(held)} seeds{hidden}"
+    yield ClaimPart(
+        what,
+        rests_on,
+        observed=verdict,
+        note=note,
+        by_factor=False,
+        skippable=skipped_cells(below, above, claim.asked),
+        seeds=len(found),
+        lacks=lacks,
+    )
+
+
+def _held(found: Pairs, by: float) -> Iterator[bool | None]:
+    """Whether it is so with each seed; None if a limit ended a run too early to tell.
+
+    A seed with which neither reaches the accuracy is not among them.
+    """
+    for a, b, a_least, b_least in zip(found.a, found.b, found.a_least, found.b_least, strict=True):
+        if math.isinf(a) and math.isinf(b):
+            continue
+        if math.isfinite(a) and b_least >= by * a:
+            yield True
+        elif b < by * a_least:
+            yield False
+        else:
+            yield None
+
+
+def _lacks(found: Pairs) -> int:
+    """Seeds that are still to be run: two are enough if the counts do not depend on the seed."""
+    alike = len(found) > 1 and len(set(found)) == 1
+    return 0 if alike else max(0, SEEDS - len(found))
+
+
+def _shown(value: float) -> str:
+    return short(value, 3) if math.isfinite(value) else "not reached"

@@ -1,0 +1,103 @@
+"""Claims that a measure grows like a power of λ, of the number of rows, or along a curve."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from svmbench.claims.curves import curve, height
+from svmbench.claims.limits import says_nothing
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart
+from svmbench.evidence import Question, growing
+from svmbench.records.moments import in_order
+from svmbench.records.samples import samples
+
+#: Fewest places along the axis for an exponent.
+FEWEST = 3
+
+
+def grows(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: the exponent lies within its bounds.
+
+    Each repeat gives one exponent, the slope of the logarithm of the measure over that of λ or m.
+    """
+    assert claim.solver is not None
+    if claim.along_curve:
+        yield _along_curve(claim, cell)
+        return
+    along = "λ" if claim.along == "lambda" else "m"
+    what = f"exponent of {claim.asked.words} over {along}, {claim.solver}"
+    rows = cell.series.get(claim.solver, ())
+    rests_on = tuple(cell for row in rows for cell in row.cells)
+    assert claim.along is not None
+    places = [float(row.axis(claim.along)) for row in rows]
+    low = -math.inf if claim.at_least is None else claim.at_least
+    high = math.inf if claim.at_most is None else claim.at_most
+    none = Question((), math.exp(low), math.exp(high))
+    if not rows:
+        yield ClaimPart(what, (), none, observed="open", note="no runs yet")
+        return
+    if (different := len(set(places))) < FEWEST:
+        values = f"{different} value{'' if different == 1 else 's'}"
+        reason = f"{values} of {along}; an exponent needs {FEWEST}"
+        yield ClaimPart(what, rests_on, none, reason=reason)
+        return
+    if reason := says_nothing(rows, claim.asked):
+        yield ClaimPart(what, rests_on, none, reason=reason)
+        return
+    repeats = values_by_repeat(rows, claim)
+    if not repeats:
+        note = f"no repeat has {claim.asked.words} at all {len(rows)} values of {along}"
+        yield ClaimPart(what, rests_on, none, observed="open", note=note)
+        return
+    question = growing(places, repeats, low, high)
+    yield ClaimPart(what, rests_on, question, note=_bounds(claim), exponent=True)
+
+
+def _along_curve(claim: Claim, cell: ClaimCell) -> ClaimPart:
+    """Each repeat gives one exponent, the slope of its curve on logarithmic axes."""
+    assert claim.solver is not None
+    assert claim.between is not None
+    assert claim.along is not None
+    first, last = (f"{end:g}" for end in claim.between)
+    what = f"exponent of {claim.asked.words} from {first} to {last} {claim.along}, {claim.solver}"
+    low = -math.inf if claim.at_least is None else claim.at_least
+    high = math.inf if claim.at_most is None else claim.at_most
+    none = Question((), math.exp(low), math.exp(high))
+    if claim.solver not in cell.rows:
+        return ClaimPart(what, (), none, observed="open", note="no runs yet")
+    row = cell.rows[claim.solver]
+    places = [float(at) for at in np.geomspace(*claim.between, claim.points)]
+    repeats = []
+    curves = curve(row, claim.along, claim.asked.name)
+    for repeat in in_order(curves, row.group):
+        points = curves[repeat]
+        heights = [height(points, at) for at in places]
+        if points[0][-1] >= places[-1] * (1 - 1e-9) and None not in heights:
+            repeats.append([max(0.0, value) for value in heights if value is not None])
+    if not repeats:
+        reason = f"no curve spans {first} to {last} {claim.along}"
+        return ClaimPart(what, row.cells, none, reason=reason)
+    question = growing(places, repeats, low, high)
+    return ClaimPart(what, row.cells, question, note=_bounds(claim), exponent=True)
+
+
+def _bounds(claim: Claim) -> str:
+    bounds = " and ".join(
+        f"{sign} {bound:g}"
+        for sign, bound in (("≥", claim.at_least), ("≤", claim.at_most))
+        if bound is not None
+    )
+    return f"to be {bounds}"
+
+
+def values_by_repeat(rows: Sequence[MeasuredRow], claim: Claim) -> list[list[float]]:
+    """The measure at each place, for each repeat that has it at all, as they were measured."""
+    places = [samples(row.group, claim.asked) for row in rows]
+    common = set.intersection(*(set(values) for values in places))
+    repeats = in_order(common, *(row.group for row in rows))
+    return [[max(0.0, values[repeat]) for values in places] for repeat in repeats]

@@ -1,0 +1,372 @@
+"""Judges the claims of a page together: their questions, then parts, cells and claims.
+
+All questions of all claims go to `svmbench.evidence.judge` at once, so that its level holds for
+the page as a whole, however often it is judged and whenever repeats are added. Those of statistical
+claims are judged apart, because they only describe a claim that signed ranks decide.
+
+A cell **holds** if all its parts that can be tested do, and **does not hold** if one contradicts
+it; `quantifiers` has the verdict of a claim from those of its cells. A claim is open when there are
+no runs of it. Cells that cannot be tested are listed separately. Signed ranks decide a statistical
+claim, once each of its cells has the pairs that its value rests on; with too few data sets for them
+it is open, whatever its cells say.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from svmbench.claims import remedy
+from svmbench.claims.cells import brought_together, cells_not_run, cells_of
+from svmbench.claims.compare import alike, differ, faster, largest, order, ratio
+from svmbench.claims.counts import counts
+from svmbench.claims.growth import grows
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import (
+    PAIRS_A_SET,
+    CellResult,
+    ClaimCell,
+    ClaimPart,
+    ClaimResult,
+    ClaimVerdict,
+    PartResult,
+    combine,
+)
+from svmbench.claims.path import path
+from svmbench.claims.places import Slot
+from svmbench.claims.quantifiers import decide, may_change
+from svmbench.claims.reach import fails, reaches
+from svmbench.claims.rises import rises
+from svmbench.claims.spans import spans
+from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
+from svmbench.evidence import exponent as exponent_of
+from svmbench.report.numbers import format_value
+
+#: The parts of a cell, by kind.
+KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
+    "faster": faster,
+    "order": order,
+    "largest": largest,
+    "ratio": ratio,
+    "alike": alike,
+    "differ": differ,
+    "reaches": reaches,
+    "fails": fails,
+    "grows": grows,
+    "path": path,
+    "rises": rises,
+    "counts": counts,
+    "spans": spans,
+}
+
+#: Largest number of cells in a summary.
+_SUMMARISED = 3
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """A claim with the parts of its cells, not yet judged."""
+
+    claim: Claim
+    cells: tuple[tuple[ClaimCell, tuple[ClaimPart, ...]], ...]
+
+    @property
+    def by_ranks(self) -> bool:
+        """Whether signed ranks over data sets decide it instead of its questions."""
+        return self.claim.across is not None
+
+    @property
+    def questions(self) -> Iterator[Question]:
+        for _, parts in self.cells:
+            for part in parts:
+                if part.question is not None:
+                    yield part.question
+
+
+class KnownParts:
+    """The parts of cells that were judged before, for pages that are judged again and again.
+
+    A cell whose rows are the same objects has the same parts. Those that one judgement of the page
+    does not use are forgotten at the next one.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
+        self._now: dict[object, tuple[object, tuple[ClaimPart, ...]]] = {}
+
+    def begin(self) -> None:
+        """Begin a judgement of the whole page."""
+        self._before, self._now = self._now, {}
+
+    def of(self, claim: Claim, asked: Claim, cell: ClaimCell) -> tuple[ClaimPart, ...]:
+        """The parts of a cell.
+
+        Parameters
+        ----------
+        claim : Claim
+            As the paper's file has it.
+        asked : Claim
+            The same, or the claim that its rows are brought together for.
+        cell : ClaimCell
+        """
+        rows = (*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values()))
+        key = (id(claim), cell.place, cell.absent, tuple(cell.rows), tuple(map(id, rows)))
+        if key in self._before:
+            self._now[key] = self._before[key]
+        if key not in self._now:
+            # The rows are kept as well: another object must not get the identity of one of them.
+            self._now[key] = ((claim, rows), tuple(KINDS[claim.kind](asked, cell)))
+        return self._now[key][1]
+
+
+def judge_claims(
+    items: Sequence[tuple[Sequence[Claim], Sequence[MeasuredRow]]],
+    slots: Sequence[Sequence[Slot]] = (),
+    known: KnownParts | None = None,
+) -> list[list[ClaimResult]]:
+    """The results of the claims of each item, judged together.
+
+    Parameters
+    ----------
+    items : sequence of (claims, rows)
+        For every item of the page: its claims, and the rows of its sweeps that have runs.
+    slots : sequence of sequence of dict, optional
+        For every item the cells of its sweeps. Those that were not run are then open, and count
+        among the questions.
+    known : KnownParts, optional
+        Of the judgements before, if the page is judged again.
+
+    Returns
+    -------
+    list of list of ClaimResult
+        A list for each item, a result for each of its claims.
+    """
+    planned = slots or [()] * len(items)
+    known = known or KnownParts()
+    known.begin()
+    return _judged(
+        [
+            [_draft(claim, rows, cells, known) for claim in claims]
+            for (claims, rows), cells in zip(items, planned, strict=True)
+        ]
+    )
+
+
+def judge_cells(claims: Sequence[tuple[Claim, Sequence[ClaimCell]]]) -> list[ClaimResult]:
+    """The results of claims, judged together, in cells that the caller chose.
+
+    Parameters
+    ----------
+    claims : sequence of (claim, cells)
+    """
+    drafts = [
+        _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](claim, cell))) for cell in cells))
+        for claim, cells in claims
+    ]
+    return _judged([drafts])[0]
+
+
+def _judged(drafts: Sequence[Sequence[_Draft]]) -> list[list[ClaimResult]]:
+    # Signed ranks decide a statistical claim. What is asked in its cells only describes it, so
+    # that these questions do not raise the evidence which the others of the page need.
+    answers = {
+        ranked: iter(
+            judge(
+                [
+                    question
+                    for drawn in drafts
+                    for draft in drawn
+                    if draft.by_ranks == ranked
+                    for question in draft.questions
+                ]
+            )
+        )
+        for ranked in (False, True)
+    }
+    return [[_result(draft, answers[draft.by_ranks]) for draft in drawn] for drawn in drafts]
+
+
+def _draft(
+    claim: Claim, rows: Sequence[MeasuredRow], slots: Sequence[Slot], known: KnownParts
+) -> _Draft:
+    if claim.kind == "untestable":
+        return _Draft(claim, ())
+    several = len({row.sweep for row in rows} | {slot["sweep"] for slot in slots}) > 1
+    asked, chosen = claim, list(rows)
+    if claim.over_dataset is not None:
+        asked, chosen = brought_together(claim, rows)
+    cells = cells_of(asked, chosen, several)
+    if claim.over_dataset is None:
+        cells += cells_not_run(claim, rows, slots, several)
+    return _Draft(claim, tuple((cell, known.of(claim, asked, cell)) for cell in cells))
+
+
+# ---------------------------------------------------------------- from answers to verdicts
+
+
+def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
+    claim = draft.claim
+    if claim.kind == "untestable":
+        return ClaimResult(claim, "not testable", claim.why or "")
+    if not draft.cells:
+        return ClaimResult(claim, "open", "there are no runs of it", remedy=remedy.missing())
+    cells = tuple(_cell(cell, parts, answers) for cell, parts in draft.cells)
+    verdict = decide(claim.cells, [cell.verdict for cell in cells])
+    changes = may_change(claim.cells, [cell.verdict for cell in cells])
+    summary, ranks = "", None
+    if claim.across is not None:
+        ranks = over_data_sets(claim, cells)
+        lacking = any(part.part.lacks for cell in cells for part in cell.parts)
+        complete = not lacking and ranks.data_sets == _comparable(cells)
+        if complete and ranks.data_sets >= MIN_DATA_SETS:
+            verdict = _OF_RANKS[ranks.verdict]
+        elif verdict != "not testable":
+            verdict = "open"
+        summary = f"{_statistically(ranks)}; "
+    return ClaimResult(
+        claim,
+        verdict,
+        summary + _summary(verdict, cells),
+        cells,
+        remedy.of(cells, ranks) if verdict == "open" else "",
+        ranks,
+        changes,
+    )
+
+
+_OF_RANKS: Mapping[str, ClaimVerdict] = {"above": "holds", "below": "does not hold", "open": "open"}
+
+
+def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
+    """Signed ranks of one value per data set: the median over its cells of their log-ratios.
+
+    The log-ratio of a cell is the median of its first pairs, `PAIRS_A_SET` of them, and is taken
+    relative to `by`. Later pairs do not count: other claims may have asked for them because of
+    what the first ones showed, and a p-value does not allow for that.
+    """
+    values: dict[str, list[float]] = {}
+    for cell in cells:
+        for part in cell.parts:
+            if part.answer is not None and part.part.question is not None and part.pairs:
+                log = _first(part.part.question, math.log(claim.by))
+                values.setdefault(cell.dataset, []).append(log)
+    middles = [_middle(logs) for logs in values.values()]
+    return across([middle for middle in middles if not math.isnan(middle)])
+
+
+def _comparable(cells: Sequence[CellResult]) -> int:
+    """How many data sets have informative pairs."""
+    return len({cell.dataset for cell in cells if any(part.pairs for part in cell.parts)})
+
+
+def _first(question: Question, boundary: float) -> float:
+    """Median of the first log-ratios relative to a boundary; nan if its sign is not known.
+
+    A run that a limit ended leaves bounds of a log-ratio. They count only if they lie on one side
+    of the boundary, and then with the bound that is nearer to it.
+    """
+    lower, upper = _middle(question.logs[:PAIRS_A_SET]), _middle(question.uppers[:PAIRS_A_SET])
+    if lower == upper or lower > boundary:
+        return lower - boundary
+    return upper - boundary if upper < boundary else math.nan
+
+
+def _middle(values: Sequence[float]) -> float:
+    """Median; nan if one of the values is, or if it is between minus and plus infinity."""
+    return math.nan if any(map(math.isnan, values)) else median(values)
+
+
+def _statistically(ranks: Across) -> str:
+    sets = f"{ranks.data_sets} data set{'' if ranks.data_sets == 1 else 's'}"
+    if ranks.data_sets < MIN_DATA_SETS:
+        return f"{sets}, too few for a statement over data sets (at least {MIN_DATA_SETS})"
+    return f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
+
+
+def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
+    rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
+    seconds = {key: each for row in rows for key, each in row.seconds.items()}
+    found = tuple(_part(part, answers, seconds) for part in parts)
+    verdict = combine([part.verdict for part in found])
+    return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)
+
+
+def _part(
+    part: ClaimPart, answers: Iterator[Answer], seconds: Mapping[SweepCell, float]
+) -> PartResult:
+    answer = None if part.question is None else next(answers)
+    if answer is None or part.observed is not None or part.reason:
+        verdict: ClaimVerdict = part.observed or "not testable"
+        text = f"{part.what}: {part.note or part.reason}"
+        return PartResult(part, verdict, text, seconds=seconds)
+    note = f", {part.note}" if part.note else ""
+    if part.by_factor:
+        text = f"{part.what} {estimate(answer, exponent=part.exponent)}{note}"
+    else:
+        text = f"{part.what}: {part.note}"
+    verdict = _DENIED[answer.verdict] if part.denied else answer.verdict
+    return PartResult(part, verdict, text, answer, seconds)
+
+
+_DENIED: Mapping[str, ClaimVerdict] = {
+    "holds": "does not hold",
+    "does not hold": "holds",
+    "open": "open",
+}
+
+
+def estimate(answer: Answer, *, exponent: bool = False) -> str:
+    """The factor of an answer, or its exponent, with a sign and its interval: ``= 2 [1.5, 3]``.
+
+    A factor of which only a bound is known has the sign ``≥`` or ``≤``.
+    """
+    value, low, high = (
+        exponent_of(answer) if exponent else (answer.estimate, answer.low, answer.high)
+    )
+    sign = "="
+    if answer.estimate < answer.estimate_high:
+        sign = "≥" if answer.estimate > 0 else "≤"
+        value = answer.estimate if answer.estimate > 0 else answer.estimate_high
+    shown = [format_value(each, low, high) for each in (value, low, high)]
+    return f"{sign} {shown[0]} [{shown[1]}, {shown[2]}]"
+
+
+# ---------------------------------------------------------------- words
+
+
+def _summary(verdict: ClaimVerdict, cells: Sequence[CellResult]) -> str:
+    """In how many cells, and the numbers of the cells that the verdict rests on."""
+    rests_on = verdict if verdict != "holds in k of n" else "does not hold"
+    telling = [cell for cell in cells if cell.verdict == rests_on]
+    counted = Counter[str](cell.verdict for cell in cells)
+    said = ", ".join(
+        f"{counted[what]} {words}"
+        for what, words in (
+            ("holds", "hold"),
+            ("does not hold", "do not hold"),
+            ("open", "open"),
+            ("not testable", "not testable"),
+        )
+        if counted[what]
+    )
+    many = f"{said} of {len(cells)}: " if len(cells) > 1 else ""
+    numbers = "; ".join(
+        cell.text if len(cells) == 1 else f"{cell.place}: {cell.text}"
+        for cell in telling[:_SUMMARISED]
+    )
+    more = f"; and {len(telling) - _SUMMARISED} more" if len(telling) > _SUMMARISED else ""
+    return f"{many}{numbers}{more}{_origin(cells)}"
+
+
+def _origin(cells: Sequence[CellResult]) -> str:
+    stand_ins = sum(cell.stand_in for cell in cells)
+    if not stand_ins:
+        return ""
+    if stand_ins == len(cells):
+        return " (stand-ins only)"
+    return f" ({stand_ins} of {len(cells)} on stand-ins)"

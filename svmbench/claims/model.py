@@ -1,0 +1,263 @@
+"""A claim as a paper's file writes it: its kind, what it compares, and how many cells must hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from svmbench.claims.places import Place, WrittenMeasure
+from svmbench.config.reading import Strict
+from svmbench.config.refusal import refuse
+from svmbench.records.measures import ALONG, Asked
+
+Kind = Literal[
+    "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
+    "rises", "counts", "spans", "untestable",
+]  # fmt: skip
+
+Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
+
+#: Keys that a kind requires, and optional ones; all kinds have text, source and where.
+_KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "faster": (("solver", "over", "measure"), ("over_dataset", "by", "cells", "across")),
+    "order": (("solvers", "measure"), ("tie", "cells")),
+    "largest": (("solvers", "measure"), ("cells",)),
+    "ratio": (
+        ("solver", "over", "measure", "published"),
+        ("over_dataset", "within", "cells"),
+    ),
+    "alike": (("solvers", "measure", "within"), ("cells",)),
+    "differ": (("solver", "over", "measure", "by"), ("cells",)),
+    "reaches": (("solvers", "measure"), ("at_most", "at_least", "cells")),
+    "fails": (("solver", "how"), ("measure", "cells")),
+    "grows": (
+        ("solver", "measure", "along"),
+        ("at_most", "at_least", "between", "points", "cells"),
+    ),
+    "path": (
+        ("solver", "over", "measure", "along"),
+        ("between", "by", "points", "ratios", "within", "cells"),
+    ),
+    "rises": (("solvers", "measure"), ("cells",)),
+    "counts": (("solver", "over", "measure"), ("by", "cells")),
+    "spans": (("solvers", "measure"), ("cells",)),
+    "untestable": (("why",), ()),
+}
+_ALWAYS = ("text", "source", "where", "kind")
+
+#: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
+#: outside the range of n repeats with a probability of at most 2/(n + 1).
+LEAST_REPEATS = 20
+
+#: Values of `along`, by kind.
+_CURVES = ("epochs", "steps", "seconds", "seconds_after_setup")
+_ALONG = {"grows": ("lambda", "m", *_CURVES), "path": _CURVES}
+
+
+class Claim(Strict):
+    """A sentence of the paper, and how the runs decide it."""
+
+    text: str = Field(description="What the paper says, in our words.")
+    source: str = Field(
+        default="", description="Where the paper says so: a section, table or figure."
+    )
+    where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
+    kind: Kind = Field(
+        description="faster: a solver over another, by a factor. order: solvers by a measure, the "
+        "least first. largest: the first of the solvers has the largest measure. ratio: of two "
+        "measures, next to the published one. alike: measures within a "
+        "factor of each other. differ: two measures apart by more than a factor, either way. "
+        "reaches: an accuracy, or a value within bounds. fails: a solver, in one of two ways. "
+        "grows: a power of λ, m or the abscissa of a curve. path: one curve lies below another. "
+        "rises: a curve rises between two of its points. counts: what a seed determines, observed "
+        "and compared. spans: our repeats lie on both sides of the published values. untestable: "
+        "says why."
+    )
+    solver: str | None = Field(default=None, description="Label of the solver it is about.")
+    over: str | None = Field(
+        default=None, description="Label of the solver it is compared with: the slower one."
+    )
+    over_dataset: str | None = Field(
+        default=None,
+        description="faster, ratio: label of the data set of 'over', if it differs; 'where' "
+        "then names that of 'solver'.",
+    )
+    solvers: tuple[str, ...] = Field(
+        default=(),
+        description="Labels. order: the least measure first. largest: the largest first.",
+    )
+    measure: WrittenMeasure | None = None
+    by: float = Field(default=1.0, gt=0.0, description="At least by this factor.")
+    at_most: float | None = Field(
+        default=None, description="reaches: bound of the value. grows: bound of the exponent."
+    )
+    at_least: float | None = Field(
+        default=None, description="reaches: bound of the value. grows: bound of the exponent."
+    )
+    published: float | None = Field(default=None, description="ratio: the published one.")
+    within: float = Field(
+        default=2.0,
+        gt=1.0,
+        description="ratio, and path with ratios: largest factor from the published one. alike: "
+        "largest factor between the two.",
+    )
+    tie: float = Field(
+        default=1.0,
+        ge=1.0,
+        description="order: neighbours out of order by up to this factor are a tie.",
+    )
+    how: Literal["not-finite", "limit"] | None = Field(
+        default=None,
+        description="fails: not-finite: its weights overflow or become not a number. limit: it "
+        "does not reach the measure's accuracy within the sweep's limits.",
+    )
+    along: Along | None = Field(
+        default=None,
+        description="grows: lambda, m, or the abscissa of a curve. path: epochs, steps (a batch "
+        "is one step), seconds, or seconds_after_setup.",
+    )
+    between: tuple[float, float] | None = Field(
+        default=None,
+        description="path: the range of 'along' in which the curve lies below. grows along a "
+        "curve: the range over which it grows.",
+    )
+    points: int = Field(
+        default=5,
+        ge=2,
+        description="path: abscissae of that range to compare; all must hold. grows along a "
+        "curve: abscissae of that range to fit, at least 3.",
+    )
+    ratios: tuple[tuple[float, float], ...] = Field(
+        default=(),
+        description="path, instead of 'between': [abscissa, published ratio of 'over' to "
+        "'solver' there]; ours is within the factor 'within' of each.",
+    )
+    cells: Literal["all", "most", "any"] = Field(
+        default="all",
+        description="Of how many cells (sweep, data set, λ) the paper says so: all, most (more "
+        "than half) or any (at least one).",
+    )
+    across: Literal["datasets"] | None = Field(
+        default=None,
+        description="faster: datasets: the paper says so statistically, over its data sets; "
+        "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
+    )
+    why: str | None = Field(default=None, description="untestable: why.")
+    _quoted: tuple[tuple[str, float], ...] = ()
+
+    @model_validator(mode="after")
+    def _complete(self) -> Claim:
+        if not self.source.strip():
+            refuse(
+                "a claim needs the place where the paper makes it; add 'source', such as "
+                "'Section 4.2'",
+                "source",
+            )
+        needed, optional = _KEYS[self.kind]
+        for key in needed:
+            if getattr(self, key) in (None, ()) or key not in self.model_fields_set:
+                refuse(f"a claim of kind {self.kind} needs {key!r}; add it", key)
+        for key in sorted(self.model_fields_set - {*_ALWAYS, *needed, *optional}):
+            refuse(f"a claim of kind {self.kind} has no {key!r}; drop it", key)
+        self._check_kind()
+        return self
+
+    def _check_kind(self) -> None:
+        bounded = (self.at_most, self.at_least) != (None, None)
+        if self.kind == "reaches":
+            assert self.measure is not None
+            if self.measure.at is None and not bounded:
+                refuse("reaches which value? add 'at_most' or 'at_least'", "measure")
+            self._check_bounds(self.measure)
+        if self.kind == "grows" and not bounded:
+            refuse("grows with which exponent? add 'at_most' or 'at_least'", "along")
+        if self.kind in _ALONG and self.along not in _ALONG[self.kind]:
+            choices = " or ".join(_ALONG[self.kind])
+            refuse(f"a claim of kind {self.kind} is along {choices}; write one of them", "along")
+        if self.kind == "fails" and (self.how == "limit") != (self.measure is not None):
+            if self.measure is None:
+                refuse("does not reach which accuracy? add 'measure'", "how")
+            refuse("not-finite is a state of the run, not a measure; drop 'measure'", "measure")
+        if self.kind in ("path", "rises") or self.along_curve:
+            self._check_curve()
+        elif self.measure is not None and self.measure.measure.taken == "along":
+            refuse(f"{self.measure.name} is known along a run only; use another one", "measure")
+        if self.kind == "grows":
+            self._check_growth()
+        if self.kind == "differ" and self.by <= 1.0:
+            refuse("any two results differ by this factor; write one above 1", "by")
+        if len(self.solvers) < 2 and self.kind in ("order", "largest", "alike"):
+            refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
+        if self.over_dataset is None and len(set(self.labels)) < len(self.labels):
+            key = "solvers" if self.solvers else "over"
+            refuse("a solver is not compared with itself; name another one", key)
+
+    def _check_curve(self) -> None:
+        assert self.measure is not None
+        curves = (*ALONG, "regret")
+        if self.measure.name not in curves:
+            refuse(f"no curve shows {self.measure.name}; use {', '.join(curves)}", "measure")
+        if self.kind == "path":
+            self._check_path()
+        if self.between is not None and not 0.0 < self.between[0] < self.between[1]:
+            refuse("write the range as [FROM, TO], both above 0", "between")
+
+    def _check_path(self) -> None:
+        if (self.between is None) == (not self.ratios):
+            refuse("where along the path? give either 'between' or 'ratios'", "along")
+        if self.ratios and "by" in self.model_fields_set:
+            refuse("'ratios' are held within a factor; write 'within' instead of 'by'", "by")
+        if self.between is not None and "within" in self.model_fields_set:
+            refuse("'within' belongs to 'ratios'; write 'by'", "within")
+        if any(not (at > 0.0 and ratio > 0.0) for at, ratio in self.ratios):
+            refuse("abscissae and ratios are above 0; correct them", "ratios")
+
+    def _check_growth(self) -> None:
+        if self.along_curve and self.between is None:
+            refuse("grows over which range? add 'between'", "along")
+        if self.along_curve and self.points < 3:
+            refuse("an exponent needs 3 points or more", "points")
+        if not self.along_curve and self.model_fields_set & {"between", "points"}:
+            refuse(f"all values of {self.along} count; drop 'between' and 'points'", "along")
+
+    def _check_bounds(self, asked: Asked) -> None:
+        """Refuse bounds that any result keeps."""
+        least, most = 0.0, 1.0 if asked.measure.share else math.inf
+        for key, value, empty in (
+            ("at_least", self.at_least, self.at_least is not None and self.at_least <= least),
+            ("at_most", self.at_most, self.at_most is not None and self.at_most >= most),
+        ):
+            if empty:
+                refuse(f"any result meets '{key}: {value:g}'; the claim says nothing", key)
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            refuse("no result lies between these bounds; correct them", "at_most")
+
+    @property
+    def quoted(self) -> Mapping[str, float]:
+        """spans: the item's published value of each solver."""
+        return dict(self._quoted)
+
+    def quoting(self, values: Mapping[str, float]) -> Claim:
+        """The claim with the item's published values of its solvers."""
+        claim = self.model_copy()
+        claim._quoted = tuple(values.items())
+        return claim
+
+    @property
+    def asked(self) -> Asked:
+        """Its measure; only for kinds that have one."""
+        assert self.measure is not None
+        return self.measure
+
+    @property
+    def along_curve(self) -> bool:
+        """Whether it is about growth along the curves of single runs."""
+        return self.kind == "grows" and self.along not in ("lambda", "m")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Labels of all solvers it names."""
+        return self.solvers or tuple(filter(None, (self.solver, self.over)))

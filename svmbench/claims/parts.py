@@ -1,0 +1,263 @@
+"""The elements of a claim's verdict: cells, and the parts that must hold in each cell.
+
+A claim is about some **cells**, each one problem of the runs: a sweep, a data set and λ. In each
+cell it consists of **parts**, one comparison each; a cell holds if all its parts do. A
+part is decided either by a question that `svmbench.evidence` answers or, if nothing is left to
+chance, by observation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from svmbench.claims.margins import held_to
+from svmbench.claims.measured import MeasuredRow, SweepCell
+from svmbench.claims.model import Claim
+from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question
+
+#: Seeds with which counts are observed, unless they are the same with two.
+SEEDS = 3
+
+#: Pairs of repeats whose median log-ratio is a cell's part in the value of its data set, in a
+#: statistical claim. A median of three is not moved by one disturbed run.
+PAIRS_A_SET = 3
+
+ClaimVerdict = Literal["holds", "holds in k of n", "does not hold", "open", "not testable"]
+
+
+@dataclass(frozen=True)
+class ClaimCell:
+    """One problem that a claim is about, with the rows of the solvers it names.
+
+    Parameters
+    ----------
+    place : str
+        Sweep (if there are several), data set and λ, in words.
+    dataset : str
+        Name of the data set; if one cell spans several, what they have in common.
+    stand_in : bool
+    rows : dict of str to MeasuredRow
+        By label.
+    absent : tuple of str
+        Labels that have no runs here, although they should.
+    series : dict of str to tuple of MeasuredRow
+        By label, the rows along λ or m, ascending; only for claims about growth.
+    """
+
+    place: str
+    dataset: str
+    stand_in: bool
+    rows: dict[str, MeasuredRow]
+    absent: tuple[str, ...] = ()
+    series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ClaimPart:
+    """One comparison that a cell's verdict rests on.
+
+    Its question decides it unless `observed` or `reason` does. It is asked even then, because the
+    number of questions that a cell asks must not depend on what was measured in it.
+
+    Parameters
+    ----------
+    what : str
+        What is compared, such as ``svmperf / sgd-m``.
+    rests_on : tuple
+        The cells of sweeps whose further repeats would help.
+    question : Question, optional
+    observed : str, optional
+        Its verdict, if no chance is involved.
+    reason : str
+        Why it cannot be tested.
+    note : str
+        Additional remarks, such as the published number.
+    exponent : bool
+        Whether the question is about an exponent instead of a factor.
+    by_factor : bool
+        Whether to show the estimate; otherwise `note` has the numbers.
+    denied : bool
+        Whether it holds where the answer to its question is no.
+    skippable : tuple
+        Those of the cells it rests on whose repeats, if they are skipped for their time limit,
+        make pairs all the same.
+    seeds : int
+        Seeds it was observed with, if no chance is involved.
+    lacks : int
+        Repeats that it is to have, whatever they show.
+    limit : str
+        The limit that would decide what more repeats cannot, in words.
+    """
+
+    what: str
+    rests_on: tuple[SweepCell, ...] = ()
+    question: Question | None = None
+    observed: ClaimVerdict | None = None
+    reason: str = ""
+    note: str = ""
+    exponent: bool = False
+    by_factor: bool = True
+    denied: bool = False
+    skippable: tuple[SweepCell, ...] = ()
+    seeds: int = 0
+    lacks: int = 0
+    limit: str = ""
+
+
+@dataclass(frozen=True)
+class PartResult:
+    """A part and its result.
+
+    Parameters
+    ----------
+    part : ClaimPart
+    verdict : str
+    text : str
+        The numbers, in a line.
+    answer : Answer, optional
+        The answer to its question.
+    seconds : mapping of cell to float
+        Seconds that a repeat of each cell it rests on takes.
+    """
+
+    part: ClaimPart
+    verdict: ClaimVerdict
+    text: str
+    answer: Answer | None = None
+    seconds: Mapping[SweepCell, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def pairs(self) -> int:
+        """Informative pairs of repeats, or seeds, that its verdict rests on."""
+        return self.part.seeds if self.answer is None else self.answer.pairs
+
+    @property
+    def more(self) -> int | None:
+        """Further pairs that it needs; None if more are not expected to decide it."""
+        if self.part.lacks or self.answer is None:
+            return self.part.lacks
+        return self.answer.more
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """The result in one cell.
+
+    Parameters
+    ----------
+    place : str
+    dataset : str
+    stand_in : bool
+    verdict : str
+    parts : tuple of PartResult
+    """
+
+    place: str
+    dataset: str
+    stand_in: bool
+    verdict: ClaimVerdict
+    parts: tuple[PartResult, ...]
+
+    @property
+    def text(self) -> str:
+        """The numbers of all its parts."""
+        return "; ".join(part.text for part in self.parts)
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """A claim and its result.
+
+    Parameters
+    ----------
+    claim : Claim
+    verdict : str
+    summary : str
+        In how many cells it holds, and what decides it, in a line.
+    cells : tuple of CellResult
+    remedy : str
+        What it would take to decide it; empty for a decided claim.
+    across : Across, optional
+        The signed ranks over data sets, for a statistical claim.
+    may_change : bool
+        Whether the cells that are open may still change the verdict.
+    """
+
+    claim: Claim
+    verdict: ClaimVerdict
+    summary: str
+    cells: tuple[CellResult, ...] = ()
+    remedy: str = ""
+    across: Across | None = None
+    may_change: bool = True
+
+    @property
+    def held_to(self) -> str:
+        """The margins that the claim is held to, in words."""
+        return held_to(self.claim)
+
+    @property
+    def open_parts(self) -> list[PartResult]:
+        """The parts that more repeats may decide, if that may change the verdict.
+
+        A statistical claim, and one about counts, is to have a fixed number of repeats; only more
+        data sets, or nothing, would decide it beyond that. A statistical claim on too few data sets
+        is to have none.
+        """
+        if self.across is not None and data_sets(self.cells) < MIN_DATA_SETS:
+            return []
+        parts = [part for cell in self.cells for part in cell.parts if part.part.lacks]
+        return parts + (self._undecided if self.may_change else [])
+
+    @property
+    def spare_parts(self) -> list[PartResult]:
+        """The parts that more repeats may decide without changing the verdict.
+
+        They change in how many cells the claim holds.
+        """
+        return [] if self.may_change else self._undecided
+
+    @property
+    def _undecided(self) -> list[PartResult]:
+        if self.across is not None:
+            return []
+        return [
+            part
+            for cell in self.cells
+            if cell.verdict == "open"
+            for part in cell.parts
+            if part.verdict == "open" and not part.part.lacks
+        ]
+
+    @property
+    def verdict_words(self) -> str:
+        """The verdict with its numbers: ``holds in 2 of 5 (1 open)``."""
+        tested = [cell for cell in self.cells if cell.verdict != "not testable"]
+        undecided = sum(cell.verdict == "open" for cell in tested)
+        if self.verdict == "holds in k of n":
+            held = sum(cell.verdict == "holds" for cell in tested)
+            still = f" ({undecided} open)" if undecided else ""
+            return f"holds in {held} of {len(tested)}{still}"
+        if self.verdict == "does not hold" and undecided:
+            return f"does not hold ({undecided} of {len(tested)} open)"
+        return self.verdict
+
+    @property
+    def stand_ins(self) -> int:
+        """Cells that rest on stand-ins."""
+        return sum(cell.stand_in for cell in self.cells)
+
+
+def data_sets(cells: Sequence[CellResult]) -> int:
+    """How many data sets a claim can be tested on."""
+    return len({cell.dataset for cell in cells if cell.verdict != "not testable"})
+
+
+def combine(verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
+    """The verdict of a cell from those of its parts: all that can be tested must hold."""
+    for verdict in ("does not hold", "open", "holds", "not testable"):
+        if verdict in verdicts:
+            return verdict
+    return "open"

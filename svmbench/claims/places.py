@@ -1,0 +1,64 @@
+"""Places in results as a file names them: which rows, and which of their measures."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, PlainValidator
+
+from svmbench.config.reading import Strict, as_list
+from svmbench.config.refusal import refuse
+from svmbench.records.measures import Asked
+
+#: Columns of runs.csv that, with the sweep, distinguish the rows of tables.
+AXES = ("sweep", "dataset", "lambda", "C", "solver", "m")
+
+#: A cell's place: sweep, data set, solver, and λ or C, whichever the sweep gives.
+Slot = dict[str, str | float]
+
+
+def _as_asked(value: Any) -> Asked:
+    """A measure as written: its name, or ``{seconds: 1e-2}``."""
+    at = None
+    if isinstance(value, dict) and len(value) == 1:
+        ((value, at),) = value.items()
+    if isinstance(value, Asked):
+        return value
+    if not isinstance(value, str):
+        refuse("Input should be a measure, or a measure with its accuracy: {seconds: 1e-2}")
+    if at is not None and (isinstance(at, bool) or not isinstance(at, int | float)):
+        refuse("Input should be a number", value, value=at)
+    try:
+        return Asked(value, None if at is None else float(at))
+    except ValueError as error:
+        refuse(str(error))
+
+
+WrittenMeasure = Annotated[Asked, PlainValidator(_as_asked)]
+
+
+Several = Annotated[tuple[str | float, ...], BeforeValidator(as_list)]
+
+
+class Place(Strict):
+    """Some rows: those whose columns have one of the given values."""
+
+    sweep: Several | None = None
+    dataset: Several | None = None
+    lambda_: Several | None = Field(default=None, alias="lambda")
+    C: Several | None = None
+    solver: Several | None = Field(default=None, description="Labels.")
+
+    @property
+    def given(self) -> dict[str, tuple[str | float, ...]]:
+        """The columns that are restricted, by name."""
+        values = self.model_dump(by_alias=True)
+        return {name: tuple(value) for name, value in values.items() if value is not None}
+
+
+def same(left: str | float, right: str | float) -> bool:
+    """Whether two values of an axis are meant to be the same: numbers to nine digits."""
+    if isinstance(left, str) or isinstance(right, str):
+        return str(left) == str(right)
+    return math.isclose(left, right, rel_tol=1e-9)

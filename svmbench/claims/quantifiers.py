@@ -1,0 +1,68 @@
+"""The verdict of a claim from those of its cells, by how many cells the claim is about.
+
+With ``cells: all`` a claim
+
+- *holds* when every cell that can be tested does;
+- *holds in k of n* when some cells hold and at least one does not: the claim about all cells is
+  then decided, and n counts the cells that can be tested;
+- *does not hold* when at least one cell does not, and none holds;
+- is *open* otherwise.
+
+With ``most`` it holds when more than half of the n cells do, and does not when at least half do
+not; with ``any`` it holds when one does, and does not when none of the n does. A claim is *not
+testable* when no cell can be tested.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from svmbench.claims.parts import ClaimVerdict
+
+
+def decide(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> ClaimVerdict:
+    """The verdict of a claim from those of its cells.
+
+    Parameters
+    ----------
+    quantifier : {'all', 'most', 'any'}
+        How many cells the claim is about.
+    verdicts : sequence of str
+        Those of its cells.
+    """
+    counted = Counter[str](verdicts)
+    holding, against, undecided = (
+        counted[verdict] for verdict in ("holds", "does not hold", "open")
+    )
+    n = holding + against + undecided
+    if n == 0:
+        return "not testable"
+    if quantifier == "all":
+        if against:
+            return "holds in k of n" if holding else "does not hold"
+        return "open" if undecided else "holds"
+    if quantifier == "most":
+        if 2 * holding > n:
+            return "holds"
+        return "does not hold" if 2 * against >= n else "open"
+    if holding:
+        return "holds"
+    return "open" if undecided else "does not hold"
+
+
+def may_change(quantifier: str, verdicts: Sequence[ClaimVerdict]) -> bool:
+    """Whether the verdict of a claim may change when its open cells are decided.
+
+    Parameters
+    ----------
+    quantifier : {'all', 'most', 'any'}
+    verdicts : sequence of str
+        Those of its cells.
+    """
+    now = decide(quantifier, verdicts)
+    ends: tuple[ClaimVerdict, ...] = ("holds", "does not hold")
+    return any(
+        decide(quantifier, [end if each == "open" else each for each in verdicts]) != now
+        for end in ends
+    )

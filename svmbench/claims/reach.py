@@ -1,0 +1,193 @@
+"""Claims about each solver alone: what it reaches, and how it fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from svmbench.claims.limits import limits, rounded, says_nothing, seconds_needed
+from svmbench.claims.measured import MeasuredRow
+from svmbench.claims.model import Claim
+from svmbench.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
+from svmbench.evidence import paired, reaching
+from svmbench.records.groups import short
+from svmbench.records.measures import Asked
+from svmbench.records.samples import measured, samples, states
+from svmbench.records.states import STATES
+from svmbench.records.statistics import median
+
+#: Claimed regions of a value's ratio to its bound.
+_ABOVE, _BELOW = (1.0, math.inf), (0.0, 1.0)
+
+
+def reaches(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """Parts for each solver: it reaches the accuracy in most runs, or a value within bounds."""
+    for label in claim.solvers:
+        if label in cell.rows:
+            row = cell.rows[label]
+            if claim.asked.at is None or (claim.at_most, claim.at_least) != (None, None):
+                yield from _bounded(label, row, claim)
+            else:
+                yield _reached(label, row, claim.asked)
+        elif label in cell.absent:
+            yield from _not_run(label, claim)
+
+
+def _not_run(label: str, claim: Claim) -> Iterator[ClaimPart]:
+    """The parts of a solver without runs, each with its question; open until it has some."""
+    if claim.measure is not None and claim.asked.measure.taken == "of data":
+        yield ClaimPart(label, observed="open", note="no runs yet")
+        return
+    bounds = [
+        paired((), (), *region)
+        for bound, region in ((claim.at_least, _ABOVE), (claim.at_most, _BELOW))
+        if bound is not None
+    ]
+    for question in bounds or [reaching(())]:
+        yield ClaimPart(label, (), question, observed="open", note="no runs yet")
+
+
+def fails(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
+    """One part: in most runs the weights are not finite, or the accuracy is not reached."""
+    assert claim.solver is not None
+    if claim.solver not in cell.rows:
+        yield from _not_run(claim.solver, claim)
+        return
+    row = cell.rows[claim.solver]
+    if claim.how == "not-finite":
+        found = {
+            repeat: state == "diverged"
+            for repeat, state in states(row.group).items()
+            if _ran(state) or state == "skipped"
+        }
+        yield _mostly(claim.solver, row, found, "not finite", at_limit=False)
+    elif reason := says_nothing((row,), claim.asked):
+        yield ClaimPart(claim.solver, row.cells, reaching(()), reason=reason)
+    else:
+        values = samples(row.group, claim.asked)
+        found = {
+            repeat: math.isinf(values[repeat])
+            for repeat, state in states(row.group).items()
+            if repeat in values and not STATES[state].fault
+        }
+        words = f"do not reach {claim.asked.at:g} ({limits([row])})"
+        yield _mostly(claim.solver, row, found, words, at_limit=True)
+
+
+def _ran(state: str) -> bool:
+    """Whether the solver ended by itself or at a limit."""
+    return STATES[state].at_end != "none" and not STATES[state].fault
+
+
+def _reached(label: str, row: MeasuredRow, asked: Asked) -> ClaimPart:
+    if reason := says_nothing((row,), asked):
+        return ClaimPart(label, row.cells, reaching(()), reason=reason)
+    assert asked.at is not None
+    found = {repeat: math.isfinite(value) for repeat, value in samples(row.group, asked).items()}
+    words = f"reach {asked.at:g}"
+    if not all(found.values()):
+        words += f" ({limits([row])}{_needed(row, asked.at, list(found.values()))})"
+    return _mostly(label, row, found, words, at_limit=False)
+
+
+def _needed(row: MeasuredRow, at: float, found: Sequence[bool]) -> str:
+    """The limit that its curve asks for, if no repeat reached the accuracy."""
+    if any(found):
+        return ""
+    seconds = seconds_needed(row, at)
+    return "" if seconds is None else f"; by its curve about {rounded(seconds)}"
+
+
+def _mostly(
+    label: str, row: MeasuredRow, found: Mapping[int, bool], words: str, *, at_limit: bool
+) -> ClaimPart:
+    """Whether something is true in most runs.
+
+    Parameters
+    ----------
+    label : str
+    row : MeasuredRow
+    found : mapping of int to bool
+        By repeat, whether it is true.
+    words : str
+        What it is.
+    at_limit : bool
+        What it is for a run that meets the time limit without anything else.
+    """
+    if not found:
+        ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
+        note = f"nothing is known of it ({ends})"
+        return ClaimPart(label, row.cells, reaching(()), observed="open", note=note)
+    skipped = {repeat for repeat in found if states(row.group)[repeat] == "skipped"}
+    run = [value for repeat, value in found.items() if repeat not in skipped]
+    after = f", {len(skipped)} skipped" if skipped else ""
+    note = f"{sum(run)} of {len(run)} {words}{after}"
+    if _repeats_are_skipped(row) and set(run) == {at_limit}:
+        # No further repeat would be run. The verdict rests on those that met the limit, often one.
+        observed: ClaimVerdict = "holds" if at_limit else "does not hold"
+        return ClaimPart(label, row.cells, reaching(run), observed, note=note, by_factor=False)
+    return ClaimPart(label, row.cells, reaching(list(found.values())), note=note, by_factor=False)
+
+
+def _repeats_are_skipped(row: MeasuredRow) -> bool:
+    """Whether a repeat met the time limit, so that those after it are not run."""
+    ends = set(states(row.group).values())
+    return "skipped" in ends and ends <= {"time_limit", "skipped"}
+
+
+def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
+    """A part for each bound: the value's factor to it is at most, or at least, 1."""
+    asked = claim.asked
+    if asked.measure.taken == "of data":
+        yield from _facts(label, row, claim)
+        return
+    reason = says_nothing((row,), asked)
+    for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
+        if bound is None:
+            continue
+        values = [] if reason else _values(row, asked, bound, sign)
+        question = paired([bound] * len(values), values, *(_ABOVE if sign == "≥" else _BELOW))
+        if reason:
+            yield ClaimPart(label, row.cells, question, reason=reason)
+        elif not values:
+            ends = ", ".join(dict.fromkeys(states(row.group).values())) or "no runs"
+            note = f"{asked.words} is not known ({ends})"
+            yield ClaimPart(label, row.cells, question, observed="open", note=note)
+        else:
+            note = f"{asked.words} {_median(values)}, to be {sign} {short(bound)}"
+            yield ClaimPart(label, row.cells, question, note=note, by_factor=False)
+
+
+def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
+    """A part for each bound on a fact of the data; one run observes it, and no seed changes it."""
+    asked = claim.asked
+    values = list(measured(row.group, asked).values())
+    for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
+        if bound is None:
+            continue
+        if not values:
+            note = f"{asked.words} is not known"
+            yield ClaimPart(label, row.cells, observed="open", note=note)
+            continue
+        met = all(value >= bound if sign == "≥" else value <= bound for value in values)
+        note = f"{asked.words} {short(values[0], 7)}, to be {sign} {short(bound, 7)}"
+        verdict: ClaimVerdict = "holds" if met else "does not hold"
+        yield ClaimPart(label, row.cells, observed=verdict, note=note, seeds=len(values))
+
+
+def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:
+    """The measure in each repeat.
+
+    A repeat that failed has the measure's worst value. Where that meets the bound, as it does for
+    a claim that a result is bad, only measured values count: a crash proves no bad result.
+    """
+    worst = asked.measure.worst
+    met_by_worst = worst >= bound if sign == "≥" else worst <= bound
+    found = measured(row.group, asked) if met_by_worst else samples(row.group, asked)
+    return [max(0.0, value) for value in found.values()]
+
+
+def _median(values: Sequence[float]) -> str:
+    middle = median(values)
+    runs = f"(median of {len(values)} runs)"
+    return f"{short(middle, 3)} {runs}" if math.isfinite(middle) else f"not reached {runs}"

@@ -1,0 +1,87 @@
+"""What it would take to decide a claim that is open, in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from svmbench.claims.measured import SweepCell
+from svmbench.claims.parts import CellResult, PartResult, data_sets
+from svmbench.evidence import MIN_DATA_SETS, Across
+from svmbench.harness.crew import START
+
+
+def missing() -> str:
+    """Of a claim without any runs."""
+    return "It would take runs that are still missing."
+
+
+def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
+    """What an open claim would take.
+
+    Parameters
+    ----------
+    cells : sequence of CellResult
+    ranks : Across, optional
+        For a statistical claim.
+    """
+    if ranks is not None:
+        return _across(cells, ranks)
+    undecided = [cell for cell in cells if cell.verdict == "open"]
+    parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
+    said = [_repeats(parts)] if any(part.more for part in parts) else []
+    if any(part.answer is None and not part.part.lacks for part in parts):
+        said.append("runs that are still missing")
+    stuck = [part for part in parts if part.answer is not None and part.more is None]
+    said += dict.fromkeys(part.part.limit for part in stuck if part.part.limit)
+    where = f" in {len(undecided)} of {len(cells)} cells" if len(cells) > 1 else ""
+    close = [part for part in stuck if not part.part.limit]
+    takes = f"It would take {', and '.join(said)}{where}." if said else ""
+    if not close:
+        return takes
+    some = "some estimates lie" if said else "the estimate lies"
+    unlikely = f"more repeats are unlikely to decide it: {some} too close to what is claimed."
+    return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
+
+
+def _across(cells: Sequence[CellResult], ranks: Across) -> str:
+    sets = data_sets(cells)
+    if sets < MIN_DATA_SETS:
+        return f"It would take at least {MIN_DATA_SETS} data sets; there are {sets}."
+    lacking = [part for cell in cells for part in cell.parts if part.part.lacks]
+    said = [_repeats(lacking)] if any(part.answer is not None for part in lacking) else []
+    if any(part.answer is None for part in lacking):
+        said.append("runs that are still missing")
+    if said:
+        return f"It would take {', and '.join(said)}."
+    return "It would take more data sets: those there are do not agree enough."
+
+
+def _repeats(parts: Sequence[PartResult]) -> str:
+    """How many more repeats, and how long they take."""
+    more = max(part.more or 0 for part in parts)
+    seconds = expected_seconds(parts)
+    words = f"about {more} more repeat{'' if more == 1 else 's'}"
+    return f"{words} ({_duration(seconds)})" if seconds > 0 else words
+
+
+def expected_seconds(parts: Sequence[PartResult]) -> float:
+    """Seconds until some parts are expected to be decided, with the start of their runs.
+
+    Parts that rest on the same cell share its repeats. nan if the time of a repeat is unknown.
+    """
+    repeats: dict[SweepCell, int] = {}
+    seconds: dict[SweepCell, float] = {}
+    for part in parts:
+        for cell in part.part.rests_on:
+            repeats[cell] = max(part.more or 0, repeats.get(cell, 0))
+            seconds[cell] = START + part.seconds.get(cell, math.nan)
+    return sum(repeats[cell] * seconds[cell] for cell in repeats)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 1:
+        return "less than a second"
+    if seconds < 120:
+        return f"about {seconds:.0f} s"
+    return f"about {seconds / 60:.0f} min" if seconds < 7200 else f"about {seconds / 3600:.1f} h"

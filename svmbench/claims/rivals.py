@@ -1,0 +1,61 @@
+"""The best of several rivals: in each repeat the one that took least, as one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pandas as pd
+
+from svmbench.claims.measured import MeasuredRow
+from svmbench.records.groups import Group
+from svmbench.records.measures import Asked
+from svmbench.records.samples import least, measured, samples, without_doubtful
+
+
+def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> MeasuredRow | None:
+    """The row that has, in each repeat, the runs of the rival that took least.
+
+    A repeat that a rival lacks is left out: as long as one has not been run, the best is unknown.
+    If none reached an accuracy, the one that had spent least stands for all of them.
+
+    Parameters
+    ----------
+    rivals : sequence of MeasuredRow
+        Of one sweep, data set and λ. Those without any sample are no rivals.
+    ours : MeasuredRow
+        The row that they are compared with.
+    asked : Asked
+
+    Returns
+    -------
+    MeasuredRow or None
+        Its label lists those of the rivals. None if there is no rival.
+    """
+    slowest = max(measured(ours.group, asked).values(), default=math.inf)
+    took = []
+    for row in rivals:
+        values = samples(row.group, asked)
+        if asked.at is not None:
+            values = without_doubtful(row.group, values, slowest)
+        if values:
+            bounds = least(row.group, asked)
+            took.append((row, {repeat: (values[repeat], bounds[repeat]) for repeat in values}))
+    if not took:
+        return None
+    rows = tuple(row for row, _ in took)
+    first = rows[0]
+    common = sorted(set.intersection(*(set(each) for _, each in took)))
+    runs = []
+    for repeat in common:
+        best, _ = min(took, key=lambda each: each[1][repeat])
+        runs.append(best.group.runs[best.group.runs["repeat"] == repeat])
+    group = Group(
+        first.group.dataset,
+        first.group.stand_in,
+        first.group.lam,
+        first.group.solver,
+        ", ".join(row.group.label for row in rows),
+        pd.concat(runs, ignore_index=True) if runs else first.group.runs.iloc[:0],
+    )
+    return MeasuredRow(first.sweep, group, first.traces, first.regrets, rows)

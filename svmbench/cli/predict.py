@@ -1,0 +1,61 @@
+"""``svmbench predict``: labels and decision values of rows, from a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from svmbench.cli import options
+
+
+@click.command(name="predict")
+@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write one line per row: the label, and with --values the decision values.",
+)
+@click.option("--values", is_flag=True, help="Write decision values too, in the model's order.")
+@options.as_json
+@options.quiet
+def command(
+    model: Path, data: Path, out: Path | None, values: bool, as_json: bool, quiet: bool
+) -> int:
+    """Predict the labels of DATA, a file of LIBSVM text, with MODEL.
+
+    MODEL is written by svmbench train, or by LIBLINEAR's train. The accuracy is the share of rows
+    whose label is the predicted one. Features that the model does not know count nothing.
+    """
+    import numpy as np
+
+    from svmbench.durable import replacing
+    from svmbench.train.examples import read_examples
+    from svmbench.train.liblinear import read_model
+
+    if values and out is None:
+        raise click.UsageError("--values needs a file to write them to: -o FILE")
+    read = read_model(model)
+    # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
+    examples = read_examples(data, n_features=read.n_features, dtype="float64")
+    decided = read.decision_values(examples.rows)
+    labels = read.classes_of(decided)
+    if out is not None:
+        with replacing(out) as file:
+            if values:
+                file.write("labels " + " ".join(str(label) for label in read.labels) + "\n")
+            for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
+                shown = "".join(f" {number!r}" for number in numbers) if values else ""
+                file.write(f"{label}{shown}\n")
+    right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
+    if as_json:
+        import json
+
+        click.echo(json.dumps({"rows": m, "correct": right, "accuracy": right / m}))
+    elif not quiet:
+        click.echo(f"accuracy {right / m:.4%}: {right:,} of {m:,} rows")
+        if not set(examples.classes) & set(read.labels):
+            click.echo("no label of these rows is a class of the model", err=True)
+    return 0

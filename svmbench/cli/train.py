@@ -1,0 +1,194 @@
+"""``svmbench train``: a certified model of a LIBSVM file."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from svmbench.cli import options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from svmbench.train.classes import Trained
+    from svmbench.train.examples import Examples
+    from svmbench.train.objective import Objective
+
+#: Classes whose certificates are listed one by one.
+_LISTED = 20
+
+
+@click.command(name="train")
+@click.argument("data", type=click.Path(path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    "model",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The model's file.  [default: DATA's name with .model, in this folder]",
+)
+@click.option(
+    "--loss",
+    type=click.Choice(["hinge", "squared-hinge", "logistic"]),
+    default="hinge",
+    show_default=True,
+)
+@click.option("-C", "cost", type=float, help="Weight of the losses beside 1/2 |w|^2.  [default: 1]")
+@click.option(
+    "--lambda",
+    "lam",
+    type=float,
+    help="The same as C = 1/(lambda m); 1/(2 lambda m) for the squared hinge.",
+)
+@click.option(
+    "--bias",
+    type=click.Choice(["none", "regularised", "free"]),
+    default="none",
+    show_default=True,
+    help="regularised: the weight of a constant feature, LIBLINEAR's -B 1. free: not regularised.",
+)
+@click.option(
+    "--tol",
+    "tolerance",
+    type=click.FloatRange(0.0, min_open=True),
+    default=1e-4,
+    show_default=True,
+    help="Train until P is within this share of the least possible.",
+)
+@click.option(
+    "--time-limit",
+    default="",
+    metavar="TIME",
+    help="Give up a fit after this time, such as 90s or 10m, and keep the best weights so far.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Classes trained at the same time.",
+)
+@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
+@options.as_json
+@options.quiet
+def command(
+    data: Path,
+    model: Path | None,
+    loss: str,
+    cost: float | None,
+    lam: float | None,
+    bias: str,
+    tolerance: float,
+    time_limit: str,
+    threads: int,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Train a linear classifier on DATA, a file of LIBSVM text, plain or compressed.
+
+    Of two classes, the larger label has positive decision values; of more, each class is trained
+    against the rest. The model is a text that LIBLINEAR's predict reads too. MODEL.json states
+    P, a lower bound D on the least possible P, and the origin of the rows. Exits 1 if a fit was
+    given up short of its tolerance.
+    """
+    import math
+
+    from svmbench.durable import require_writable
+    from svmbench.train.classes import train
+    from svmbench.train.examples import read_examples
+    from svmbench.train.files import certificate, save
+
+    if cost is not None and lam is not None:
+        raise click.UsageError("-C and --lambda; keep one of them")
+    seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
+    begun = time.monotonic()
+    examples = read_examples(data)
+    read = time.monotonic() - begun
+    objective = _objective(loss, cost, lam, bias, examples)
+    path = model or Path(f"{examples.rows.name}.model")
+    require_writable(path)
+    with _shown(quiet or as_json) as show:
+        trained = train(
+            examples, objective, tolerance,
+            seed=seed, time_limit=seconds, threads=threads, progress=show,
+        )  # fmt: skip
+    taken = time.monotonic() - begun - read
+    save(path, trained, examples, objective)
+    short = trained.gap > tolerance
+    if as_json:
+        import json
+
+        click.echo(json.dumps(certificate(trained, examples, objective), indent=2))
+    elif not quiet:
+        click.echo("\n".join(_summary(examples, objective, trained, path, read, taken)))
+    if short and not quiet:
+        click.echo(
+            f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
+            "more time, a larger --tol or a smaller C",
+            err=True,
+        )
+    return 1 if short else 0
+
+
+def _objective(
+    loss: str, cost: float | None, lam: float | None, bias: str, examples: Examples
+) -> Objective:
+    from svmbench.train.objective import Objective
+
+    if lam is not None:
+        return Objective.of_lambda(loss, lam, examples.rows.n_samples, bias)
+    return Objective(loss, 1.0 if cost is None else cost, bias)
+
+
+@contextmanager
+def _shown(quiet: bool) -> Iterator[Callable[[int, float], None]]:
+    """Show the gap of the class in training while it falls, on a terminal only."""
+    from rich.console import Console
+
+    console = Console(stderr=True, quiet=quiet)
+    if quiet or not console.is_terminal:
+        yield lambda label, gap: None
+        return
+    with console.status("training") as status:
+        yield lambda label, gap: status.update(
+            f"training class {label}: within {gap:.1e} of the optimum"
+        )
+
+
+def _summary(
+    examples: Examples,
+    objective: Objective,
+    trained: Trained,
+    path: Path,
+    read: float,
+    taken: float,
+) -> list[str]:
+    from svmbench.train.files import certificate_path
+
+    rows, model = examples.rows, trained.model
+    m = rows.n_samples
+    bias = {"none": "no bias", "free": "free bias"}.get(objective.bias, "regularised bias")
+    lines = [
+        f"{rows.name}: {m:,} rows, {rows.n_features:,} features, {rows.nnz:,} entries, "
+        f"{len(model.labels)} classes",
+        f"{objective.loss}, {bias}, C = {objective.C:.6g}, λ = {objective.regularisation(m):.6g}",
+    ]
+    against = model.labels if len(trained.fits) > 1 else model.labels[:1]
+    for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:
+        lines.append(
+            f"class {label}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
+            f"{fit.errors:,} training errors ({fit.errors / m:.2%}); {fit.method}"
+        )
+    if len(trained.fits) > _LISTED:
+        lines.append(
+            f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the largest "
+            f"gap of all is {trained.gap:.1e}"
+        )
+    lines.append(f"{read:.2f} s reading, {taken:.2f} s training")
+    lines.append(f"model: {path}, certificate: {certificate_path(path)}")
+    return lines

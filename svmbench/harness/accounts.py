@@ -1,0 +1,138 @@
+"""Where the time of a run goes besides training, so that no work is hidden from the clock.
+
+Between training steps the harness reads the solver's weights, counts and lower bound, and evaluates
+P. A solver could train while it is read, in another thread, or in another process. This module
+holds such time against the clock.
+"""
+
+from __future__ import annotations
+
+from svmbench.harness.clock import Clock, Stopwatch, now
+
+#: Reads may take as long as the evaluations of P if they include a lower bound, which often takes
+#: a pass over the rows, and this share of that otherwise; and in addition this share of training.
+WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
+
+#: Seconds that each read may take in addition, for calls in Python, and all reads of a run.
+A_READ, READS_FROM = 30e-6, 0.002
+
+#: The same for wall time, in which the process may also wait for the processor.
+READS_WALL_FROM = 0.25
+
+#: Processor time in other threads and processes beyond that of the run's threads while the clock
+#: runs: the share of training, and the seconds, up to which a run may have it.
+BACKGROUND_SHARE, BACKGROUND_FROM = 0.1, 0.05
+
+#: Passes over the rows that a run may count in the time of one sequential pass, and the seconds up
+#: to which its counts are not compared with its time.
+PASSES_AT_ONCE, PASSES_FROM = 4.0, 0.001
+
+
+class Accounts:
+    """The times of one run besides training.
+
+    Attributes
+    ----------
+    reading, evaluating, recording : Stopwatch
+        Reads of the solver; evaluations of P; and the test error, checks and writing the trace. All
+        of them are off the clock.
+    charged : int
+        Nanoseconds of reading that were added to the clock.
+    """
+
+    def __init__(self) -> None:
+        self.reading, self.evaluating, self.recording = Stopwatch(), Stopwatch(), Stopwatch()
+        self.charged = 0
+        self._begun = now()
+
+    def charge(self, clock: Clock, shows_bound: bool) -> None:
+        """Add to the clock what the reads so far took beyond their allowance.
+
+        Parameters
+        ----------
+        clock : Clock
+            The clock of the training.
+        shows_bound : bool
+            Whether the reads include a lower bound.
+        """
+        share = 1.0 if shows_bound else WITHOUT_BOUND
+        trained = clock.wall - self.charged
+        allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
+        beyond = max(
+            self.reading.thread - share * self.evaluating.thread - allowed - READS_FROM * 1e9,
+            self.reading.wall - share * self.evaluating.wall - allowed - READS_WALL_FROM * 1e9,
+        )
+        due = max(0, int(beyond) - self.charged)
+        self.charged += due
+        clock.wall += due
+        clock.cpu += due
+
+    def close(self, clock: Clock, converting: Clock, threads: int) -> dict[str, float]:
+        """The times of the whole run in seconds, as its last line has them.
+
+        Parameters
+        ----------
+        clock : Clock
+        converting : Clock
+            The clock of the conversion.
+        threads : int
+            Threads that the solver may use.
+        """
+        end, begun = now(), self._begun
+        elapsed = end.wall - begun.wall
+        trained = clock.wall - self.charged
+        own = trained + converting.wall
+        accounted = own
+        for watch in (self.reading, self.evaluating, self.recording):
+            accounted += watch.wall
+        # Off the clock, only the harness's own thread has anything to do.
+        harness = end.thread - begun.thread - clock.thread - converting.thread
+        used = end.process - begun.process + end.children - begun.children
+        background = used - harness - threads * own
+        return {
+            "elapsed_seconds": elapsed / 1e9,
+            "read_seconds": self.reading.wall / 1e9,
+            "charged_seconds": self.charged / 1e9,
+            "unaccounted_seconds": max(0, elapsed - accounted) / 1e9,
+            "background_cpu_seconds": max(0, background) / 1e9,
+        }
+
+
+def hidden_work(times: dict[str, float], trained: float) -> str:
+    """Why a run with these times is refused; empty if it is not.
+
+    Parameters
+    ----------
+    times : dict
+        As `Accounts.close` returns them.
+    trained : float
+        Seconds on the clock.
+    """
+    background = times["background_cpu_seconds"]
+    if background > max(BACKGROUND_FROM, BACKGROUND_SHARE * trained):
+        return (
+            f"used {background:.2g} s of processor time in other threads or processes, beside the "
+            f"{trained:.2g} s on the clock"
+        )
+    return ""
+
+
+def impossible_pace(visits: float, trained: float, one_pass: float) -> str:
+    """Why a run cannot have made so many passes in its time; empty if it can.
+
+    Parameters
+    ----------
+    visits : float
+        Passes over the rows, by the solver's own count.
+    trained : float
+        Seconds on the clock.
+    one_pass : float
+        Seconds of one sequential pass over the rows on this machine.
+    """
+    fastest = visits * one_pass / PASSES_AT_ONCE
+    if fastest > trained + PASSES_FROM:
+        return (
+            f"counts {visits:.3g} passes over the rows in {trained:.2g} s, but reading the rows "
+            f"once takes {one_pass:.2g} s"
+        )
+    return ""

@@ -1,0 +1,228 @@
+"""The launcher: a process that starts the processes of runs, ends them, and cleans up after them.
+
+Importing NumPy and the worker takes longer than many runs. The launcher imports them once and forks
+a process for each run. It computes nothing and has a single thread, so that forking it is safe. It
+runs ``python -m svmbench.harness.launcher`` and reads orders from its standard input, one per line,
+as JSON:
+
+- ``{"start": job, "fork": true}`` starts a process, by forking or from scratch, with its first job;
+- ``{"job": job}`` passes another job to that process;
+- ``{"end": true}`` kills it.
+
+It answers on its standard output with a line of JSON for each event:
+
+- ``{"event": "started", "pid": 7}``;
+- ``{"event": "answered", "text": "...", "cpu": 0.5}`` for each line that the process writes;
+- ``{"event": "ended", "code": -9, "cpu": 0.1, "left": 0}`` when it has ended, with its exit code
+  and the number of processes that it left behind.
+
+``cpu`` counts the seconds of processor time since the last such line. The last line of a process
+includes its descendants.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import math
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from svmbench.harness import worker
+from svmbench.harness.child import CLOSED, processor_seconds
+from svmbench.harness.leftovers import adopt_orphans, end_children
+from svmbench.harness.pages import populate, present_pages
+
+#: Seconds that a process has to end after it has closed its answers.
+DYING = 5.0
+
+#: The parent has closed the launcher's standard input, or has ended.
+LEAVE: list[dict[str, Any]] = [{"leave": True}]
+
+
+class Launcher:
+    """Starts one process at a time, and reports what becomes of it."""
+
+    def __init__(self) -> None:
+        self._pages = present_pages() if may_fork() else []
+        self._forks = bool(self._pages) and populate(self._pages)
+        self._reports = os.dup(1)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        self._wakeup, self._alarm = os.pipe()
+        os.set_blocking(self._alarm, False)
+        os.set_blocking(self._wakeup, False)
+        # Without a handler of ours the end of a child would not wake us.
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self._alarm, warn_on_full_buffer=False)
+        self._pid = 0  # of the run's process; 0 if there is none
+        self._jobs = self._answers = -1
+        self._told = 0.0  # seconds of processor time that were reported
+        self._orphans = 0.0  # and those of descendants that ended as our children
+        self._answer = b""  # the beginning of its next line
+        self._dying_until = math.inf  # moment at which it is killed
+
+    def serve(self) -> bool:
+        """Obey orders until there are no more.
+
+        Returns
+        -------
+        bool
+            True in a forked process, whose standard input and output are then a worker's.
+        """
+        orders = self._orders()
+        while True:
+            watched = [0, self._wakeup, *([self._answers] if self._answers >= 0 else [])]
+            left = self._dying_until - monotonic()
+            ready = select.select(watched, [], [], None if math.isinf(left) else max(0.0, left))[0]
+            if self._answers in ready:
+                self._pass_answers_on()
+            if self._wakeup in ready:
+                os.read(self._wakeup, 4096)
+                self._reap()
+            if self._pid and monotonic() > self._dying_until:
+                self._kill(CLOSED)
+            if 0 in ready:
+                for order in next(orders, LEAVE):
+                    if "start" in order and self._start(order):
+                        return True
+                    if "job" in order:
+                        self._pass_on(order["job"])
+                    if self._pid and ("end" in order or "leave" in order):
+                        self._kill()
+                    if "leave" in order:
+                        return False
+
+    @staticmethod
+    def _orders() -> Iterator[list[dict[str, Any]]]:
+        """The orders of each reading, until standard input ends with the parent."""
+        rest = b""
+        while chunk := os.read(0, 1 << 16):
+            *lines, rest = (rest + chunk).split(b"\n")
+            yield [json.loads(line) for line in lines]
+
+    def _report(self, event: str, **facts: object) -> None:
+        with suppress(BrokenPipeError):  # the parent has died; its orders have ended, too
+            os.write(self._reports, json.dumps({"event": event, **facts}).encode() + b"\n")
+
+    def _start(self, order: dict[str, Any]) -> bool:
+        """Start a process with its first job; True in the forked process."""
+        jobs, self._jobs = os.pipe()
+        self._answers, answers = os.pipe()
+        self._told = self._orphans = 0.0
+        self._answer, self._dying_until = b"", math.inf
+        if order["fork"] and self._forks:
+            self._pid = os.fork()
+            if self._pid == 0:
+                self._become_a_worker(jobs, answers)
+                return True
+        else:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "svmbench.harness.worker"],
+                stdin=jobs,
+                stdout=answers,
+                start_new_session=True,
+            )
+            self._pid = process.pid
+            process.returncode = 0  # we wait for it ourselves
+        os.close(jobs)
+        os.close(answers)
+        self._report("started", pid=self._pid)
+        self._pass_on(order["start"])
+        return False
+
+    def _become_a_worker(self, jobs: int, answers: int) -> None:
+        """Give a forked process what a new process has."""
+        populate(self._pages)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.setsid()
+        os.dup2(jobs, 0)
+        os.dup2(answers, 1)
+        ours = (self._reports, self._wakeup, self._alarm, self._jobs, self._answers)
+        for descriptor in (jobs, answers, *ours):
+            os.close(descriptor)
+        # The module `random` does the same by itself.
+        if "numpy.random" in sys.modules:
+            sys.modules["numpy.random"].seed()
+
+    def _pass_on(self, job: dict[str, Any]) -> None:
+        if not self._pid:  # it has died, as its report says
+            return
+        line = json.dumps(job).encode() + b"\n"
+        with suppress(BrokenPipeError):  # it died before it read its job; stderr may say why
+            while line:
+                line = line[os.write(self._jobs, line) :]
+
+    def _pass_answers_on(self) -> None:
+        if chunk := os.read(self._answers, 1 << 12):
+            *lines, self._answer = (self._answer + chunk).split(b"\n")
+            for line in lines:
+                spent = self._newly_spent(processor_seconds(self._pid))
+                self._report("answered", text=line.decode(errors="replace"), cpu=spent)
+            return
+        os.close(self._answers)  # its end is reported once it has been waited for
+        self._answers, self._dying_until = -1, monotonic() + DYING
+
+    def _newly_spent(self, seconds: float | None) -> float | None:
+        """Seconds of processor time that have not been reported yet."""
+        if seconds is None:
+            return None
+        told, self._told = self._told, seconds
+        return seconds - told
+
+    def _reap(self) -> None:
+        """Take note of the children that have ended."""
+        with suppress(ChildProcessError):
+            while (found := os.wait4(-1, os.WNOHANG))[0] != 0:
+                pid, status, usage = found
+                if pid == self._pid:
+                    self._conclude(status, usage.ru_utime + usage.ru_stime)
+                else:
+                    self._orphans += usage.ru_utime + usage.ru_stime
+
+    def _kill(self, code: int | None = None) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        _, status, usage = os.wait4(self._pid, 0)
+        self._conclude(status, usage.ru_utime + usage.ru_stime, code)
+
+    def _conclude(self, status: int, seconds: float, code: int | None = None) -> None:
+        """Clean up after the run's process, and report its end, if need be with another code."""
+        if self._answers >= 0 and select.select([self._answers], [], [], 0.0)[0]:
+            self._pass_answers_on()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+        left, seconds_of_left = end_children()
+        for descriptor in (self._jobs, self._answers):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self._pid, self._jobs, self._answers, self._dying_until = 0, -1, -1, math.inf
+        spent = self._newly_spent(seconds + self._orphans + seconds_of_left)
+        code = os.waitstatus_to_exitcode(status) if code is None else code
+        self._report("ended", code=code, cpu=spent, left=left)
+
+
+def may_fork() -> bool:
+    """Whether a forked process works: elsewhere or with threads, libraries may hang in it."""
+    return sys.platform == "linux" and len(list(Path("/proc/self/task").iterdir())) == 1
+
+
+def main() -> None:
+    """Serve as the launcher; in a process that it forks, as a worker."""
+    adopt_orphans()
+    gc.collect()
+    gc.freeze()  # a collection in a child would otherwise write to every page
+    if Launcher().serve():
+        worker.main()
+
+
+if __name__ == "__main__":
+    main()

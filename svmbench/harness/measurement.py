@@ -1,0 +1,385 @@
+"""One run: a solver is trained from checkpoint to checkpoint, evaluated, and held to its limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.harness import system
+from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
+from svmbench.harness.clock import Clock, Stopwatch
+from svmbench.harness.given import changed_parts, copy_of
+from svmbench.harness.shown import Tally, bound_of, counts_of, largest_scaling_of, weights_of
+from svmbench.harness.streaming import pass_seconds
+from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
+from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
+from svmbench.solvers.base import Solver
+
+#: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
+#: the drift of its weights from its dual variables.
+BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
+
+#: Features up to which the trace records the final weights: plots of the plane draw them as a line.
+FEW_FEATURES = 16
+
+
+class Certificate(NamedTuple):
+    """A solver's weights and bias at one moment, their value, its lower bound and its counts."""
+
+    w: FloatArray
+    bias: float
+    training: Evaluation
+    dual: float | None
+    counts: Tally
+    largest_scaling: float | None
+
+
+class Measurement:
+    """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
+
+    Parameters
+    ----------
+    solver : Solver
+    problem : Problem
+        The solver gets a copy that shares its arrays: whatever it does to that, P and the errors
+        are those of this problem.
+    test : Dataset or None
+    stop : dict
+        The sweep's targets and limits, as in `svmbench.config.Stop`.
+    reference_dual, reference_primal : float
+        D_ref <= P* <= P_ref, certified by the harness.
+    conversion : float, optional
+        Seconds that converting the rows to the solver's form took, if that has been done.
+    given : Problem, optional
+        The solver's copy of the problem, if it has converted the rows of one.
+    threads : int
+        Threads that the solver may use.
+
+    Attributes
+    ----------
+    given : Problem
+        What the solver was given.
+    reason : str
+        Why the run ended as it did, if its state does not say everything.
+    loading : float
+        Seconds of processor time that importing the solver took.
+    shown : Certificate or None
+        What the solver showed at the last checkpoint.
+    """
+
+    def __init__(
+        self,
+        solver: Solver,
+        problem: Problem,
+        test: Dataset | None,
+        stop: dict[str, Any],
+        reference_dual: float,
+        reference_primal: float,
+        conversion: float | None = None,
+        given: Problem | None = None,
+        threads: int = 1,
+    ) -> None:
+        self.solver = solver
+        self.conversion = conversion
+        self.problem = problem
+        self.given = copy_of(problem) if given is None else given
+        self._kernel_rows = self.given.data.rows
+        self.test = test
+        self.stop = stop
+        self.reference_dual = reference_dual
+        self.reference_primal = reference_primal
+        self.reason = ""
+        self.clock = Clock()
+        self.loading = 0.0
+        self.shown: Certificate | None = None
+        self._threads = threads
+        self._seen = 0  # nanoseconds of training at the last checkpoint
+        self._converting = Clock()
+        self._accounts = Accounts()
+        self._pass_seconds = 0.0
+        # Reads and evaluations for a stop by the own gap are on the clock.
+        self._on_clock = Stopwatch(), Stopwatch()
+        self._evaluations = 0
+        self._activity: dict[str, float] = {}
+        m = problem.data.n_samples
+        self._most = self._presentations(stop["max_epochs"])
+        self._most_updates = math.inf if stop["max_updates"] is None else stop["max_updates"] * m
+        rule = whole_passes if stop.get("checkpoints") == "passes" else checkpoints
+        self._targets = rule(m, solver.cycle)
+        self._iteration_targets = iteration_checkpoints()
+        self._target, self._iteration_target = next(self._targets), next(self._iteration_targets)
+        self._iterations = 0
+        self._judged_at_end = solver.horizon != "none" and not solver.anytime
+        solver.halts = bool(stop["own"]) or (self._judged_at_end and solver.horizon == "accuracy")
+        self._horizon = math.inf
+        if solver.horizon == "steps":
+            self._horizon = self._presentations(
+                getattr(solver.parameters, solver.horizon_parameter)
+            )
+
+    def run(
+        self,
+        seed: int,
+        trace: TraceWriter | list[dict[str, Any]],
+        settle: Callable[[], object] = lambda: None,
+    ) -> str:
+        """Execute the run, append its points to the trace, and return its end state.
+
+        Parameters
+        ----------
+        seed : int
+        trace : TraceWriter or list of dict
+        settle : callable
+            Ends the processes that the solver has left, before their time is counted.
+        """
+        self._pass_seconds = pass_seconds(self.problem.data)
+        begun = system.now()
+        self._accounts = Accounts()
+        try:
+            state = self._train(seed, trace)
+        finally:
+            settle()
+            times = self._accounts.close(self.clock, self._converting, self._threads)
+            self._activity = system.since(begun) | times
+        trained = self.clock.wall / 1e9
+        changed = self.changed()
+        if state != "failed":
+            if changed:
+                self.reason = f"changed the problem that it was given: {changed}"
+            self.reason = self.reason or hidden_work(times, trained)
+        return "failed" if self.reason else state
+
+    def changed(self) -> str:
+        """What the solver has changed of the problem that it was given; empty if nothing."""
+        parts = changed_parts(self.given, self.problem)
+        if self.given.data.rows is not self._kernel_rows:
+            parts.append("rows")
+        return ", ".join(parts)
+
+    def _train(self, seed: int, trace: TraceWriter | list[dict[str, Any]]) -> str:
+        if self.conversion is None:
+            with self._converting.running():
+                self.solver.convert(self.given)
+            self.conversion = self._converting.wall / 1e9
+        with self.clock.running():
+            self.solver.start(self.given, seed)
+        setup = {
+            "setup_wall": self.clock.wall / 1e9,
+            "conversion_wall": self.conversion,
+            "pass_wall": self._pass_seconds,
+        }
+        state = self._judge(self._certify(), trace, setup)
+        while state is None:
+            certificate = self._advance()
+            if self._judged_at_end and not self._is_over():
+                continue  # intermediate weights are not the result that it aims for
+            state = self._judge(certificate or self._certify(), trace)
+        return state
+
+    def _judge(
+        self,
+        shown: Certificate,
+        trace: TraceWriter | list[dict[str, Any]],
+        facts: dict[str, float] | None = None,
+    ) -> str | None:
+        """Record a checkpoint; return the end state if the run ends there, else None."""
+        before = self.shown.counts if self.shown else shown.counts
+        self._accounts.charge(self.clock, shown.dual is not None)
+        with self._accounts.recording.running():
+            point = self._evaluate(shown)
+            self._refuse_counts(before, shown.counts)
+            self.shown = shown
+            trace.append(point | (facts or {}))
+        return self._verdict(point, shown)
+
+    def _refuse_counts(self, before: Tally, counts: Tally) -> None:
+        """Fail a run whose counts or clock cannot be true."""
+        if self.clock.wall < self._seen:
+            self.reason = "its clock was set back"
+        self._seen = self.clock.wall
+        if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
+            self.reason = "its counts decrease"
+        visits = counts.visits / self.problem.data.n_samples
+        pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
+        self.reason = self.reason or pace
+
+    def _is_over(self) -> bool:
+        counts = self._counts()
+        return self._at_horizon(counts) or self._limit(counts) is not None
+
+    def _counts(self) -> Tally:
+        with self._accounts.reading.running():
+            return counts_of(self.solver)
+
+    def _presentations(self, epochs: float | None) -> float:
+        # Rounded, so that a limit of whole steps, written in epochs, is not one row more.
+        wanted = math.inf if epochs is None else epochs * self.problem.data.n_samples
+        return wanted if math.isinf(wanted) else math.ceil(round(wanted, 6))
+
+    def _advance(self) -> Certificate | None:
+        """Train up to the next checkpoint, and certify if the run stops by the solver's gap."""
+        visits = self._counts().visits
+        while self._target <= visits:
+            self._target = next(self._targets)  # the last step went past it
+        while self._iteration_target <= self._iterations:
+            self._iteration_target = next(self._iteration_targets)
+        if self.solver.step == "presentation":
+            with self.clock.running():
+                self._reach(self._target)
+        else:
+            self._iterate(int(min(self._target, self._most, self._horizon)))
+        if self.stop["gap"] is None:
+            return None
+        with self.clock.running():
+            return self._certify(*self._on_clock)
+
+    def _reach(self, target: int) -> None:
+        """Advance until so many rows are visited, or to a limit of presentations."""
+        solver = self.solver
+        stopped = solver.stopped
+        while True:
+            before = solver.counters.presentations
+            left = min(self._most, self._horizon) - before
+            steps = int(min(solver.steps_to(target), left))
+            if steps <= 0:
+                return
+            solver.advance(steps)
+            if solver.halts and solver.stopped and not stopped:
+                return
+            if solver.counters.presentations == before:  # an external program trains only once
+                return
+
+    def _iterate(self, target: int) -> None:
+        """Iterate up to a checkpoint: ``target`` presentations, or one of iterations.
+
+        After each iteration, every condition that can end the run is checked.
+        """
+        counts = self._counts()
+        while True:
+            stopped = counts.stopped
+            with self.clock.running():
+                self.solver.advance(1)
+            self._iterations += 1
+            counts = self._counts()
+            if (
+                counts.presentations >= target
+                or self._iterations >= self._iteration_target
+                or (self.solver.halts and counts.stopped and not stopped)
+                or self._limit(counts)
+            ):
+                return
+
+    def _certify(
+        self, reading: Stopwatch | None = None, evaluating: Stopwatch | None = None
+    ) -> Certificate:
+        reading = reading or self._accounts.reading
+        with reading.running():
+            w, bias = weights_of(self.solver, self.problem.data.n_features)
+        with (evaluating or self._accounts.evaluating).running():
+            training = self.problem.evaluate(w, bias)
+        self._evaluations += 1
+        with reading.running():
+            dual, counts = bound_of(self.solver), counts_of(self.solver)
+            return Certificate(w, bias, training, dual, counts, largest_scaling_of(self.solver))
+
+    def closing(self) -> dict[str, Any]:
+        """Facts for the run's last line, in addition to its state.
+
+        They are the mean seconds of one evaluation of P, the solver's remark on its decisions,
+        the machine's other activity during the run and, if the features are few, the final weights
+        and bias.
+        """
+        evaluating = self._accounts.evaluating.wall + self._on_clock[1].wall
+        facts: dict[str, Any] = {
+            "reason": self.reason,
+            "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
+            "remark": str(self.solver.remark),
+            **self._activity,
+            "load_cpu_seconds": self.loading,
+        }
+        if self.shown and self.shown.w.size <= FEW_FEATURES and np.isfinite(self.shown.w).all():
+            facts |= {"weights": self.shown.w.tolist(), "bias": self.shown.bias}
+        return facts
+
+    def _evaluate(self, shown: Certificate) -> dict[str, Any]:
+        w, bias, training, dual, counts, largest = shown
+        if not self.problem.admits(w) and np.isfinite(w).all():
+            self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
+        primal = training.primal if np.isfinite(w).all() else math.nan
+        distance = self.stop.get("distance", "relative")
+        accuracy = accuracy_of(primal, self.reference_dual, distance)
+        if self.problem.is_below(self.reference_dual, primal, w, bias):
+            self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
+            accuracy = math.nan  # it has reached no accuracy
+        m, test = self.problem.data.n_samples, self.test
+        return {
+            "kind": "point",
+            "presentations": counts.presentations,
+            "visits": counts.visits,
+            "updates": counts.updates,
+            "nonzeros": counts.nonzeros,
+            "wall": self.clock.wall / 1e9,
+            "cpu": self.clock.cpu / 1e9,
+            "switches": self.clock.switches,
+            "primal": primal,
+            "accuracy": accuracy,
+            "dual": dual,
+            "gap": None if dual is None else relative_gap(primal, dual),
+            "train_error": training.errors / m,
+            "test_error": count_errors(test, w, bias) / test.n_samples if test else None,
+            "stopped": counts.stopped,
+            **({} if largest is None else {"largest_scaling": largest}),
+        }
+
+    def _verdict(self, point: dict[str, Any], shown: Certificate) -> str | None:
+        """The end state if the run ends at this point, else None."""
+        if self.reason:
+            return "failed"
+        if not math.isfinite(point["primal"]):
+            return "diverged"
+        if self._overclaims(point["dual"]):
+            self.reason = (
+                f"reports the lower bound {point['dual']!r}, but P* <= {self.reference_primal!r}"
+            )
+            return "failed"
+        counts = shown.counts
+        if self._at_horizon(counts) if self._judged_at_end else self._satisfied(point):
+            if counts.presentations == 0 and shown.w.any():
+                self.reason = "reaches its targets without a presentation of any row"
+                return "failed"
+            return "converged"
+        return self._limit(counts)
+
+    def _limit(self, counts: Tally) -> str | None:
+        """The end state if a limit has been reached, else None."""
+        if counts.presentations >= self._most or counts.updates >= self._most_updates:
+            return "max_steps"
+        if counts.exhausted:
+            return "max_steps"
+        return "time_limit" if self.clock.wall >= self.stop["time_limit"] * 1e9 else None
+
+    def _at_horizon(self, counts: Tally) -> bool:
+        """Whether a solver that was given a horizon has reached it."""
+        if self.solver.horizon == "steps":
+            return counts.presentations >= self._horizon
+        return counts.stopped is True
+
+    def _overclaims(self, dual: float | None) -> bool:
+        """Whether the solver's lower bound lies above a certified upper bound."""
+        slack = BOUND_SLACK[self.solver.parameters.precision]
+        return dual is not None and dual > self.reference_primal * (1.0 + slack)
+
+    def _satisfied(self, point: dict[str, Any]) -> bool:
+        """Whether all targets are met that were set and that apply to the solver."""
+        targets = []
+        if self.stop["accuracy"]:
+            targets.append(point["accuracy"] <= min(self.stop["accuracy"]))
+        if self.stop["gap"] is not None and point["gap"] is not None:
+            targets.append(point["gap"] <= self.stop["gap"])
+        if self.stop["own"] and point["stopped"] is not None:
+            targets.append(point["stopped"])
+        return bool(targets) and all(targets)

@@ -1,0 +1,193 @@
+"""Processes of runs, as their parent sees them: started, given jobs and ended by a launcher."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import IO, Any, Literal
+
+from svmbench.harness import child
+from svmbench.harness.plan import Run
+
+#: Runs that one launcher serves at most.
+RUNS_OF_A_LAUNCHER = 25
+
+#: Seconds that a launcher may take to end a process, before it is killed itself.
+PATIENCE = 10.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of a run's process.
+
+    Parameters
+    ----------
+    event : {'started', 'answered', 'ended'}
+        A process answers with lines of text.
+    pid : int
+        Its id, when it has started.
+    text : str
+        Its answer.
+    code : int
+        Its exit code, when it has ended; negative for a signal.
+    cpu : float or None
+        Seconds of processor time since the last report; None if that is not known.
+    left : int
+        Number of processes that it left behind.
+    """
+
+    event: Literal["started", "answered", "ended"]
+    pid: int = 0
+    text: str = ""
+    code: int = 0
+    cpu: float | None = None
+    left: int = 0
+
+
+class Worker:
+    """The process of the present run; runs of the same ladder share it.
+
+    All processes that a launcher forks have the same layout of memory, which can favour one solver.
+    A launcher therefore serves a single repeat, so that no two repeats of a cell share a layout.
+
+    Parameters
+    ----------
+    forks : bool
+        False starts each process from scratch.
+
+    Attributes
+    ----------
+    stderr : file
+        Standard error of the present process.
+    pid : int
+        Its id; 0 if there is none.
+    cpu : float or None
+        Seconds of processor time that were spent on the present run, as far as reported; None if
+        that is not known.
+    code : int
+        Exit code of the last process that has ended.
+    """
+
+    def __init__(self, forks: bool = True) -> None:
+        self._forks = forks
+        self._launcher: subprocess.Popen[bytes] | None = None
+        self._served: tuple[int, int] | None = None
+        self._count = 0
+        self._ladder: tuple[object, ...] | None = None
+        self._active = False
+        self._rest = b""
+        self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
+        self.pid = 0
+        self.cpu: float | None = 0.0
+        self.code = 0
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+        self._dismiss()
+        self.stderr.close()
+
+    def give(self, run: Run, job: dict[str, Any]) -> None:
+        """Pass a job to the process of the run's ladder, or to a new one."""
+        ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
+        same = self._active and ladder is not None and ladder == self._ladder
+        if not same:
+            self._prepare(run)
+        assert self._launcher is not None
+        self._ladder, self._active, self.cpu = ladder, True, 0.0
+        job |= {"parent": self._launcher.pid}
+        self._send({"job": job} if same else {"start": job, "fork": self._forks})
+
+    def _prepare(self, run: Run) -> None:
+        """Have a launcher without a process, and an empty file for standard error."""
+        self.end()
+        served = run.threads, run.repeat
+        if served != self._served or self._count >= RUNS_OF_A_LAUNCHER:
+            self._dismiss()
+        self.stderr.seek(0)
+        self.stderr.truncate()
+        if self._launcher is None:
+            self._launcher = child.start(
+                "svmbench.harness.launcher", run.threads, self.stderr, answers=True
+            )
+            self._served, self._count, self._rest = served, 0, b""
+        self._count += 1
+
+    def _send(self, order: dict[str, Any]) -> None:
+        assert self._launcher is not None
+        assert self._launcher.stdin is not None
+        with suppress(BrokenPipeError):  # it has died, as the next report will say
+            self._launcher.stdin.write(json.dumps(order).encode() + b"\n")
+            self._launcher.stdin.flush()
+
+    def report(self, seconds: float) -> Report | None:
+        """The next report on the process; None if there is none within that time.
+
+        If the launcher dies, its process does, too, and the launcher's exit code is reported.
+        """
+        assert self._launcher is not None
+        assert self._launcher.stdout is not None
+        stdout = self._launcher.stdout.fileno()
+        while b"\n" not in self._rest:
+            if not select.select([stdout], [], [], seconds)[0]:
+                return None
+            chunk = os.read(stdout, 1 << 12)
+            if not chunk:
+                return self._taken_note(Report("ended", code=self._dismiss()))
+            self._rest += chunk
+        line, _, self._rest = self._rest.partition(b"\n")
+        return self._taken_note(Report(**json.loads(line)))
+
+    def _taken_note(self, report: Report) -> Report:
+        if report.event == "started":
+            self.pid = report.pid
+            return report
+        known = self.cpu is not None and report.cpu is not None
+        self.cpu = self.cpu + report.cpu if known else None  # type: ignore[operator]
+        if report.event == "ended":
+            self.pid, self.code, self._active = 0, report.code, False
+        return report
+
+    def end(self) -> None:
+        """End the process, if there is one."""
+        if not self._active:
+            return
+        self._send({"end": True})
+        until = monotonic() + PATIENCE
+        while self._active and self.report(max(0.0, until - monotonic())) is not None:
+            pass
+        if self._active:  # the launcher is frozen, or waits for a process that is
+            self.cpu, self._active = None, False
+            self._dismiss()
+
+    def _dismiss(self) -> int:
+        """End the launcher, if there is one, with its process; return its exit code."""
+        launcher, self._launcher, self._served = self._launcher, None, None
+        if launcher is None:
+            return 0
+        with suppress(ProcessLookupError):
+            launcher.kill()
+        with suppress(BrokenPipeError), launcher:  # closes its pipes, and waits for it
+            pass
+        pid, self.pid = self.pid, 0
+        if pid:
+            _wait_for_the_end_of(pid)
+        return launcher.returncode
+
+
+def _wait_for_the_end_of(pid: int) -> None:
+    """Wait until a process that has been killed writes nothing more."""
+    with suppress(OSError, AttributeError):  # it has ended, or the system cannot tell
+        descriptor = os.pidfd_open(pid)
+        try:
+            select.select([descriptor], [], [], PATIENCE)
+        finally:
+            os.close(descriptor)

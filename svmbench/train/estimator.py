@@ -1,0 +1,319 @@
+"""Estimators for scikit-learn, an optional dependency: ``pip install 'svmbench[sklearn]'``.
+
+They follow scikit-learn's conventions and take its LinearSVC's parameters where these mean the
+same. Three things differ: ``tol`` is a certified relative gap, the intercept is not regularised,
+and ``certificate_`` proves how near the weights are to the optimum.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
+from scipy.special import expit  # type: ignore[import-untyped]
+from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
+from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
+from sklearn.utils import check_random_state  # type: ignore[import-untyped]
+from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
+from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    check_is_fitted,
+    validate_data,
+)
+
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.libsvm import available_processors
+from svmbench.errors import ConfigError
+from svmbench.train.classes import Trained, train
+from svmbench.train.examples import Examples
+from svmbench.train.objective import Objective
+
+_MOST_COLUMNS = np.iinfo(np.int32).max
+
+
+class OptimalityBound(NamedTuple):
+    """What proves that a fit is near its optimum.
+
+    Parameters
+    ----------
+    P : float
+        C sum loss + 1/2 ||w||^2 at the weights.
+    D : float
+        A lower bound on the least possible P.
+    gap : float
+        (P - D)/D; inf where D is not positive.
+    """
+
+    P: float
+    D: float
+    gap: float
+
+
+class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the estimators share."""
+
+    def fit(self, X: Any, y: Any) -> _Linear:
+        """Train until every fit is certified to ``tol``.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (m, d)
+            Rows. float32 and float64 are used as they are, CSR and C order without a copy.
+        y : array, shape (m,)
+            Classes, at least two.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            When a parameter is out of range or y holds one class only.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When ``max_seconds`` or rounding ended a fit short of ``tol``.
+        """
+        try:
+            objective = Objective(self._loss(), self.C, "free" if self.fit_intercept else "none")
+        except (ConfigError, TypeError) as error:
+            raise ValueError(str(error)) from None
+        if not self.tol > 0.0:
+            raise ValueError(f"tol must be positive, not {self.tol!r}")
+        X, y = validate_data(
+            self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
+        )
+        check_classification_targets(y)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(
+                f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
+                f"data contains only one class: {self.classes_[0]!r}"
+            )
+        trained = self._train(Examples(_dataset(X), labels), objective)
+        self._keep(trained, objective, len(labels))
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Signed distances to the separating planes, times ||w||.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (m, d)
+
+        Returns
+        -------
+        ndarray of float64
+            Shape (m,) for two classes, positive for the second; else (m, classes).
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False)
+        values: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
+        return values[:, 0] if values.shape[1] == 1 else values
+
+    def predict(self, X: Any) -> Array:
+        """The class of each row.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (m, d)
+
+        Returns
+        -------
+        ndarray, shape (m,)
+        """
+        values = self.decision_function(X)
+        chosen = (values > 0.0).astype(int) if values.ndim == 1 else values.argmax(axis=1)
+        found: Array = self.classes_[chosen]
+        return found
+
+    def __sklearn_tags__(self) -> Any:
+        """Scikit-learn's tags: sparse rows are welcome."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _loss(self) -> str:
+        raise TypeError("a subclass names its loss")
+
+    def _train(self, examples: Examples, objective: Objective) -> Trained:
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        jobs = 1 if self.n_jobs is None else self.n_jobs
+        return train(
+            examples,
+            objective,
+            self.tol,
+            seed=int(seed),
+            time_limit=math.inf if self.max_seconds is None else self.max_seconds,
+            threads=jobs if jobs > 0 else available_processors(),
+        )
+
+    def _keep(self, trained: Trained, objective: Objective, m: int) -> None:
+        model, fits = trained.model, trained.fits
+        # The model lists classes from the largest; its one plane points to the larger of two.
+        order = slice(None, None, -1) if len(model.labels) > 2 else slice(None)
+        self.coef_ = np.ascontiguousarray(model.weights[order])
+        self.intercept_ = np.ascontiguousarray(model.biases[order])
+        certificates = [
+            OptimalityBound(
+                objective.total(each.primal, m), objective.total(each.dual, m), each.gap
+            )
+            for each in fits[order]
+        ]
+        self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
+        self.n_iter_ = max(each.looks for each in fits)
+        if trained.gap > self.tol:
+            warnings.warn(
+                f"certified to {trained.gap:.1e} only, not to tol={self.tol:g}; raise max_seconds "
+                "or tol, scale the features, or lower C",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+
+class LinearSVC(_Linear):
+    """A linear support vector machine, trained to a certified accuracy.
+
+    It minimises 1/2 ||w||^2 + C sum_i loss(y_i (w.x_i + b)) with an intercept b that is not
+    regularised; each class against the rest if there are more than two.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the losses.
+    loss : {'squared_hinge', 'hinge'}, default 'squared_hinge'
+    fit_intercept : bool, default True
+        Scikit-learn's LinearSVC regularises its intercept; this one does not.
+    tol : float, default 1e-4
+        Relative gap (P - D)/D at which training ends: P is then within this share of the optimum.
+    max_seconds : float, optional
+        Time limit of each fit; it then warns.
+    n_jobs : int, optional
+        Classes trained at the same time; -1 for one per processor. One by default.
+    random_state : int, RandomState instance or None, default 0
+        Orders of rows.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64, shape (1, d), or (classes, d) for more than two classes
+    intercept_ : ndarray of float64, shape (1,) or (classes,)
+    classes_ : ndarray, shape (classes,)
+    certificate_ : OptimalityBound, or list of them for more than two classes
+        P, D and the relative gap, with 1/2 ||w||^2 + C sum loss as P.
+    n_iter_ : int
+        The most certificates computed for a class.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+        If X has names.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        loss: str = "squared_hinge",
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.loss = loss
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _loss(self) -> str:
+        names = {"hinge": "hinge", "squared_hinge": "squared-hinge"}
+        if self.loss not in names:
+            raise TypeError(f"loss must be one of {', '.join(names)}, not {self.loss!r}")
+        return names[self.loss]
+
+
+class LogisticRegression(_Linear):
+    """Logistic regression with an l2 penalty, trained to a certified accuracy.
+
+    It minimises 1/2 ||w||^2 + C sum_i log(1 + exp(-y_i (w.x_i + b))) with an intercept b that is
+    not regularised; each class against the rest if there are more than two.
+
+    Parameters
+    ----------
+    C : float, default 1.0
+        Weight of the losses.
+    fit_intercept, tol, max_seconds, n_jobs, random_state
+        As for `LinearSVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_, classes_, certificate_, n_iter_, n_features_in_, feature_names_in_
+        As for `LinearSVC`.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_seconds = max_seconds
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array or sparse matrix, shape (m, d)
+
+        Returns
+        -------
+        ndarray of float64, shape (m, classes)
+            For more than two classes, those of each against the rest, normalised to sum 1.
+        """
+        each: FloatArray = expit(self.decision_function(X))
+        if each.ndim == 1:
+            return np.column_stack([1.0 - each, each])
+        total = each.sum(axis=1, keepdims=True)
+        equal = np.full_like(each, 1.0 / each.shape[1])
+        shares: FloatArray = np.divide(each, total, out=equal, where=total > 0.0)
+        return shares
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Logarithms of `predict_proba`, shape (m, classes)."""
+        with np.errstate(divide="ignore"):
+            found: FloatArray = np.log(self.predict_proba(X))
+        return found
+
+    def _loss(self) -> str:
+        return "logistic"
+
+
+def _dataset(X: Any) -> Dataset:
+    """Rows of checked numbers as the kernels read them, copied only where they must be."""
+    m, d = X.shape
+    labels = np.ones(m, dtype=np.int8)
+    if not scipy.sparse.issparse(X):
+        return Dataset("X", d, None, None, X.view(), labels)
+    if d > _MOST_COLUMNS:
+        raise ValueError(f"X has {d} columns; at most {_MOST_COLUMNS} are possible")
+    if not X.has_canonical_format:  # the user's own matrix stays as it is
+        X = X.copy()
+        X.sum_duplicates()
+    indptr = X.indptr.astype(np.int64, copy=False).view()
+    indices = X.indices.astype(np.int32, copy=False).view()
+    return Dataset("X", d, indptr, indices, X.data.view(), labels)

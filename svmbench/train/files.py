@@ -1,0 +1,77 @@
+"""A model's files: LIBLINEAR's text, and beside it a JSON of the certificate and its origin."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import svmbench
+from svmbench.durable import replacing
+from svmbench.train.classes import Trained
+from svmbench.train.examples import Examples
+from svmbench.train.liblinear import write_model
+from svmbench.train.objective import Objective
+
+SCHEMA_VERSION = 1
+
+
+def certificate_path(model: Path) -> Path:
+    """Path of the JSON that belongs to a model."""
+    return model.with_name(f"{model.name}.json")
+
+
+def save(path: Path, trained: Trained, examples: Examples, objective: Objective) -> None:
+    """Write a model, and then its certificate.
+
+    The certificate holds the hash of the model that it belongs to: if the program is killed
+    between the two files, the certificate that lies there is seen to belong to another model.
+
+    Raises
+    ------
+    UnwritableError
+        When a file cannot be written.
+    """
+    write_model(path, trained.model)
+    facts = certificate(trained, examples, objective)
+    facts["model_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    with replacing(certificate_path(path)) as file:
+        json.dump(facts, file, indent=2, allow_nan=False)
+        file.write("\n")
+
+
+def certificate(trained: Trained, examples: Examples, objective: Objective) -> dict[str, Any]:
+    """What is certified, of which rows, and by what program."""
+    rows, labels = examples.rows, trained.model.labels
+    against = labels if len(trained.fits) > 1 else labels[:1]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "program": f"svmbench {svmbench.__version__}",
+        "problem": "P = lambda/2 ||w||^2 + 1/m sum loss, D <= P* <= P",
+        "loss": objective.loss,
+        "C": objective.C,
+        "lambda": objective.regularisation(rows.n_samples),
+        "bias": objective.bias,
+        "data": {
+            "name": rows.name,
+            "sha256": rows.provenance.sha256,
+            "rows": rows.n_samples,
+            "features": rows.n_features,
+            "entries": rows.nnz,
+            "storage": rows.storage,
+        },
+        "fits": [
+            {
+                "class": label,
+                "P": fit.primal,
+                "D": fit.dual,
+                # JSON knows no infinity: without a positive lower bound there is no such gap.
+                "relative_gap": fit.gap if fit.dual > 0.0 else None,
+                "training_errors": fit.errors,
+                "seconds": fit.seconds,
+                "method": fit.method,
+            }
+            for label, fit in zip(against, trained.fits, strict=True)
+        ],
+    }

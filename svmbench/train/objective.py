@@ -1,0 +1,85 @@
+"""The losses that can be trained, and the constant that users know them by.
+
+Users and LIBLINEAR write 1/2 ||w||^2 + C sum_i loss_i. `Problem` has lam/2 ||w||^2 and a mean, so
+that lam = 1/(C m); and it halves the squared hinge, so that there lam = 1/(2 C m).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from svmbench.errors import ConfigError
+from svmbench.problem import Loss
+
+#: Name of each loss in LIBLINEAR's models, its solvers of the dual problem.
+SOLVER_TYPES = {
+    "hinge": "L2R_L1LOSS_SVC_DUAL",
+    "squared-hinge": "L2R_L2LOSS_SVC_DUAL",
+    "logistic": "L2R_LR",
+}
+LOSSES = tuple(SOLVER_TYPES)
+
+#: none: no bias. regularised: the weight of a constant feature, as LIBLINEAR's -B has it. free:
+#: not regularised, as in the textbooks.
+BIASES = ("none", "regularised", "free")
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is minimised, except for the rows.
+
+    Parameters
+    ----------
+    loss : {'hinge', 'squared-hinge', 'logistic'}
+    C : float
+        Weight of the sum of losses beside 1/2 ||w||^2, positive.
+    bias : {'none', 'regularised', 'free'}
+
+    Raises
+    ------
+    ConfigError
+        For an unknown name, or a C that is not positive and finite.
+    """
+
+    loss: str = "hinge"
+    C: float = 1.0
+    bias: str = "none"
+
+    def __post_init__(self) -> None:
+        for what, value, known in (("loss", self.loss, LOSSES), ("bias", self.bias, BIASES)):
+            if value not in known:
+                raise ConfigError(f"{what} {value!r}: known are {', '.join(known)}")
+        if not 0.0 < self.C < math.inf:
+            raise ConfigError(f"C must be positive and finite, not {self.C!r}")
+
+    def regularisation(self, m: int) -> float:
+        """Lambda for m rows.
+
+        Raises
+        ------
+        ConfigError
+            When it leaves the range of double precision.
+        """
+        halves = 2.0 if self.loss == "squared-hinge" else 1.0
+        product = halves * self.C * m
+        lam = 1.0 / product if product > 0.0 else math.inf
+        if not 0.0 < lam < math.inf:
+            raise ConfigError(f"C = {self.C:g} is out of range for {m} rows; choose one nearer 1")
+        return lam
+
+    @classmethod
+    def of_lambda(cls, loss: str, lam: float, m: int, bias: str) -> Objective:
+        """The objective with this lambda on m rows."""
+        if not 0.0 < lam < math.inf:
+            raise ConfigError(f"lambda must be positive and finite, not {lam!r}")
+        halves = 2.0 if loss == "squared-hinge" else 1.0
+        return cls(loss, 1.0 / (halves * lam * m), bias)
+
+    def total(self, mean: float, m: int) -> float:
+        """P or D as users write it, 1/2 ||w||^2 + C sum, from `Problem`'s."""
+        return mean / self.regularisation(m)
+
+    def as_loss(self) -> Loss:
+        """The loss as `Problem` takes it."""
+        return Loss(self.loss)

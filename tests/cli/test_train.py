@@ -1,0 +1,127 @@
+"""``svmbench train`` and ``svmbench predict``."""
+
+import hashlib
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from svmbench.bundled import bundled
+from svmbench.cli import main
+
+TINY = bundled("datasets") / "tiny"
+SPARSE = TINY / "tiny-sparse.libsvm"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def invoke(*args):
+    return CliRunner().invoke(main, [str(arg) for arg in args], prog_name="svmbench")
+
+
+def test_a_model_and_its_certificate(folder):
+    result = invoke("train", SPARSE, "--tol", "1e-6")
+    assert result.exit_code == 0, result.stderr
+    assert "hinge, no bias, C = 1, λ = " in result.stdout
+    model = folder / "tiny-sparse.libsvm.model"
+    facts = json.loads((folder / "tiny-sparse.libsvm.model.json").read_text())
+    assert facts["model_sha256"] == hashlib.sha256(model.read_bytes()).hexdigest()
+    assert facts["data"]["sha256"] == hashlib.sha256(SPARSE.read_bytes()).hexdigest()
+    (fit,) = facts["fits"]
+    assert 0.0 <= fit["relative_gap"] <= 1e-6
+    assert fit["D"] <= fit["P"]
+    test = invoke("predict", model, TINY / "tiny-sparse.t.libsvm", "--json")
+    assert test.exit_code == 0
+
+
+def test_the_training_errors_are_those_of_the_predictions():
+    # Without rows whose decision value is 0: they count as errors, whatever is predicted.
+    rows = TINY / "tiny-dense.libsvm"
+    (fit,) = json.loads(invoke("train", rows, "-o", "m", "--json").stdout)["fits"]
+    found = json.loads(invoke("predict", "m", rows, "--json").stdout)
+    assert found["correct"] == found["rows"] - fit["training_errors"]
+
+
+def test_lambda_and_c_name_the_same_problem():
+    first = json.loads(invoke("train", SPARSE, "-C", "0.5", "--json").stdout)
+    lam = repr(first["lambda"])
+    second = json.loads(invoke("train", SPARSE, "--lambda", lam, "--json").stdout)
+    assert second["C"] == pytest.approx(0.5)
+    assert second["fits"][0]["P"] == pytest.approx(first["fits"][0]["P"], rel=1e-9)
+
+
+def test_three_classes(folder):
+    text = folder / "three.libsvm"
+    text.write_text("".join(f"{k} {k}:1 4:{k / 10}\n" for k in (1, 2, 3) for _ in range(4)))
+    result = invoke("train", text, "-C", "10", "-o", "m", "--threads", "2")
+    assert result.exit_code == 0, result.stderr
+    assert [line[:8] for line in result.stdout.splitlines() if line.startswith("class ")] == [
+        "class 3:", "class 2:", "class 1:",
+    ]  # fmt: skip
+    assert invoke("predict", "m", text).stdout == "accuracy 100.0000%: 12 of 12 rows\n"
+    assert invoke("predict", "m", text, "-o", "out", "--values").exit_code == 0
+    lines = (folder / "out").read_text().splitlines()
+    assert lines[0] == "labels 3 2 1"
+    assert [len(line.split()) for line in lines[1:]] == [4] * 12
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "message"),
+    [
+        (["missing.libsvm"], 3, "missing.libsvm"),
+        ([SPARSE, "-C", "0"], 2, "C must be positive"),
+        ([SPARSE, "-C", "nan"], 2, "C must be positive"),
+        ([SPARSE, "-C", "1e308"], 2, "out of range"),
+        ([SPARSE, "--lambda", "-1"], 2, "lambda must be positive"),
+        ([SPARSE, "-C", "1", "--lambda", "1"], 2, "keep one of them"),
+        ([SPARSE, "--tol", "0"], 2, "--tol"),
+        ([SPARSE, "--time-limit", "soon"], 2, "--time-limit 'soon'"),
+        ([SPARSE, "-o", "/proc/model"], 2, "/proc/model: cannot be written"),
+        ([SPARSE, "-o", "/dev/null/model"], 2, "/dev/null/model: cannot be written"),
+    ],
+)
+def test_bad_input_is_one_line(args, code, message):
+    result = invoke("train", *args)
+    assert result.exit_code == code
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 1:1\n1 2:1\n", "all rows have the label 1"),
+        ("1.5 1:1\n2 2:1\n", "label 1.5: classes are whole numbers"),
+        ("1 1:x\n", ":1:"),
+        ("", "no rows"),
+    ],
+)
+def test_labels_that_are_no_classes(folder, text, message):
+    (folder / "bad.libsvm").write_text(text)
+    result = invoke("train", "bad.libsvm")
+    assert result.exit_code == 3
+    assert message in result.stderr
+
+
+def test_a_fit_that_is_given_up_says_so(folder):
+    result = invoke("train", SPARSE, "--lambda", "1e-12", "--tol", "1e-15", "--time-limit", "0.001")
+    assert result.exit_code == 1
+    assert "not certified to 1e-15" in result.stderr
+    assert (folder / "tiny-sparse.libsvm.model").exists()
+
+
+def test_features_that_the_model_does_not_know_count_nothing(folder):
+    (folder / "a").write_text("1 1:1\n-1 1:-1\n")
+    (folder / "b").write_text("1 1:1 9:-5\n-1 1:-1 9:5\n")
+    assert invoke("train", "a", "-o", "m").exit_code == 0
+    assert invoke("predict", "m", "b").stdout == "accuracy 100.0000%: 2 of 2 rows\n"
+
+
+def test_values_need_a_file():
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    result = invoke("predict", "m", SPARSE, "--values")
+    assert (result.exit_code, "--values needs a file" in result.stderr) == (2, True)

@@ -1,0 +1,224 @@
+"""A launcher starts runs' processes, and nothing that a run does reaches the next one."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from svmbench.config import Sweep
+from svmbench.harness.plan import plan_runs
+from svmbench.harness.processes import Worker
+from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+from svmbench.harness.store import Store
+from svmbench.harness.supervise import make_run
+
+BASE = {
+    "version": 1,
+    "name": "small",
+    "datasets": ["tiny-separable"],
+    "lambda": [0.01],
+    "solvers": ["dcd"],
+    "stop": {"accuracy": [0.1], "max_epochs": 20, "time_limit": 1000.0},
+    "repeats": 1,
+}
+SILENT = {"accuracy": [0.1], "time_limit": 0.5, "grace": 1.0}
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the means")
+
+
+def sweep(**changes):
+    return Sweep.model_validate(BASE | changes)
+
+
+def runs_csv(folder):
+    return pd.read_csv(folder / "runs.csv").set_index("label")
+
+
+def plan(**changes):
+    wanted = sweep(**changes)
+    return plan_runs(wanted, prepare(wanted, Reporter(), Options()))
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def launchers(monkeypatch):
+    """The launcher of each run, and its process."""
+    found, report = [], Worker.report
+
+    def noted(self, seconds):
+        told = report(self, seconds)
+        if told is not None and told.event == "started":
+            found.append((self._launcher.pid, told.pid))
+        return told
+
+    monkeypatch.setattr(Worker, "report", noted)
+    return found
+
+
+def test_a_launcher_serves_all_runs_of_a_repeat_and_no_other(tmp_path, launchers):
+    wanted = {"lambda": [0.1, 0.01], "solvers": ["dcd", "sgd-s"], "repeats": 2}
+    assert run_sweep(sweep(**wanted), tmp_path).states == {"converged": 8}
+    served = [launcher for launcher, _ in launchers]
+    assert len(served) == 8
+    assert len(set(served[:4])) == len(set(served[4:])) == 1
+    assert served[0] != served[4]
+    assert len({pid for _, pid in launchers}) == 8
+    assert not any(map(is_alive, served))
+
+
+def test_a_launcher_serves_a_limited_number_of_runs(tmp_path, launchers, monkeypatch):
+    monkeypatch.setattr("svmbench.harness.processes.RUNS_OF_A_LAUNCHER", 2)
+    wanted = {"lambda": [0.1, 0.03, 0.01]}
+    assert run_sweep(sweep(**wanted), tmp_path).states == {"converged": 3}
+    served = [launcher for launcher, _ in launchers]
+    assert served[0] == served[1] != served[2]
+
+
+def numbers(folder):
+    runs = pd.read_csv(folder / "runs.csv").sort_values("id")
+    return runs[["id", "state", "primal", "dual", "epochs", "updates", "nonzeros"]]
+
+
+def test_a_forked_process_trains_as_a_new_one(tmp_path):
+    chosen = {"datasets": ["tiny-sparse"], "solvers": ["dcd", "sgd-s", "ocas", "ipm"]}
+    for name, forks in (("forked", True), ("new", False)):
+        store = Store(tmp_path / name)
+        runs = plan(**chosen)
+        with Worker(forks) as worker:
+            for run in runs:
+                make_run(run, store, 1000.0, threading.Event(), worker=worker)
+        store.export(runs, frozenset())
+    assert numbers(tmp_path / "forked").equals(numbers(tmp_path / "new"))
+
+
+def test_generators_without_a_seed_differ_between_runs(tmp_path, install):
+    install("plugins:Drawing")
+    run_sweep(sweep(solvers=["drawing"], **{"lambda": [0.1, 0.01]}), tmp_path)
+    drawn = [remark.split() for remark in runs_csv(tmp_path)["remark"]]
+    assert len(drawn) == 2
+    assert all(one != other for one, other in zip(*drawn, strict=True))
+
+
+@linux
+def test_what_a_run_leaves_behind_ends_before_the_next(tmp_path, install, monkeypatch):
+    install("plugins:Parental")
+    note = tmp_path / "left"
+    monkeypatch.setenv("SVMBENCH_TEST_LEFT", str(note))
+    stop = {"accuracy": [0.1], "max_epochs": 1}
+    run_sweep(sweep(solvers=["parental"], stop=stop), tmp_path / "out")
+    assert not is_alive(int(note.read_text()))
+    (run,) = runs_csv(tmp_path / "out").to_dict("records")
+    assert run["state"] == "max_steps"
+    # The process left behind computed meanwhile, and the run's own slept.
+    assert run["process_cpu_seconds"] > run["train_cpu_seconds"] + 0.05
+
+
+@linux
+def test_processor_time_is_that_of_all_processes_of_a_run(tmp_path):
+    run_sweep(sweep(solvers=["dcd", "sgd-s"]), tmp_path)
+    runs = runs_csv(tmp_path)
+    assert (runs["process_cpu_seconds"] > runs["train_cpu_seconds"]).all()
+    assert (runs["process_cpu_seconds"] < 5.0).all()
+
+
+@linux
+def test_processor_time_of_a_rung_is_its_own(tmp_path, install):
+    install("plugins:Ladder")
+    run_sweep(sweep(solvers=["ladder"], stop={"accuracy": [1e-3], "time_limit": 1000.0}), tmp_path)
+    runs = runs_csv(tmp_path)
+    assert len(runs) > 1
+    assert (runs["process_cpu_seconds"] >= runs["train_cpu_seconds"]).all()
+    assert (runs["process_cpu_seconds"] < 5.0).all()
+
+
+@linux
+@pytest.mark.parametrize("name", ["frozen", "waiting"])
+def test_a_silent_run_that_used_no_processor_is_interrupted(name, tmp_path, install):
+    install(f"plugins:{name.title()}")
+    wanted = sweep(solvers=[name], stop=SILENT, repeats=2)
+    outcome = run_sweep(wanted, tmp_path)
+    assert outcome.states == {"interrupted": 2}
+    reasons = list(runs_csv(tmp_path)["reason"])
+    assert all(reason.startswith("1.55 s without a checkpoint, in which the") for reason in reasons)
+    assert all(reason.endswith("it was frozen, or it waited for something") for reason in reasons)
+    assert run_sweep(wanted, tmp_path, options=Options(repeats=1)).made >= 1
+
+
+@linux
+def test_a_launcher_that_dies_takes_its_run_along_and_no_other(tmp_path, install, launchers):
+    install("plugins:Hanging")
+    hanging, dcd = plan(solvers=["hanging", "dcd"])
+    if hanging.solver.name == "dcd":
+        hanging, dcd = dcd, hanging
+    store = Store(tmp_path)
+
+    def kill():
+        while not launchers or not list(tmp_path.glob("runs/*hanging*.part")):
+            time.sleep(0.02)
+        os.kill(launchers[0][0], signal.SIGKILL)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    with Worker() as worker:
+        trace = make_run(hanging, store, 1000.0, threading.Event(), worker=worker)
+        killer.join()
+        assert not is_alive(launchers[0][1])
+        after = make_run(dcd, store, 1000.0, threading.Event(), worker=worker)
+    assert trace.state == "interrupted"
+    assert "SIGKILL" in trace.end["reason"]
+    assert after.state == "converged"
+    assert launchers[0][0] != launchers[1][0]
+
+
+def test_a_solver_that_ends_its_process_group_ends_no_other_run(tmp_path, install, launchers):
+    install("plugins:Clannish")
+    outcome = run_sweep(sweep(solvers=["clannish", "dcd"], **{"lambda": [0.1, 0.01]}), tmp_path)
+    assert outcome.states == {"interrupted": 2, "converged": 2}
+    assert len({launcher for launcher, _ in launchers}) == 1
+
+
+@linux
+def test_a_forked_process_needs_the_memory_of_a_new_one(tmp_path):
+    """Its pages are its own, and those of libraries are in its table, before it is timed."""
+    (run,) = plan()
+    peaks = {}
+    for forks in (True, False):
+        with Worker(forks) as worker:
+            trace = make_run(run, Store(tmp_path), 1000.0, threading.Event(), worker=worker)
+        peaks[forks] = trace.end["peak_memory_bytes"]
+    assert 0.97 < peaks[True] / peaks[False] < 1.05
+
+
+@linux
+def test_pages_are_copied_before_they_are_written_to():
+    """A forked process that writes to its pages has no faults, once they are populated."""
+    script = """
+import mmap, os, resource
+from svmbench.harness.pages import populate, present_pages
+held = mmap.mmap(-1, 1 << 24, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+def write():
+    for at in range(0, 1 << 24, mmap.PAGESIZE):
+        held[at] = 1
+write()
+pages = present_pages()
+if os.fork() == 0:
+    assert populate(pages)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    write()
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    os._exit(0 if faults < 100 else 1)
+assert os.wait()[1] == 0
+"""
+    subprocess.run([sys.executable, "-P", "-c", script], check=True)

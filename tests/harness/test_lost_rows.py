@@ -1,0 +1,44 @@
+"""Rows that are lost amid a sweep say nothing about a solver."""
+
+import shutil
+
+import pandas as pd
+from click.testing import CliRunner
+
+from svmbench.cli import main
+from svmbench.harness import supervise
+
+CONFIG = """\
+version: 1
+name: lost
+datasets: [tiny-sparse]
+loss: hinge
+lambda: [1e-2]
+solvers: [dcd]
+stop: {accuracy: [1e-1], max_epochs: 3}
+repeats: 1
+plots: []
+"""
+
+
+def test_a_run_whose_rows_were_removed_is_interrupted_and_so_repeated(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    config, results = tmp_path / "lost.yaml", tmp_path / "results"
+    config.write_text(CONFIG)
+    command = ["run", str(config), "--out", str(results), "--offline", "--quiet"]
+    header_of = supervise.header_of
+
+    def losing_rows(run, *more):
+        shutil.rmtree(run.instance.train_path)
+        return header_of(run, *more)
+
+    monkeypatch.setattr(supervise, "header_of", losing_rows)
+    assert CliRunner().invoke(main, command).exit_code == 1
+    (run,) = pd.read_csv(results / "runs.csv").to_dict("records")
+    assert run["state"] == "interrupted"
+    assert "the cached rows were removed or damaged" in run["reason"]
+
+    monkeypatch.setattr(supervise, "header_of", header_of)
+    assert CliRunner().invoke(main, command).exit_code == 0
+    (run,) = pd.read_csv(results / "runs.csv").to_dict("records")
+    assert run["state"] in ("converged", "max_steps")

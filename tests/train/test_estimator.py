@@ -1,0 +1,160 @@
+"""The estimators keep scikit-learn's conventions, and their certificates hold."""
+
+import pickle
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import svmbench
+from svmbench import LinearSVC, LogisticRegression
+from svmbench.train.estimator import _dataset
+
+ALL = [LinearSVC(), LinearSVC(loss="hinge", fit_intercept=False), LogisticRegression()]
+
+
+# The checks fit data on which rounding or a warning is to be expected; none is left out.
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([*ALL, LinearSVC(loss="hinge")])
+def test_scikit_learn_s_checks(estimator, check):
+    check(estimator)
+
+
+def rows(m=60, d=5, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    y = np.where(X @ rng.normal(size=d) + 0.7 * rng.normal(size=m) + 0.3 > 0.0, "yes", "no")
+    return X, y
+
+
+def total(estimator, X, y):
+    """The objective as the docstring states it."""
+    s = np.where(y == estimator.classes_[1], 1.0, -1.0) * estimator.decision_function(X)
+    short = np.maximum(0.0, 1.0 - s)
+    if isinstance(estimator, LogisticRegression):
+        losses = np.logaddexp(0.0, -s)
+    else:
+        losses = short if estimator.loss == "hinge" else short**2
+    return 0.5 * (estimator.coef_**2).sum() + estimator.C * losses.sum()
+
+
+@pytest.mark.parametrize("C", [0.01, 10.0])
+@pytest.mark.parametrize("estimator", ALL, ids=str)
+def test_the_certificate_holds(estimator, C):
+    X, y = rows()
+    fitted = estimator.set_params(C=C, tol=1e-6).fit(X, y)
+    certificate = fitted.certificate_
+    assert pytest.approx(total(fitted, X, y), rel=1e-12) == certificate.P
+    assert 0.0 <= certificate.gap <= 1e-6
+    # Nothing near it is better than the lower bound.
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        other = pickle.loads(pickle.dumps(fitted))
+        other.coef_ = fitted.coef_ + rng.normal(scale=0.01, size=fitted.coef_.shape)
+        if fitted.fit_intercept:
+            other.intercept_ = fitted.intercept_ + rng.normal(scale=0.01, size=1)
+        assert total(other, X, y) >= certificate.D
+
+
+def test_sparse_and_dense_rows_give_the_same_model():
+    X, y = rows()
+    X[np.abs(X) < 0.5] = 0.0
+    dense = LinearSVC(tol=1e-8).fit(X, y)
+    for kind in (sp.csr_matrix, sp.csc_matrix, sp.csr_array):
+        sparse = LinearSVC(tol=1e-8).fit(kind(X), y)
+        assert sparse.coef_ == pytest.approx(dense.coef_, rel=1e-5, abs=1e-7)
+
+
+def test_rows_are_not_copied_and_stay_the_user_s():
+    X, y = rows()
+    single = X.astype(np.float32)
+    sparse = sp.csr_matrix(X)
+    assert np.shares_memory(_dataset(X).values, X)
+    assert np.shares_memory(_dataset(single).values, single)
+    assert np.shares_memory(_dataset(sparse).values, sparse.data)
+    assert np.shares_memory(_dataset(sparse).indices, sparse.indices)
+    LinearSVC().fit(X, y)
+    X[0, 0] = 1.0
+    sparse.data[0] = 1.0
+
+
+def test_unsorted_columns_and_duplicates_are_summed_in_a_copy():
+    data, columns = np.array([1.0, 2.0, 3.0, -1.0]), np.array([2, 0, 2, 1])
+    matrix = sp.csr_matrix((data, columns, np.array([0, 3, 4])), shape=(2, 3))
+    found = _dataset(matrix)
+    assert found.indices.tolist() == [0, 2, 1]
+    assert found.values.tolist() == [2.0, 4.0, -1.0]
+    assert matrix.data.tolist() == [1.0, 2.0, 3.0, -1.0]
+
+
+def test_each_class_against_the_rest():
+    X, y = load_iris(return_X_y=True)
+    fitted = LinearSVC(n_jobs=2).fit(X, y)
+    assert fitted.coef_.shape == (3, 4)
+    assert len(fitted.certificate_) == 3
+    assert fitted.score(X, y) > 0.9
+    for label in range(3):
+        alone = LinearSVC().fit(X, y == label)
+        assert fitted.coef_[label] == pytest.approx(alone.coef_[0])
+        assert fitted.certificate_[label] == alone.certificate_
+
+
+def test_probabilities_sum_to_one():
+    X, y = load_iris(return_X_y=True)
+    three = LogisticRegression().fit(X, y).predict_proba(X)
+    two = LogisticRegression().fit(X, y > 0).predict_proba(X)
+    assert three.shape == (150, 3)
+    assert two.shape == (150, 2)
+    for found in (three, two):
+        assert found.sum(axis=1) == pytest.approx(1.0)
+        assert (found >= 0.0).all()
+
+
+def test_a_fit_that_is_given_up_warns():
+    X, y = rows(400, 30)
+    with pytest.warns(ConvergenceWarning, match="certified to"):
+        LinearSVC(loss="hinge", C=1e6, tol=1e-12, max_seconds=0.0).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"C": 0.0}, "C must be positive"),
+        ({"C": "1"}, "'<' not supported|must be"),
+        ({"loss": "huber"}, "loss must be one of hinge, squared_hinge"),
+        ({"tol": 0.0}, "tol must be positive"),
+    ],
+)
+def test_a_wrong_parameter_is_named(parameters, message):
+    X, y = rows()
+    with pytest.raises(ValueError, match=message):
+        LinearSVC(**parameters).fit(X, y)
+
+
+def test_it_works_in_a_pipeline_with_names():
+    pandas = pytest.importorskip("pandas")
+    X, y = rows()
+    frame = pandas.DataFrame(X, columns=list("abcde"))
+    fitted = LinearSVC().fit(frame, y)
+    assert fitted.feature_names_in_.tolist() == list("abcde")
+    assert make_pipeline(StandardScaler(), LinearSVC()).fit(frame, y).score(frame, y) > 0.8
+
+
+def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.delitem(sys.modules, "svmbench.train.estimator")
+    for name in [name for name in sys.modules if name.split(".")[0] == "sklearn"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    with pytest.raises(ImportError, match=r"pip install 'svmbench\[sklearn\]'"):
+        svmbench.LinearSVC  # noqa: B018
+
+
+def test_other_names_are_unknown():
+    with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
+        svmbench.Nothing  # noqa: B018

@@ -1,0 +1,127 @@
+"""Models in LIBLINEAR's format: both programs read both, and predict the same."""
+
+import ctypes
+
+import numpy as np
+import pytest
+
+from svmbench.errors import DataError
+from svmbench.train.classes import train
+from svmbench.train.examples import read_examples
+from svmbench.train.liblinear import read_model, write_model
+from svmbench.train.model import Model
+from svmbench.train.objective import BIASES, LOSSES, Objective
+
+liblinear = pytest.importorskip("liblinear.liblinearutil")
+
+
+@pytest.fixture
+def text(tmp_path):
+    """Three classes of sparse rows with awkward numbers, and rows without entries."""
+    rng = np.random.default_rng(1)
+    lines = []
+    for row in range(90):
+        columns = np.flatnonzero(rng.random(12) < 0.3) + 1
+        shift = row % 3
+        entries = " ".join(f"{c}:{rng.normal() + (c % 3 == shift):.17g}" for c in columns)
+        lines.append(f"{(7, -2, 11)[shift]} {entries}".rstrip())
+    path = tmp_path / "three.libsvm"
+    path.write_text("\n".join([*lines, "7", "-2"]) + "\n")
+    return path
+
+
+def only_two(text):
+    path = text.with_name("two.libsvm")
+    lines = [line for line in text.read_text().splitlines() if not line.startswith("11")]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def theirs(model_path, text):
+    """LIBLINEAR's labels and decision values."""
+    y, x = liblinear.svm_read_problem(str(text))
+    model = liblinear.load_model(str(model_path))
+    labels, _, values = liblinear.predict(y, x, model, "-q")
+    return np.array(labels), np.array(values)
+
+
+def ours(model_path, text):
+    model = read_model(model_path)
+    rows = read_examples(text, n_features=model.n_features, dtype="float64").rows
+    values = model.decision_values(rows)
+    return model.classes_of(values), values
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_liblinear_predicts_the_same_from_our_models(text, tmp_path, loss, bias, classes):
+    text = text if classes == 3 else only_two(text)
+    examples, path = read_examples(text), tmp_path / "model"
+    trained = train(examples, Objective(loss, 2.0, bias), 1e-6)
+    write_model(path, trained.model)
+    labels, values = ours(path, text)
+    their_labels, their_values = theirs(path, text)
+    assert np.array_equal(labels, their_labels)
+    assert values == pytest.approx(their_values, rel=1e-14, abs=1e-300)
+    assert len(set(labels)) == classes
+
+
+@pytest.mark.parametrize("options", ["-s 0", "-s 1 -B 1", "-s 3 -B 0.5", "-s 4", "-s 5 -B 2"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_we_predict_the_same_from_liblinear_s_models(text, tmp_path, options, classes):
+    text = text if classes == 3 else only_two(text)
+    y, x = liblinear.svm_read_problem(str(text))
+    ctypes.CDLL(None).srand(0)
+    path = tmp_path / "model"
+    liblinear.save_model(str(path), liblinear.train(y, x, f"{options} -q"))
+    labels, values = ours(path, text)
+    their_labels, their_values = theirs(path, text)
+    assert np.array_equal(labels, their_labels)
+    k = min(values.shape[1], their_values.shape[1])
+    assert values[:, :k] == pytest.approx(their_values[:, :k], rel=1e-14, abs=1e-300)
+
+
+@pytest.mark.parametrize("constant", [-1.0, 1.0])
+def test_a_model_survives_a_round_trip(tmp_path, constant):
+    rng = np.random.default_rng(0)
+    biases = rng.normal(size=3) if constant > 0.0 else np.zeros(3)
+    weights = rng.normal(size=(3, 5)) * 10.0 ** rng.integers(-300, 300, size=(3, 5))
+    model = Model("L2R_LR", (3, 1, -5), weights, biases, constant)
+    write_model(tmp_path / "model", model)
+    back = read_model(tmp_path / "model")
+    assert np.array_equal(back.weights, weights)
+    assert np.array_equal(back.biases, biases)
+    assert (back.labels, back.solver_type, back.constant) == ((3, 1, -5), "L2R_LR", constant)
+
+
+WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0.5 \n-1 \n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no weights"),
+        (WHOLE[:-5], "1 lines of weights, not 2"),
+        (WHOLE + "3 \n", "3 lines of weights, not 2"),
+        (WHOLE.replace("0.5", "0.5 2"), "model:7: 2 weights, not 1"),
+        (WHOLE.replace("0.5", "nan"), "model:7: 'nan' is no finite number"),
+        (WHOLE.replace("0.5", "x"), "model:7: 'x' is no finite number"),
+        (WHOLE.replace("L2R_LR", "L2R_L2LOSS_SVR"), "no classifier"),
+        (WHOLE.replace("nr_class 2", "nr_class 3"), "2 labels of 3 classes"),
+        (WHOLE.replace("nr_class 2", "nr_class two"), "'two' is no whole number"),
+        (WHOLE.replace("nr_feature 2\n", ""), "no nr_feature before the weights"),
+        ("PK\x03\x04", "is no line of a LIBLINEAR model"),
+        ("modèle", "not text"),
+    ],
+)
+def test_a_damaged_model_is_refused(tmp_path, text, message):
+    path = tmp_path / "model"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DataError, match=message):
+        read_model(path)
+
+
+def test_a_missing_model_is_one_line(tmp_path):
+    with pytest.raises(DataError, match="No such file"):
+        read_model(tmp_path / "none")
