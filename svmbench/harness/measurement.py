@@ -70,6 +70,8 @@ class Measurement:
         What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
+    loading : float
+        Seconds of processor time that importing the solver took.
     shown : Certificate or None
         What the solver showed at the last checkpoint.
     """
@@ -97,8 +99,10 @@ class Measurement:
         self.reference_primal = reference_primal
         self.reason = ""
         self.clock = Clock()
+        self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
+        self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
         self._accounts = Accounts()
         self._pass_seconds = 0.0
@@ -209,7 +213,10 @@ class Measurement:
         return self._verdict(point, shown)
 
     def _refuse_counts(self, before: Tally, counts: Tally) -> None:
-        """Fail a run whose counts cannot be true."""
+        """Fail a run whose counts or clock cannot be true."""
+        if self.clock.wall < self._seen:
+            self.reason = "its clock was set back"
+        self._seen = self.clock.wall
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
             self.reason = "its counts decrease"
         visits = counts.visits / self.problem.data.n_samples
@@ -308,6 +315,7 @@ class Measurement:
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
             **self._activity,
+            "load_cpu_seconds": self.loading,
         }
         if self.shown and self.shown.w.size <= FEW_FEATURES and np.isfinite(self.shown.w).all():
             facts |= {"weights": self.shown.w.tolist(), "bias": self.shown.bias}
