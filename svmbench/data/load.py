@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,12 @@ def is_cached(wanted: Entry) -> bool:
     return bool(paths) and all(open_cached(path) is not None for path in paths.values())
 
 
+@cache
+def _say_once(warning: str) -> None:
+    """Log a warning, but not again for each sweep of this process."""
+    _log.warning("%s", warning)
+
+
 def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
     """The data set, without its test file if that is missing and not needed."""
     alone = wanted.without_test
@@ -131,7 +138,7 @@ def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
         for part in wanted.test.parts:
             locate(wanted.name, part, offline=offline)
     except MissingFileError as error:
-        _log.warning("%s: no test rows, so no test error: %s", wanted.name, error.remedy)
+        _say_once(f"{wanted.name}: no test rows, so no test error: {error.remedy}")
         return alone
     return wanted
 
