@@ -1,8 +1,9 @@
-# svmbench: `make tables` and `make test` do all the set-up they need in .venv.
+# svmbench: `make demo`, `make tables` and `make test` do all the set-up they need in .venv.
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`),
 # FULL_BUDGET (for `make tables-full`, none unless set) and PAPERS (for both: KEY or KEY/ITEM, all
-# unless set); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages, each held against its hash).
+# unless set); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages,
+# each held against its hash).
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
@@ -29,11 +30,14 @@ HAS_COMPILER := import os, shutil, sys, sysconfig; \
     sys.exit(shutil.which(name.split()[0]) is None)
 
 .DEFAULT_GOAL := help
-.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint sanitize coverage format dist \
-    lock clean
+.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test lint sanitize \
+    coverage format dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show who is fastest
+	$(SVMBENCH) run demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
 	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)

@@ -621,3 +621,12 @@ SPECIMENS = (
     Entry(ClosesFiles, "closes all files and lives on", reason="closed its pipe"),
     Entry(KillsParent, "kills its parent", "interrupted", "ended from outside (SIGKILL)"),
 )
+
+
+def table():
+    """The table of docs/trust.md, as lines of Markdown."""
+    yield "| solver | what it does | end of its run | reason, or flag in `off_clock` |"
+    yield "|---|---|---|---|"
+    for entry in SPECIMENS:
+        said = f"*... {entry.reason} ...*" if entry.reason else entry.flag and f"`{entry.flag}`"
+        yield f"| {entry.solver.name} | {entry.does} | `{entry.state}` | {said} |"

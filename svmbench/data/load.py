@@ -120,12 +120,6 @@ def is_cached(wanted: Entry) -> bool:
     return bool(paths) and all(open_cached(path) is not None for path in paths.values())
 
 
-@cache
-def _say_once(warning: str) -> None:
-    """Log a warning, but not again for each sweep of this process."""
-    _log.warning("%s", warning)
-
-
 def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
     """The data set, without its test file if that is missing and not needed."""
     alone = wanted.without_test
@@ -138,9 +132,15 @@ def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
         for part in wanted.test.parts:
             locate(wanted.name, part, offline=offline)
     except MissingFileError as error:
-        _say_once(f"{wanted.name}: no test rows, so no test error: {error.remedy}")
+        _say_without_test(wanted.name, error.remedy)
         return alone
     return wanted
+
+
+@cache
+def _say_without_test(name: str, remedy: str) -> None:
+    """Warn once in a process, however many sweeps use the set."""
+    _log.warning("%s: no test rows, so no test error: %s", name, remedy)
 
 
 def _opened(
@@ -201,6 +201,10 @@ def _stand_in_seed(wanted: Entry, shape: Shape) -> int:
 def _load_drawn(wanted: Entry) -> Loaded:
     recipe = wanted.recipe
     assert recipe is not None
+    if wanted.positive_chosen:
+        raise DataError(
+            f"{wanted.name}: its rows are drawn with labels of their own; leave 'positive' out"
+        )
     identity = [RECIPES_VERSION, recipe.model_dump(mode="json")]
     return _generated(wanted.name, identity, True, lambda: draw(recipe, wanted.name))
 

@@ -25,8 +25,9 @@ from svmbench.data.dataset import Dataset
 from svmbench.errors import UnwritableError
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, end_with
 from svmbench.harness.clock import Stopwatch
+from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.measurement import Measurement, copy_of
+from svmbench.harness.measurement import Measurement
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory

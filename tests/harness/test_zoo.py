@@ -4,10 +4,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from zoo import SPECIMENS, WORK
+from zoo import SPECIMENS, WORK, table
 
 from svmbench.config import Sweep
 from svmbench.harness.run import run_sweep
+from svmbench.records.read import read_results
+from svmbench.report.notices import notices
+
+ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs Linux")
 
@@ -46,3 +50,17 @@ def test_specimen(entry, tmp_path, install):
     assert runs.loc["dcd", "off_clock"] == ""
     assert (tmp_path / "runs.csv").stat().st_size < 10_000
     assert not list(tmp_path.glob("runs/*.weights.npz"))
+
+
+def test_the_documentation_has_the_whole_zoo():
+    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in page
+
+
+def test_the_report_warns_of_time_off_the_clock(tmp_path, install):
+    install("zoo:TrainsInW", "zoo:WorksInStep")
+    solvers = ["trains-in-w", "works-in-step", "dcd"]
+    run_sweep(Sweep.model_validate(CONFIG | {"solvers": solvers}), tmp_path)
+    said = [notice for notice in notices(read_results(tmp_path), []) if "in doubt" in notice.text]
+    assert [notice.text.partition(":")[0] for notice in said] == solvers[:2]
+    assert all(notice.of_time for notice in said)
