@@ -1,8 +1,9 @@
-# svmbench: `make tables` and `make test` do all the set-up they need in .venv.
+# svmbench: `make demo`, `make tables` and `make test` do all the set-up they need in .venv.
 # Variables: PYTHON (the interpreter, >= 3.11), SVMBENCH_NATIVE=0 (portable kernels),
 # SVMBENCH_MIRROR (a folder with data files), CONFIG (for `make run`), BUDGET (for `make tables`),
 # FULL_BUDGET (for `make tables-full`, none unless set) and PAPERS (for both: KEY or KEY/ITEM, all
-# unless set); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages, each held against its hash).
+# unless set); for `make bench` its own BENCH_BUDGET; LOCKED=1 (develop with the locked packages,
+# each held against its hash).
 
 PYTHON ?= python3
 CONFIG ?= configs/adult.yaml
@@ -15,6 +16,8 @@ export SVMBENCH_NATIVE ?= 1
 
 VENV := .venv
 LOCK := .ci/requirements.txt
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+    --custom-compile-command 'make lock' --no-emit-index-url
 DEVELOPING := $(VENV)/.developing$(if $(LOCKED),-locked)
 BIN := $(VENV)/bin
 SVMBENCH := $(BIN)/svmbench
@@ -22,11 +25,14 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
 .DEFAULT_GOAL := help
-.PHONY: help tables tables-full bench bench-full bench-smoke run smoke test lint sanitize format dist \
-    lock clean
+.PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test lint sanitize \
+    coverage format dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show who is fastest
+	$(SVMBENCH) run demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
 	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)
@@ -62,6 +68,12 @@ lint: $(DEVELOPING) ## Check style, types and the direction of imports
 sanitize: $(DEVELOPING) ## Hostile input and the reader's tests under the compiler's sanitizers
 	$(BIN)/python scripts/trust/sanitize.py --inputs 20000
 
+coverage: $(DEVELOPING) ## Run the tests and hold the lines and branches they reach against a floor
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest --numprocesses auto $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report
+
 format: $(DEVELOPING) ## Format the Python sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -69,11 +81,12 @@ format: $(DEVELOPING) ## Format the Python sources
 dist: $(DEVELOPING) ## Build the source distribution and a portable wheel in dist/
 	SVMBENCH_NATIVE=0 $(BIN)/python -m build
 
-lock: $(BIN)/python ## Lock the newest packages for development, with their hashes
+lock: $(BIN)/python ## Lock the newest packages, with their hashes: developing, building, wheels
 	$(INSTALL) uv
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	    --extra dev --upgrade --custom-compile-command 'make lock' \
-	    --no-emit-index-url --output-file $(LOCK) pyproject.toml
+	$(COMPILE) --extra dev --upgrade --output-file $(LOCK) pyproject.toml
+	printf 'cython\nsetuptools\n' | \
+	    $(COMPILE) --constraint $(LOCK) --output-file .ci/build-requirements.txt -
+	printf 'cibuildwheel\n' | $(COMPILE) --upgrade --output-file .ci/wheels-requirements.txt -
 
 clean: ## Remove everything that was built (results and caches stay)
 	rm -rf $(VENV) build dist *.egg-info svmbench.egg-info kernels/*.so kernels/*.c

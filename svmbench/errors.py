@@ -7,6 +7,7 @@ with its code; ``--debug`` adds a traceback.
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Collection
 
 
@@ -30,6 +31,20 @@ class DataError(SvmbenchError):
     """A data set that is missing, unreadable or does not match its checksum."""
 
     exit_code = 3
+
+
+def unopened(error: BaseException, path: object) -> DataError | None:
+    """The error to show when a file could not be opened for want of the system's resources.
+
+    Such a file must not be taken for a damaged one, which would be made again. None for any other
+    error.
+    """
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return DataError(
+            f"{path}: cannot be opened ({error.strerror}); allow more (ulimit -n, memory), then"
+            " give the same command again"
+        )
+    return None
 
 
 def nearest(name: str, known: Collection[str]) -> str:

@@ -23,9 +23,9 @@ WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "ci.yml").read_text(
 VERSIONS = ["3.11", "3.12", "3.13"]
 
 
-def locked():
-    """Requirements of the lock, with the number of hashes of each."""
-    for block in re.split(r"\n(?=\S)", re.sub(r"^ *#.*\n", "", LOCK, flags=re.MULTILINE)):
+def locked(text=LOCK):
+    """Requirements of a lock, with the number of hashes of each."""
+    for block in re.split(r"\n(?=\S)", re.sub(r"^ *#.*\n", "", text, flags=re.MULTILINE)):
         if block.strip():
             line, *hashes = block.replace("\\\n", "\n").splitlines()
             yield Requirement(line.strip()), sum("--hash=sha256:" in each for each in hashes)
@@ -69,7 +69,7 @@ def test_every_locked_package_has_its_hashes_and_no_place():
     assert not re.search(r"^\s*-(?!-hash)", LOCK, re.MULTILINE)
 
 
-@pytest.mark.parametrize("target", ["test", "lint", "format", "dist"])
+@pytest.mark.parametrize("target", ["test", "lint", "coverage", "format", "dist"])
 @pytest.mark.parametrize(("locked", "expected"), [("1", True), ("", False)])
 def test_make_installs_what_is_locked_where_asked(target, locked, expected):
     done = subprocess.run(
@@ -108,10 +108,46 @@ def test_the_public_host_runs_the_same_and_may_write_nothing():
     jobs = WORKFLOW["jobs"]
     assert "bash .ci/run" in [step.get("run") for step in jobs["run"]["steps"]]
     assert WORKFLOW["permissions"] == {"contents": "read"}
-    assert not any("permissions" in job for job in jobs.values())
+    # A job that signs what it built may do that, and nothing else.
+    signs = {"contents": "read", "id-token": "write", "attestations": "write"}
+    assert {name: job["permissions"] for name, job in jobs.items() if "permissions" in job} == {
+        "wheels": signs
+    }
     steps = [step for job in jobs.values() for step in job["steps"]]
-    for action in (step["uses"] for step in steps if "uses" in step):
-        assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|[0-9a-f]{40})", action), action
+    actions = [step["uses"] for step in steps if "uses" in step]
+    for action in actions:
+        assert re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", action), action
+    # The version is a comment beside the hash, the same for the same hash.
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    versions = set(re.findall(r"uses: (\S+) # v\d+\.\d+\.\d+$", text, re.MULTILINE))
+    assert versions == set(actions)
+    assert text.count("uses: ") == len(actions)
+
+
+def test_wheels_are_built_with_locked_packages():
+    steps = [step.get("run", "") for step in WORKFLOW["jobs"]["wheels"]["steps"]]
+    installing = [step for step in steps if "pip install" in step]
+    assert installing == ["python -m pip install --require-hashes -r .ci/wheels-requirements.txt"]
+    assert wheels()["build-frontend"] == {"name": "build", "args": ["--no-isolation"]}
+    assert wheels()["before-build"].endswith(
+        "pip install --require-hashes -r {project}/.ci/build-requirements.txt"
+    )
+    building = locked((ROOT / ".ci" / "build-requirements.txt").read_text(encoding="utf-8"))
+    pins = {pin.name: pin for pin, hashes in building if hashes}
+    developing = {pin.name: pin.specifier for pin, _ in locked()}
+    for wanted in map(Requirement, PROJECT["build-system"]["requires"]):
+        (specifier,) = pins[wanted.name].specifier
+        assert wanted.specifier.contains(specifier.version)
+        assert developing[wanted.name] == pins[wanted.name].specifier
+    building_wheels = (ROOT / ".ci" / "wheels-requirements.txt").read_text(encoding="utf-8")
+    assert "cibuildwheel" in {pin.name for pin, hashes in locked(building_wheels) if hashes}
+
+
+def test_the_public_host_measures_coverage_against_a_floor():
+    steps = [step.get("run") for step in WORKFLOW["jobs"]["coverage"]["steps"]]
+    assert "make coverage LOCKED=1" in steps
+    assert PROJECT["tool"]["coverage"]["run"]["branch"] is True
+    assert PROJECT["tool"]["coverage"]["report"]["fail_under"] > 0
 
 
 def table(text):

@@ -34,8 +34,8 @@ from svmbench.errors import DataError
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
 from svmbench.records.states import FAULTS, RERUN
-from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.plug_in import GROUP
 
 Target = Literal["parent", "launcher", "worker", "all"]
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
@@ -767,7 +767,7 @@ def memory(keep: Path | None) -> None:
         metadata = root / "installed" / "greedy-1.dist-info"
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: greedy\nVersion: 1\n")
-        (metadata / "entry_points.txt").write_text(f"[{registry.GROUP}]\ngreedy = faults:Greedy\n")
+        (metadata / "entry_points.txt").write_text(f"[{GROUP}]\ngreedy = faults:Greedy\n")
         places = (metadata.parent, Path(__file__).resolve().parent)
         code, complaints = place.run(PYTHONPATH=os.pathsep.join(map(str, places)))
         findings.codes[code] += 1

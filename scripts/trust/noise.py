@@ -47,6 +47,7 @@ from svmbench.report.comparison.judge import region
 from svmbench.report.pairing import ASSUMED_SHIFT, DAY_SCATTER
 from svmbench.solvers import registry
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.plug_in import GROUP
 
 #: Share of processor time that the slowed solver adds; the variable passes it to the workers.
 VARIABLE, EXTRA = "SVMBENCH_NOISE_EXTRA", 0.05
@@ -113,7 +114,7 @@ def plugged_in(folder: Path) -> Iterator[None]:
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: slowed\nVersion: 1\n")
     (metadata / "entry_points.txt").write_text(
-        f"[{registry.GROUP}]\n{SLOWED} = {Path(__file__).stem}:SlowedDcd\n"
+        f"[{GROUP}]\n{SLOWED} = {Path(__file__).stem}:SlowedDcd\n"
     )
     places = [str(folder), str(Path(__file__).resolve().parent)]
     path, variable = list(sys.path), os.environ.get("PYTHONPATH")

@@ -29,7 +29,8 @@ from svmbench.data.dataset import Dataset
 from svmbench.durable import write_text
 from svmbench.harness.child import end_with
 from svmbench.harness.clock import Clock
-from svmbench.harness.measurement import Measurement, copy_of
+from svmbench.harness.given import copy_of
+from svmbench.harness.measurement import Measurement
 from svmbench.harness.worker import loaded_solver, of_this_process, peak_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver

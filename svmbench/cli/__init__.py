@@ -17,7 +17,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.abc import InspectLoader
 from importlib.util import find_spec
@@ -27,12 +27,12 @@ import click
 
 import svmbench
 from svmbench.durable import refused
-from svmbench.errors import DataError, SvmbenchError, nearest
+from svmbench.errors import DataError, SvmbenchError, nearest, unopened
 
 EPILOG = """\b
 Exit codes:
   0    success
-  1    some runs failed, or an internal error
+  1    some runs failed, the system ran out of something, or an internal error
   2    the command line or a configuration is invalid
   3    a data set is missing, unreadable or not as expected
   4    a comparison found a regression
@@ -168,7 +168,7 @@ class _LineHandler(logging.Handler):
     """Writes each message as one line to the present standard error."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        click.echo(f"svmbench: {one_line(record.getMessage())}", err=True)
+        _say(record.getMessage())
 
 
 def _log_to_stderr(level: int) -> None:
@@ -182,7 +182,8 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
     """Exit code of ``run``, after errors have been reported."""
     try:
         result = run()
-        sys.stdout.flush()
+        if sys.stdout is not None:  # as after >&-
+            sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except (OutputClosedError, BrokenPipeError):
         return _abandon_output()
@@ -199,18 +200,40 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         remedy = "take fewer rows, features or jobs, or allow more memory"
         return _fail(f"not enough memory{why}; {remedy}", DataError.exit_code, debug)
     except Exception as error:  # the outermost place: the user gets one line for any error
-        refusal = refused(error) if isinstance(error, OSError) else None
+        refusal: SvmbenchError | None = refused(error) if isinstance(error, OSError) else None
+        refusal = refusal or unopened(error, getattr(error, "filename", None) or "a file")
         if refusal is not None:
             return _fail(str(refusal), refusal.exit_code, debug)
+        shortage = _shortage(error)
+        if shortage:
+            return _fail(f"{shortage}; give the same command again", 1, debug)
         what = f"{type(error).__name__}: {error}"
         return _fail(f"internal error ({what}); rerun with --debug and report it", 1, debug)
+
+
+def _shortage(error: Exception) -> str:
+    """What the system refused, such as an open file, a process, a thread or memory; else empty."""
+    if isinstance(error, MemoryError):
+        return f"not enough memory ({error})" if str(error) else "not enough memory"
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    # CPython has no class of its own for it.
+    if isinstance(error, RuntimeError) and str(error) == "can't start new thread":
+        return "the system has no more threads"
+    return ""
 
 
 def _fail(message: str, code: int, debug: bool) -> int:
     if debug:
         traceback.print_exc()
-    click.echo(f"svmbench: {one_line(message)}", err=True)
+    _say(message)
     return code
+
+
+def _say(message: str) -> None:
+    """One line on standard error; nothing where that cannot be written, as a full disk."""
+    with suppress(OSError):
+        click.echo(f"svmbench: {one_line(message)}", err=True)
 
 
 def one_line(message: str) -> str:

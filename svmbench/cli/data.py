@@ -206,7 +206,7 @@ def _entry_facts(entry: Entry) -> dict[str, str]:
     if entry.stand_in is not None:
         facts["stand-in"] = _shape(entry.stand_in)
         found = "; ".join(calibration(entry.targets))
-        facts["calibrated"] = found or "no: no optimum of the real set is known from a publication"
+        facts["calibrated"] = found or "no"
         facts["published in"] = "; ".join(dict.fromkeys(target.source for target in entry.targets))
     return facts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import options
+from svmbench.cli import answer, options
 from svmbench.cli.series import counted, duration, open_questions, time_spent
 
 if TYPE_CHECKING:
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @options.retry_failed
 @options.keep_weights
 @options.offline
+@options.as_json
 @options.quiet
 def command(
     config: Path,
@@ -61,6 +62,7 @@ def command(
     retry_failed: bool,
     keep_weights: bool,
     offline: bool,
+    as_json: bool,
     quiet: bool,
 ) -> int:
     """Run what is not finished of CONFIG, then write tables and plots.
@@ -91,16 +93,20 @@ def command(
         fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs, keep_weights=keep_weights
     )
     begun = time.monotonic()
-    with ProgressReporter(quiet) as reporter:
+    with ProgressReporter(quiet or as_json) as reporter:
         until_decided = sweep.at_most > sweep.at_least
         doubts = (lambda: doubts_of(folder)) if until_decided else None
         result = run_series([job], reporter, asked, doubts=doubts)
         if result.made + result.reused:
-            reporter.stage("tables and plots")
+            stopped = "interrupted; Ctrl-C again to skip " if result.interrupted else ""
+            reporter.stage(f"{stopped}tables and plots")
             write_report(folder)
     if result.faults:
         raise DataError(result.faults[0])
-    if not quiet and result.outcomes:
+    if as_json and result.outcomes:
+        click.echo(answer.as_json(folder))
+    elif not quiet and result.outcomes:
+        click.echo(answer.as_table(folder) + "\n")
         click.echo(_summary(result.outcomes[0], time.monotonic() - begun))
         if until_decided:
             lines = [*time_spent(result, [job]), _questions(folder, result)]
@@ -154,7 +160,8 @@ def _summary(outcome: Outcome, seconds: float) -> str:
     lines = [
         f"{counted(outcome.made, 'new run')}, {outcome.reused} reused in {duration(seconds)}: "
         f"{states}",
-        f"tables in {outcome.folder / 'tables'}, plots in {outcome.folder / 'plots'}",
+        f"page: {outcome.folder / 'report.html'}, tables: {outcome.folder / 'tables'}, plots: "
+        f"{outcome.folder / 'plots'}",
     ]
     if outcome.damaged + outcome.missing:
         lines.append(made_again(outcome.damaged, outcome.missing))

@@ -29,7 +29,7 @@ import platformdirs
 
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.durable import remove_abandoned, sync_folder
-from svmbench.errors import DataError
+from svmbench.errors import DataError, unopened
 
 SCHEMA_VERSION = 1
 HEADER = "header.json"
@@ -109,6 +109,8 @@ def open_cached(path: Path) -> Dataset | None:
     try:
         return _open_entry(path)
     except _DAMAGE as error:
+        if refusal := unopened(error, path):
+            raise refusal from error
         reason = " ".join(str(error).split()) or type(error).__name__
         _log.warning("%s: damaged cache entry (%s); rebuilding it", path, reason)
         return None
@@ -133,6 +135,8 @@ def verify(path: Path) -> None:
                 )
         _open_entry(path)
     except _DAMAGE as error:
+        if refusal := unopened(error, path):
+            raise refusal from error
         raise DataError(f"{path}: damaged cache entry ({error}); {remedy}") from None
 
 

@@ -372,7 +372,8 @@ def _own_entry(own: OwnFiles) -> Entry:
 
 def _own_file(path: Path) -> DataFile:
     if not _is_file(path):
-        raise DataError(f"{path}: no such file; check the path")
+        what = "a folder, not a file" if path.is_dir() else "no such file"
+        raise DataError(f"{path}: {what}; check the path")
     return DataFile(file=path.name, path=str(path.resolve()))
 
 

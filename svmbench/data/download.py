@@ -326,7 +326,7 @@ def _progress(title: str) -> Iterator[Any]:
         yield False
         return
     columns = (
-        rich.progress.TextColumn("{task.description}"),
+        rich.progress.TextColumn("{task.description}", markup=False),
         rich.progress.BarColumn(),
         rich.progress.DownloadColumn(),
         rich.progress.TimeRemainingColumn(),

@@ -9,6 +9,7 @@ import re
 import zlib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -131,9 +132,15 @@ def _with_its_test_file(wanted: Entry, offline: bool) -> Entry:
         for part in wanted.test.parts:
             locate(wanted.name, part, offline=offline)
     except MissingFileError as error:
-        _log.warning("%s: no test rows, so no test error: %s", wanted.name, error.remedy)
+        _say_without_test(wanted.name, error.remedy)
         return alone
     return wanted
+
+
+@cache
+def _say_without_test(name: str, remedy: str) -> None:
+    """Warn once in a process, however many sweeps use the set."""
+    _log.warning("%s: no test rows, so no test error: %s", name, remedy)
 
 
 def _opened(
@@ -194,6 +201,10 @@ def _stand_in_seed(wanted: Entry, shape: Shape) -> int:
 def _load_drawn(wanted: Entry) -> Loaded:
     recipe = wanted.recipe
     assert recipe is not None
+    if wanted.positive_chosen:
+        raise DataError(
+            f"{wanted.name}: its rows are drawn with labels of their own; leave 'positive' out"
+        )
     identity = [RECIPES_VERSION, recipe.model_dump(mode="json")]
     return _generated(wanted.name, identity, True, lambda: draw(recipe, wanted.name))
 

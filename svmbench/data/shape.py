@@ -147,6 +147,8 @@ class Shape(CatalogueModel):
             raise ValueError("topics need columns of Zipf's law")
         if self.means is not None and (self.columns.law != "dense" or self.values.kind != "normal"):
             raise ValueError("means need dense columns and normal values")
+        if self.means is not None and self.conditioning:
+            raise ValueError("means need columns of variance 1; leave 'conditioning' out")
         if self.margin_noise and (self.topics is not None or self.means is not None):
             raise ValueError("margin_noise belongs to labels from a plane")
         if self.size != 1.0 and self.unit_norm:

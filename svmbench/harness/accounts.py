@@ -13,9 +13,11 @@ from svmbench.harness.clock import Clock, Stopwatch, now
 #: a pass over the rows, and this share of that otherwise; and in addition this share of training.
 WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
 
-#: Seconds that all reads of a run may take in addition: of processor time, and of wall time, in
-#: which the process may also wait for the processor.
-READS_CPU_FROM, READS_WALL_FROM = 0.002, 0.02
+#: Seconds that each read may take in addition, for calls in Python, and all reads of a run.
+A_READ, READS_FROM = 30e-6, 0.002
+
+#: The same for wall time, in which the process may also wait for the processor.
+READS_WALL_FROM = 0.25
 
 #: Processor time in other threads and processes beyond that of the run's threads while the clock
 #: runs: the share of training, and the seconds, up to which a run may have it.
@@ -55,10 +57,10 @@ class Accounts:
         """
         share = 1.0 if shows_bound else WITHOUT_BOUND
         trained = clock.wall - self.charged
-        allowed = share * self.evaluating.wall + OF_TRAINING * trained
+        allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
         beyond = max(
-            self.reading.thread - allowed - READS_CPU_FROM * 1e9,
-            self.reading.wall - allowed - READS_WALL_FROM * 1e9,
+            self.reading.thread - share * self.evaluating.thread - allowed - READS_FROM * 1e9,
+            self.reading.wall - share * self.evaluating.wall - allowed - READS_WALL_FROM * 1e9,
         )
         due = max(0, int(beyond) - self.charged)
         self.charged += due
@@ -88,7 +90,7 @@ class Accounts:
         used = end.process - begun.process + end.children - begun.children
         background = used - harness - threads * own
         return {
-            "run_seconds": elapsed / 1e9,
+            "elapsed_seconds": elapsed / 1e9,
             "read_seconds": self.reading.wall / 1e9,
             "charged_seconds": self.charged / 1e9,
             "unaccounted_seconds": max(0, elapsed - accounted) / 1e9,

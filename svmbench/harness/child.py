@@ -18,6 +18,9 @@ from svmbench.harness.environment import pinned
 #: Exit code of a child that could not write its results.
 CANNOT_WRITE = 74
 
+#: Exit code reported of a child that closed its pipe, lived on and was killed.
+CLOSED = 75
+
 #: A worker's answers when a run begins and when it ends.
 BEGUN, ENDED = "begun", "ended"
 
@@ -106,6 +109,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         if name in FROM_OUTSIDE:
             return "interrupted", f"the worker was ended from outside ({name})"
         return "failed", f"the worker crashed ({name})"
+    if code == CLOSED:
+        return "failed", "the worker closed its pipe and did not end"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"
 
 

@@ -59,15 +59,19 @@ class Stopwatch:
         Nanoseconds of the monotonic clock.
     thread : int
         Nanoseconds of processor time of the calling thread.
+    count : int
+        Number of blocks.
     """
 
     def __init__(self) -> None:
         self.wall = 0
         self.thread = 0
+        self.count = 0
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Add the time of the block."""
+        self.count += 1
         thread = thread_time_ns()
         wall = perf_counter_ns()
         try:

@@ -37,7 +37,7 @@ from time import monotonic
 from typing import Any
 
 from svmbench.harness import worker
-from svmbench.harness.child import processor_seconds
+from svmbench.harness.child import CLOSED, processor_seconds
 from svmbench.harness.leftovers import adopt_orphans, end_children
 from svmbench.harness.pages import populate, present_pages
 
@@ -88,7 +88,7 @@ class Launcher:
                 os.read(self._wakeup, 4096)
                 self._reap()
             if self._pid and monotonic() > self._dying_until:
-                self._kill()
+                self._kill(CLOSED)
             if 0 in ready:
                 for order in next(orders, LEAVE):
                     if "start" in order and self._start(order):
@@ -188,14 +188,14 @@ class Launcher:
                 else:
                     self._orphans += usage.ru_utime + usage.ru_stime
 
-    def _kill(self) -> None:
+    def _kill(self, code: int | None = None) -> None:
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
         _, status, usage = os.wait4(self._pid, 0)
-        self._conclude(status, usage.ru_utime + usage.ru_stime)
+        self._conclude(status, usage.ru_utime + usage.ru_stime, code)
 
-    def _conclude(self, status: int, seconds: float) -> None:
-        """Clean up after the run's process, and report its end."""
+    def _conclude(self, status: int, seconds: float, code: int | None = None) -> None:
+        """Clean up after the run's process, and report its end, if need be with another code."""
         if self._answers >= 0 and select.select([self._answers], [], [], 0.0)[0]:
             self._pass_answers_on()
         with suppress(ProcessLookupError, PermissionError):
@@ -206,7 +206,8 @@ class Launcher:
                 os.close(descriptor)
         self._pid, self._jobs, self._answers, self._dying_until = 0, -1, -1, math.inf
         spent = self._newly_spent(seconds + self._orphans + seconds_of_left)
-        self._report("ended", code=os.waitstatus_to_exitcode(status), cpu=spent, left=left)
+        code = os.waitstatus_to_exitcode(status) if code is None else code
+        self._report("ended", code=code, cpu=spent, left=left)
 
 
 def may_fork() -> bool:

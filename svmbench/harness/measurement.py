@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +12,7 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.harness import system
 from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
 from svmbench.harness.clock import Clock, Stopwatch
+from svmbench.harness.given import changed_parts, copy_of
 from svmbench.harness.shown import Tally, bound_of, counts_of, largest_scaling_of, weights_of
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
@@ -25,11 +25,6 @@ BOUND_SLACK = {"float64": 1e-9, "float32": 1e-3}
 
 #: Features up to which the trace records the final weights: plots of the plane draw them as a line.
 FEW_FEATURES = 16
-
-
-#: Constants of a problem and arrays of its rows that a solver must leave as they are.
-CONSTANTS = ("lam", "loss", "bias", "l1_radius")
-ARRAYS = ("indptr", "indices", "values", "labels")
 
 
 class Certificate(NamedTuple):
@@ -70,6 +65,8 @@ class Measurement:
         What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
+    loading : float
+        Seconds of processor time that importing the solver took.
     shown : Certificate or None
         What the solver showed at the last checkpoint.
     """
@@ -97,8 +94,10 @@ class Measurement:
         self.reference_primal = reference_primal
         self.reason = ""
         self.clock = Clock()
+        self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
+        self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
         self._accounts = Accounts()
         self._pass_seconds = 0.0
@@ -155,20 +154,9 @@ class Measurement:
         return "failed" if self.reason else state
 
     def changed(self) -> str:
-        """What the solver has changed of the problem that it was given; empty if nothing.
-
-        A worker's arrays are mapped read-only, so that the same array has the same content; only
-        an array in another's place is compared with it, entry by entry.
-        """
-        given, own = self.given, self.problem
-        parts = [name for name in CONSTANTS if getattr(given, name) != getattr(own, name)]
-        for name in ARRAYS:
-            one, other = getattr(given.data, name), getattr(own.data, name)
-            if one is not other and not np.array_equal(one, other):
-                parts.append(name)
-        if given.data.n_features != own.data.n_features:
-            parts.append("n_features")
-        if given.data.rows is not self._kernel_rows:
+        """What the solver has changed of the problem that it was given; empty if nothing."""
+        parts = changed_parts(self.given, self.problem)
+        if self.given.data.rows is not self._kernel_rows:
             parts.append("rows")
         return ", ".join(parts)
 
@@ -209,7 +197,10 @@ class Measurement:
         return self._verdict(point, shown)
 
     def _refuse_counts(self, before: Tally, counts: Tally) -> None:
-        """Fail a run whose counts cannot be true."""
+        """Fail a run whose counts or clock cannot be true."""
+        if self.clock.wall < self._seen:
+            self.reason = "its clock was set back"
+        self._seen = self.clock.wall
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
             self.reason = "its counts decrease"
         visits = counts.visits / self.problem.data.n_samples
@@ -308,6 +299,7 @@ class Measurement:
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
             **self._activity,
+            "load_cpu_seconds": self.loading,
         }
         if self.shown and self.shown.w.size <= FEW_FEATURES and np.isfinite(self.shown.w).all():
             facts |= {"weights": self.shown.w.tolist(), "bias": self.shown.bias}
@@ -391,8 +383,3 @@ class Measurement:
         if self.stop["own"] and point["stopped"] is not None:
             targets.append(point["stopped"])
         return bool(targets) and all(targets)
-
-
-def copy_of(problem: Problem) -> Problem:
-    """A problem of its own on the same arrays."""
-    return replace(problem, data=replace(problem.data))

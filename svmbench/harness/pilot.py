@@ -17,7 +17,7 @@ from svmbench.durable import replacing
 from svmbench.harness.environment import fingerprint
 
 #: Measurements of one part of the rows, of which the fastest counts.
-_TRIALS = 3
+_TRIALS = 5
 
 #: A measured time is rounded up to a power of this, so that noise seldom changes it.
 _ROUNDING = 2.0
@@ -30,9 +30,9 @@ class Pilot:
     Parameters
     ----------
     setup : float
-        Seconds before the first row.
+        Seconds of the processor before the first row.
     row : float
-        Seconds per row.
+        Seconds of the processor per row.
     """
 
     setup: float
@@ -46,9 +46,10 @@ class Pilot:
 def pilot(shape: Shape) -> Pilot:
     """The time to generate stand-ins of that shape, measured if it was not before.
 
-    It is kept in the cache folder, so that the same budget gives the same scale again.
+    It is kept in the cache folder (``pilots``), so that the same budget gives the same scale again;
+    if that folder is deleted, it is measured again.
     """
-    facts = [GENERATOR_VERSION, fingerprint(), shape.model_dump(mode="json")]
+    facts = ["processor time", GENERATOR_VERSION, fingerprint(), shape.model_dump(mode="json")]
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     path = cache_dir() / "pilots" / f"{digest[:32]}.json"
     known = _read(path)
@@ -68,14 +69,15 @@ def _read(path: Path) -> Pilot | None:
 
 
 def _measured(shape: Shape) -> Pilot:
-    begun = time.perf_counter()
+    # Processor time, because other processes must not determine the scale of a stand-in.
+    begun = time.process_time()
     maker = Maker(shape, shape.seed)
-    setup = time.perf_counter() - begun
+    setup = time.process_time() - begun
     times = []
     for number in range(_TRIALS):
-        begun = time.perf_counter()
+        begun = time.process_time()
         maker.chunk(number=number)
-        times.append((time.perf_counter() - begun) / maker.chunk_rows)
+        times.append((time.process_time() - begun) / maker.chunk_rows)
     row = min(times)
     return Pilot(_rounded(setup + maker.pilot_rows * row), _rounded(row))
 

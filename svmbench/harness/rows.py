@@ -9,9 +9,10 @@ import math
 from typing import Any
 
 from svmbench.harness.plan import Run
-from svmbench.harness.trace import Trace
+from svmbench.harness.trace import OFF_CLOCK, Trace
 from svmbench.records.columns import SCHEMA_VERSION
 from svmbench.records.disturbance import disturbances
+from svmbench.records.off_clock import off_clock
 from svmbench.solvers.registry import find_solver
 
 
@@ -69,6 +70,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "elapsed_seconds": trace.end.get("elapsed_seconds"),
         "stolen_seconds": trace.end.get("stolen_seconds"),
         "others_cpu_seconds": trace.end.get("others_cpu_seconds"),
+        **{name: trace.end.get(name) for name in OFF_CLOCK},
         "process_cpu_seconds": trace.end.get("process_cpu_seconds"),
         "load_average": trace.header.get("load_average"),
         "limit_seconds": trace.header.get("time_limit", run.stop.time_limit),
@@ -94,6 +96,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     }
     known = {name: math.nan if value is None else value for name, value in row.items()}
     row["disturbed"] = "; ".join(disturbances(known)) or None
+    row["off_clock"] = "; ".join(off_clock(known)) or None
     for threshold in run.stop.accuracy:
         row |= _hit(trace.points, threshold, data.n_samples)
     return row

@@ -9,6 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import partial
+from itertools import product
 from pathlib import Path
 from types import TracebackType
 
@@ -164,13 +165,14 @@ class Sitting:
         self._unpublished = True
         self.preparing = 0.0
         begun = time.monotonic()
+        _require_match(sweep, options.only)
         with ExitStack() as stack:
             stack.enter_context(self._store.locked())
             instances = prepare(sweep, reporter, options)
             self._runs = plan_runs(sweep, instances, contended=options.jobs > 1)
             chosen = [run for run in self._runs if _matches(run, options.only)]
             if not chosen:
-                raise ConfigError(f"--only {' '.join(options.only)}: matches no run; see --dry-run")
+                raise _no_match(options.only)
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
             self._crew = Crew(chosen, self._store, reporter, options)
@@ -374,5 +376,26 @@ def _clear_torn_blocks(sweep: Sweep, runs: Sequence[Run], folder: Path, options:
 
 def _matches(run: Run, patterns: tuple[str, ...]) -> bool:
     dataset, lam, label = run.cell
-    names = (dataset, run.solver.name, label, f"{lam:g}", f"{dataset}/{lam:g}/{label}")
-    return not patterns or any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+    return not patterns or _is_named(patterns, dataset, run.solver.name, label, lam)
+
+
+def _is_named(patterns: tuple[str, ...], dataset: str, solver: str, label: str, lam: float) -> bool:
+    names = (dataset, solver, label, f"{lam:g}", f"{dataset}/{lam:g}/{label}")
+    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+
+
+def _require_match(sweep: Sweep, patterns: tuple[str, ...]) -> None:
+    """Refuse patterns that match no run, before data are read and references computed.
+
+    With C, lambda is known only once the rows are.
+    """
+    if not patterns or sweep.lambdas is None:
+        return
+    for data, lam, spec in product(sweep.datasets, sweep.lambdas, sweep.solvers):
+        if _is_named(patterns, data.label, spec.name, spec.label, lam):
+            return
+    raise _no_match(patterns)
+
+
+def _no_match(patterns: tuple[str, ...]) -> ConfigError:
+    return ConfigError(f"--only {' '.join(patterns)}: matches no run; see --dry-run")

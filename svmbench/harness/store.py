@@ -51,7 +51,14 @@ class Store:
         self.runs = folder / "runs"
         self._rows: dict[str, _Rows] = {}
         with writing(self.runs):
-            self.runs.mkdir(parents=True, exist_ok=True)
+            try:
+                self.runs.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError, FileNotFoundError) as error:
+                # A link to nothing, or a file where a folder should be.
+                raise ConfigError(
+                    f"{self.runs}: cannot be created ({error.strerror}: {error.filename}); choose"
+                    " another folder with --out"
+                ) from None
         require_own(self.runs)
 
     @contextmanager
@@ -83,6 +90,11 @@ class Store:
                     f"{self.folder}: another run is writing here, process "
                     f"{file.read().strip() or 'unknown'}; wait for it or choose another folder "
                     "with --out"
+                ) from None
+            except OSError as error:  # a network disk without locks
+                raise ConfigError(
+                    f"{self.folder}: cannot be locked ({error.strerror}); choose a folder on"
+                    " another disk with --out"
                 ) from None
             with writing(place):
                 file.truncate(0)

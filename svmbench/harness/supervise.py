@@ -248,7 +248,7 @@ def _contradiction(trace: Trace, seconds: float) -> str:
     seconds : float
         That the run took by the clock of this process.
     """
-    claimed = trace.end.get("run_seconds")
+    claimed = trace.end.get("elapsed_seconds")
     if claimed is None or math.isnan(seconds):
         return ""
     if seconds - claimed > max(UNSEEN_FROM, UNSEEN_SHARE * seconds):

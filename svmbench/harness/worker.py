@@ -24,8 +24,10 @@ from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.errors import UnwritableError
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, end_with
+from svmbench.harness.clock import Stopwatch
+from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.measurement import Measurement, copy_of
+from svmbench.harness.measurement import Measurement
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
@@ -130,7 +132,15 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 
 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
-    solver = loaded_solver(job["solver_class"], job["parameters"])
+    loading = Stopwatch()
+    with loading.running():
+        solver = loaded_solver(job["solver_class"], job["parameters"])
+    measurement = _posed(job, last, solver)
+    measurement.loading = loading.thread / 1e9
+    return measurement
+
+
+def _posed(job: dict[str, Any], last: Posed | None, solver: Solver) -> Measurement:
     bounds = job["reference_dual"], job["reference_primal"]
     if last is not None and all(job[fact] == last.job[fact] for fact in POSED):
         known = last.conversion if solver.take_over(last.solver) else None

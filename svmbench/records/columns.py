@@ -88,6 +88,11 @@ RUNS = (
     _number("elapsed_seconds", "from the run's start to its end", "s", "optional"),
     _number("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
     _number("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
+    _number("read_seconds", "reading weights, counts and bound off the clock", "s", "optional"),
+    _number("charged_seconds", "part of it that was added to the clock", "s", "optional"),
+    _number("unaccounted_seconds", "none of training, conversion, evaluation", "s", "optional"),
+    _number("background_cpu_seconds", "in other threads and processes", "s", "optional"),
+    _number("load_cpu_seconds", "processor time of importing the solver", "s", "optional"),
     _number("process_cpu_seconds", "used by the run's processes, from outside", "s", "optional"),
     _number("load_average", "of the machine at the start", presence="optional"),
     _number("limit_seconds", "time limit", "s"),
@@ -112,6 +117,7 @@ RUNS = (
     _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
     _text("started", "when the run started, in UTC", "optional"),
     _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
+    _text("off_clock", "what happened off the clock; recomputed on reading", "unread"),
 )
 
 #: runs.csv has these once for each accuracy E of the sweep, as ``seconds_to_E``.

@@ -18,6 +18,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
 from svmbench.records.disturbance import disturbances
 from svmbench.records.groups import Group, group_runs
+from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
 
 TABLES = ("time", "epochs", "objective", "passes")
@@ -42,9 +43,9 @@ class Results:
     name : str
         Name of the sweep.
     runs : DataFrame
-        runs.csv: one row per run, missing numbers nan, missing text empty. ``disturbed`` is
-        recomputed, for older results too. ``pass_unit`` is the unit of `in_passes`, and the columns
-        of seconds to an accuracy are repeated in it: ``passes_to_E``.
+        runs.csv: one row per run, missing numbers nan, missing text empty. ``disturbed`` and
+        ``off_clock`` are recomputed, for older results too. ``pass_unit`` is the unit of
+        `in_passes`, and the columns of seconds to an accuracy are repeated in it: ``passes_to_E``.
     traces : DataFrame
         traces.csv: one row per checkpoint. ``seconds_after_setup`` is the training time less that
         of the run's set-up.
@@ -227,6 +228,7 @@ def _read_runs(path: Path) -> pd.DataFrame:
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
     _refuse_below(runs, runs["reference_dual"], path)
     runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
+    runs["off_clock"] = ["; ".join(off_clock(run)) for run in runs.to_dict("records")]
     return in_passes(runs, _threshold_texts(runs))
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
+from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference import smooth
 from svmbench.reference.search import (
@@ -226,7 +227,9 @@ def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] 
     shapes = {"w": (n_features,), "alpha": (n_samples,)}
     try:
         stored = _unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
-    except _DAMAGED:
+    except _DAMAGED as error:
+        if refusal := unopened(error, path):
+            raise refusal from error
         return None  # it is computed again
     stored.setdefault("sought", np.zeros(()))
     for name in ("schema_version", "w", "alpha", "bias", "seconds", "sought"):

@@ -11,6 +11,7 @@ import pandas as pd
 
 from svmbench.records.disturbance import CAUSES
 from svmbench.records.groups import ROW, regularisation, short
+from svmbench.records.off_clock import CAUSES as OFF_CLOCK_CAUSES
 from svmbench.records.read import Results
 from svmbench.records.states import ENDED_BADLY
 from svmbench.records.statistics import OUTLIER_FACTOR, outliers
@@ -64,6 +65,7 @@ def notices(
         *_skipped(runs),
         *_references(results),
         *_noise(samples),
+        *_off_clock(runs),
         *_disturbed(runs),
         *_load(results),
     ]
@@ -220,6 +222,21 @@ def _noise(samples: Iterable[Sequence[float]]) -> Iterator[Notice]:
         yield Notice(
             f"{noisy} of {cells} times include a run above {OUTLIER_FACTOR:g} × their median; "
             f"in {first} of them it is the first repeat. All samples are kept.",
+            of_time=True,
+        )
+
+
+def _off_clock(runs: pd.DataFrame) -> Iterator[Notice]:
+    """Runs that took much time off the clock, with the cells concerned."""
+    for cause, words in OFF_CLOCK_CAUSES.items():
+        found = runs[[cause in causes.split("; ") for causes in runs["off_clock"]]]
+        if found.empty:
+            continue
+        cells = Counter(zip(found["dataset"], found["label"], strict=True)).items()
+        yield Notice(
+            f"{', '.join(dict.fromkeys(found['label']))}: {words}, in {len(found)} of {len(runs)} "
+            "runs. Their times are in doubt.",
+            tuple(f"{label} on {dataset}: {count} runs" for (dataset, label), count in cells),
             of_time=True,
         )
 

@@ -29,6 +29,7 @@ def remark(axes: Axes, text: str) -> None:
         va="bottom",
         fontsize=7,
         color="#666666",
+        parse_math=False,
     )
 
 

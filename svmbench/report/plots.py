@@ -112,7 +112,7 @@ def draw(
             axes = sheet.axes[(2 * row + part) * across + column]
             axes.set_xlabel(caption, labelpad=2)
             axes.set_ylabel(_ordinate(kind) if column == 0 else "")
-            axes.set_title(block.title if part == 0 else "", loc="left")
+            axes.set_title(block.title if part == 0 else "", loc="left", parse_math=False)
             panel = _panel(number, part)
             names = _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
             sheet.name_curves(axes, names)

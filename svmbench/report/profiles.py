@@ -248,7 +248,7 @@ def draw(
         panel=(1.35 * PANEL[0], PANEL[1]),
     )
     for number, (axes, profile) in enumerate(zip(sheet.axes, panels, strict=True)):
-        axes.set_xlabel(profile.axis, labelpad=2)
+        axes.set_xlabel(profile.axis, labelpad=2, parse_math=False)
         axes.set_ylabel(_ORDINATES[kind] if number == 0 else "")
         sheet.name_curves(axes, _fill(axes, profile, look))
     return sheet.finish()

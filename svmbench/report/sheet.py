@@ -140,6 +140,7 @@ class Sheet:
             fontsize=9.5,
             weight="bold",
             color="#B00000" if warns else "black",
+            parse_math=False,  # names are the user's: a $ in them is a $
         )
         if below:
             self.figure.supxlabel(
@@ -148,6 +149,7 @@ class Sheet:
                 ha="left",
                 fontsize=SMALL,
                 color="#444444",
+                parse_math=False,
                 linespacing=1.3,
             )
         grid = self.figure.subplots(down, across, squeeze=False)
@@ -201,6 +203,7 @@ def _write(axes: Axes, name: CurveName, height: float) -> Annotation:
         color=name.ink,
         ha="left",
         va="center",
+        parse_math=False,
         annotation_clip=False,
         arrowprops={
             "arrowstyle": "-",

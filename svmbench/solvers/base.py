@@ -12,6 +12,7 @@ import sys
 from abc import ABC, abstractmethod
 from functools import cache
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -20,6 +21,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
+from svmbench.solvers.plug_in import files_of
+
+#: Packages whose versions are part of a run's identity, because solvers compute with them.
+LIBRARIES = ("numpy", "scipy")
 
 Precision = Literal["float64", "float32"]
 
@@ -322,7 +327,7 @@ class Solver(ABC):
     @classmethod
     @cache
     def build(cls) -> dict[str, Any]:
-        """The solver's build: a hash of its sources, the flags and the compiler."""
+        """The solver's build: a hash of its sources, the flags, the compiler and the libraries."""
         records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
         digest = hashlib.sha256()
         for path in cls._source_files():
@@ -333,11 +338,15 @@ class Solver(ABC):
             "source_sha256": digest.hexdigest(),
             "flags": sorted({record["flags"] for record in records}),
             "compiler": sorted({record["compiler"] for record in records}),
+            "libraries": [f"{name} {version(name)}" for name in LIBRARIES],
         }
 
     @classmethod
     def _source_files(cls) -> list[Path]:
-        """Python files of the solver, its ancestors and the classes that their modules use."""
+        """Python files of the solver, its ancestors and the classes that their modules use.
+
+        Of a plug-in all files count (`svmbench.solvers.plug_in`).
+        """
         ancestors = [c for c in cls.__mro__ if issubclass(c, Solver) and c is not Solver]
         used = [
             member
@@ -346,4 +355,7 @@ class Solver(ABC):
             if inspect.isclass(member) and member.__module__.startswith("svmbench.solvers.")
         ]
         files = {Path(inspect.getfile(member)) for member in [*ancestors, *used]}
+        for ancestor in ancestors:
+            if not ancestor.__module__.startswith("svmbench."):
+                files |= files_of(ancestor.__module__)
         return sorted(files - {Path(__file__)})

@@ -14,8 +14,7 @@ from importlib.metadata import entry_points
 import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
-
-GROUP = "svmbench.solvers"
+from svmbench.solvers.plug_in import GROUP
 
 
 @cache

@@ -151,6 +151,27 @@ def run_failing(error, *args):
             "svmbench: internal error (ZeroDivisionError: of one by nought); "
             "rerun with --debug and report it\n",
         ),
+        (MemoryError(), 1, "svmbench: not enough memory; give the same command again\n"),
+        (
+            MemoryError("3 GiB of rows"),
+            1,
+            "svmbench: not enough memory (3 GiB of rows); give the same command again\n",
+        ),
+        (
+            OSError(errno.EMFILE, "Too many open files", "a.yaml"),
+            1,
+            "svmbench: a.yaml: Too many open files; give the same command again\n",
+        ),
+        (
+            OSError(errno.EAGAIN, "Resource temporarily unavailable"),
+            1,
+            "svmbench: Resource temporarily unavailable; give the same command again\n",
+        ),
+        (
+            RuntimeError("can't start new thread"),
+            1,
+            "svmbench: the system has no more threads; give the same command again\n",
+        ),
         (click.exceptions.Exit(4), 4, ""),
         (4, 4, ""),
         (None, 0, ""),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pandas as pd
 import pytest
 import yaml
@@ -100,3 +102,22 @@ def test_an_empty_folder_is_refused(run):
     result = run("--out", "", "--dry-run")
     assert result.exit_code == 2
     assert "is empty; name a folder, or leave the option out" in result.stderr
+
+
+def test_a_run_ends_with_its_answer(run, tmp_path, monkeypatch):
+    times = {"dcd": (0.1, 0.01), "sgd-s": (5.0, 0.01), "ocas": (9.0, 0.01)}
+    Simulation(times=times).install(monkeypatch)
+    done = run(repeats=9)
+    assert done.exit_code == 0, done.output
+    header, row, *_ = done.stdout.splitlines()
+    assert header.split()[:3] == ["data", "set", "λ"]
+    assert row.split()[:6] == ["tiny-separable", "1e-2", "ε", "=", "0.1", "dcd"]
+    assert f"page: {tmp_path / 'out' / 'report.html'}" in done.stdout
+    (lead,) = json.loads(run("--json", repeats=9).stdout)["leads"]
+    assert (lead["dataset"], lead["leader"], lead["clear"]) == ("tiny-separable", "dcd", True)
+
+
+def test_the_answer_says_that_nobody_arrived(run, tmp_path, monkeypatch):
+    done = run(stop={"accuracy": [1e-9], "max_epochs": 1}, solvers=["sgd-s"], repeats=1)
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[1].split()[5] == "nobody"

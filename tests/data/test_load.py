@@ -316,6 +316,7 @@ def test_a_set_without_its_test_file_is_opened_and_this_is_said_once(places, cap
     loaded = load(absent)
     assert (loaded.test, loaded.test_path) == (None, None)
     assert loaded.train_path == whole.train_path
+    load(absent)
     [record] = caplog.records
     message = record.getMessage()
     assert message.startswith("made: no test rows, so no test error: absent is missing (")

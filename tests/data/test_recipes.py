@@ -10,6 +10,7 @@ import pytest
 from svmbench.data.catalogue import Recipe, entry, names
 from svmbench.data.load import load
 from svmbench.data.recipes import draw
+from svmbench.errors import DataError
 
 SIMULATED = entry("simulated").recipe
 
@@ -93,3 +94,8 @@ def test_a_recipe_excludes_files_and_a_stand_in(more, message, tmp_path):
     )
     with pytest.raises(DataError, match=message):
         read_entry(path)
+
+
+def test_drawn_rows_have_labels_of_their_own():
+    with pytest.raises(DataError, match=r"^simulated: .* leave 'positive' out$"):
+        load({"name": "simulated", "positive": -1})

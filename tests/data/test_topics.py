@@ -137,3 +137,13 @@ def test_shape_balance_and_norm(d):
 def test_what_does_not_go_together_is_refused(facts, message):
     with pytest.raises(ValueError, match=message):
         Shape(**{**TEXT, **facts})
+
+
+def test_means_need_columns_of_variance_1():
+    facts = {
+        **{"m": 100, "d": 5, "density": 1, "columns": {"law": "dense"}, "seed": 1},
+        **{"values": {"kind": "normal"}, "positives": 0.5, "means": {"distance": 1}},
+    }
+    Shape(**facts)
+    with pytest.raises(ValueError, match="leave 'conditioning' out"):
+        Shape(**facts, conditioning=1.0)

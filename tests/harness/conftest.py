@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from svmbench.solvers import registry
+from svmbench.solvers.plug_in import GROUP
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -27,9 +28,7 @@ def install(tmp_path, monkeypatch):
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: plugins\nVersion: 1.0\n")
         lines = [f"{target.rpartition(':')[2].lower()} = {target}" for target in targets]
-        (metadata / "entry_points.txt").write_text(
-            "\n".join([f"[{registry.GROUP}]", *lines]) + "\n"
-        )
+        (metadata / "entry_points.txt").write_text("\n".join([f"[{GROUP}]", *lines]) + "\n")
         monkeypatch.setattr(sys, "path", [str(folder), str(TESTS), *sys.path])
         monkeypatch.setenv("PYTHONPATH", f"{folder}:{TESTS}")
         registry.solvers.cache_clear()

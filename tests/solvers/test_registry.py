@@ -8,6 +8,7 @@ from svmbench.errors import ConfigError
 from svmbench.solvers import registry
 from svmbench.solvers.base import Solver
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.plug_in import GROUP
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
 
@@ -24,7 +25,7 @@ def plug_in(monkeypatch):
     """Pretend that an installed package names an object of this module as its solver."""
 
     def install(target):
-        points = [EntryPoint("any", target, registry.GROUP)]
+        points = [EntryPoint("any", target, GROUP)]
         monkeypatch.setattr(registry, "entry_points", lambda group: points)
         return registry.solvers.__wrapped__
 

@@ -46,10 +46,16 @@ def _scale(text: str) -> str:
         return "unknown"
 
 
+#: What distinguishes problems on the rows of one stand-in.
+_PROBLEM = ("loss", "bias", "l1_radius", "lambda", "m")
+
+
 def _reached(runs: pd.DataFrame) -> str:
-    """P* at each λ, and the test error of the run nearest to it."""
+    """P* of each problem, and the test error of the run nearest to it."""
     parts = []
-    for lam, members in runs.groupby("lambda", sort=True):
+    telling = [name for name in _PROBLEM if runs[name].nunique(dropna=False) > 1]
+    for _, members in runs.groupby(list(_PROBLEM), sort=True, dropna=False):
+        first = members.iloc[0]
         optimum = members["reference_primal"].min()
         if pd.isna(optimum):
             continue
@@ -58,8 +64,15 @@ def _reached(runs: pd.DataFrame) -> str:
         if not tested.empty:
             nearest = tested.loc[tested["primal"] == tested["primal"].min(), "test_error"].iloc[0]
             error = f" (test error {100 * nearest:.3g} % at the lowest P(w))"
-        parts.append(f"P* {optimum:.5g} at λ = {short(float(str(lam)))}{error}")
-    return f"Here: {', '.join(parts)}. " if parts else ""
+        where = [f"λ = {short(float(first['lambda']))}", str(first["loss"])]
+        if "bias" in telling and first["bias"] not in ("none", None):
+            where.append(f"{first['bias']} bias")
+        if "l1_radius" in telling and pd.notna(first["l1_radius"]):
+            where.append(f"l1 ball of radius {first['l1_radius']:g}")
+        if "m" in telling:
+            where.append(f"{int(first['m']):,} rows")
+        parts.append(f"P* {optimum:.5g} at {', '.join(where)}{error}")
+    return f"Here: {'; '.join(parts)}. " if parts else ""
 
 
 def _wanted(name: str) -> str:
@@ -67,5 +80,5 @@ def _wanted(name: str) -> str:
         return ""
     targets = entry(name).targets
     if not targets:
-        return "No published figure calibrates it."
-    return f"Calibrated on the published rows: {'; '.join(calibration(targets))}."
+        return "It is not calibrated."
+    return f"At full size: {'; '.join(calibration(targets))}."

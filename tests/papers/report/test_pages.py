@@ -218,8 +218,8 @@ def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
         line for line in text.splitlines() if line.startswith("- covtype.binary: a STAND-IN")
     ]
     assert " rows. Here: P\\* " in note
-    assert "Calibrated on the published rows: P\\* 0.6" in note
-    assert "(published 0.62696) at λ = 1.721e-5, hinge, 581,012 rows" in note
+    assert "At full size: P\\* 0.6" in note
+    assert "(published 0.62697) at λ = 1.721e-5, hinge, 581,012 rows" in note
 
 
 def test_bold_is_the_best_of_its_place(source):

@@ -1,0 +1,46 @@
+"""When a run's times are in doubt because much happened off the clock: the one rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+#: Seconds of a run that are neither training, conversion, reading, evaluating nor recording: the
+#: share of training, and the seconds, up to which a run may have them.
+UNACCOUNTED_SHARE, UNACCOUNTED_FROM = 0.1, 0.25
+
+#: Evaluations of P that conversion may take, and its seconds below which it is never too long.
+CONVERSION_EVALUATIONS, CONVERSION_FROM = 50.0, 0.1
+
+#: Processor seconds that importing a solver and its programs may take.
+LOADING_FROM = 5.0
+
+#: Each cause in words.
+CAUSES = {
+    "read": "took long to read, which was added to the training time",
+    "unaccounted": "spent time on neither training, conversion nor evaluation",
+    "conversion": "spent more time on conversion than on training",
+    "loading": "spent more time on loading than on training",
+}
+
+
+def off_clock(run: Mapping[Any, Any]) -> tuple[str, ...]:
+    """The `CAUSES` that put a run's times in doubt; empty if nothing is known.
+
+    Parameters
+    ----------
+    run : mapping of str to object
+        A row of runs.csv, nan if a number is unknown.
+    """
+    train, conversion = run["train_seconds"], run["conversion_seconds"]
+    unaccounted, loading = run["unaccounted_seconds"], run["load_cpu_seconds"]
+    # Comparisons with nan are false, so unknown numbers raise no doubt.
+    held = {
+        "read": run["charged_seconds"] > 0,
+        "unaccounted": unaccounted > UNACCOUNTED_FROM and unaccounted > UNACCOUNTED_SHARE * train,
+        "conversion": conversion > CONVERSION_FROM
+        and conversion > CONVERSION_EVALUATIONS * run["evaluation_seconds"]
+        and conversion > train,
+        "loading": loading > LOADING_FROM and loading > train,
+    }
+    return tuple(cause for cause in CAUSES if held[cause])

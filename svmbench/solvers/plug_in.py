@@ -1,0 +1,66 @@
+"""The files that define a plug-in, which are part of its runs' identity."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+from types import ModuleType
+
+#: Entry-point group in which plug-in packages name their solver classes.
+GROUP = "svmbench.solvers"
+
+
+def files_of(module_name: str) -> set[Path]:
+    """All files of the distribution that a plug-in's module belongs to, and of its package.
+
+    A module that is in no package, and in no distribution that lists its files, counts with the
+    modules beside it that it uses, and those that these use in turn.
+
+    Parameters
+    ----------
+    module_name : str
+        An imported module; of others nothing is known.
+    """
+    top, module = module_name.partition(".")[0], sys.modules.get(module_name)
+    if module is None:
+        return set()
+    found = set(_of_distribution(top))
+    package = sys.modules.get(top, module)
+    for folder in getattr(package, "__path__", ()):
+        found |= {path for path in Path(folder).rglob("*") if path.is_file()}
+    if not found:
+        found = _with_neighbours(module)
+    return {path for path in found if path.suffix != ".pyc"}
+
+
+def _of_distribution(top: str) -> Iterator[Path]:
+    for point in entry_points(group=GROUP):
+        if point.module.partition(".")[0] != top or point.dist is None:
+            continue
+        for file in point.dist.files or ():
+            path = Path(str(file.locate()))
+            # Its metadata name the place and the tool of its installation.
+            if not file.parts[0].endswith((".dist-info", ".egg-info")) and path.is_file():
+                yield path
+
+
+def _with_neighbours(module: ModuleType) -> set[Path]:
+    """A module's file, and those of the modules in its folder that it uses."""
+    found: set[Path] = set()
+    waiting = [module]
+    while waiting:
+        one = waiting.pop()
+        path = Path(one.__file__ or "")
+        if path in found:
+            continue
+        found.add(path)
+        for value in vars(one).values():
+            name = value.__name__ if isinstance(value, ModuleType) else None
+            other = sys.modules.get(name or getattr(value, "__module__", None) or "")
+            if other is not None and Path(getattr(other, "__file__", None) or "/").parent == (
+                path.parent
+            ):
+                waiting.append(other)
+    return found

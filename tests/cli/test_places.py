@@ -1,0 +1,131 @@
+"""Output that cannot be written, folders that cannot be made, files that cannot be opened."""
+
+import errno
+import fcntl
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from svmbench import config
+from svmbench.cli import main
+from svmbench.data import cache
+from svmbench.data.load import load
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.store import Store
+from svmbench.reference import optimum
+
+SWEEP = """\
+version: 1
+name: places
+datasets: [tiny-dense]
+lambda: 0.01
+solvers: [dcd, {name: pegasos, label: '[/b] $\\foo{$'}]
+stop: {max_epochs: 1}
+"""
+
+
+@pytest.fixture
+def sweep(tmp_path):
+    path = tmp_path / "places.yaml"
+    path.write_text(SWEEP)
+    return path
+
+
+def shell(command):
+    line = f"{sys.executable} -m svmbench {command}"
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, timeout=60)
+
+
+def test_closed_and_full_outputs():
+    assert shell("data list >&-").returncode == 0
+    assert shell("nonsense 2>&-").returncode == 2
+    if Path("/dev/full").exists():
+        assert shell("nonsense 2>/dev/full").returncode == 2
+        full = shell("data list >/dev/full")
+        assert full.returncode == 2
+        assert full.stderr.count("\n") == 1
+        assert "No space left on device" in full.stderr
+
+
+def test_labels_may_look_like_markup_and_mathematics(sweep, tmp_path, capfd):
+    # A label of a run is any printable text; Matplotlib and rich have signs of their own.
+    with pytest.raises(SystemExit) as caught:
+        main(["run", str(sweep), "--out", str(tmp_path / "results")])
+    assert caught.value.code == 0, capfd.readouterr().err
+    pictures = list((tmp_path / "results" / "plots").glob("*.svg"))
+    assert pictures
+
+
+@pytest.mark.parametrize("kind", ["link to nothing", "below a device", "a file"])
+def test_a_results_folder_that_cannot_be_made_is_one_line(kind, tmp_path):
+    folder = tmp_path / "results"
+    if kind == "link to nothing":
+        folder.symlink_to(tmp_path / "nowhere")
+    elif kind == "below a device":
+        folder = Path("/dev/null/results")
+    else:
+        folder.write_text("")
+    with pytest.raises(ConfigError, match=r"cannot be created .*; choose another folder"):
+        Store(folder)
+
+
+def test_a_folder_without_locks_is_one_line(tmp_path, monkeypatch):
+    def no_locks(*args):
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with (
+        pytest.raises(ConfigError, match=r"cannot be locked \(No locks available\); choose"),
+        Store(tmp_path / "results").locked(),
+    ):
+        pass
+
+
+def test_only_is_refused_before_anything_is_read(sweep, tmp_path, monkeypatch):
+    monkeypatch.setattr("svmbench.harness.run.load", lambda *args, **extra: 1 / 0)
+    result = CliRunner().invoke(
+        main, ["run", str(sweep), "--only", "nothing", "--out", str(tmp_path / "results")]
+    )
+    assert result.exit_code == 2
+    assert "--only nothing: matches no run" in result.output
+
+
+def test_a_folder_is_no_data_set(tmp_path):
+    with pytest.raises(DataError, match="a folder, not a file; check the path"):
+        load(str(tmp_path))
+
+
+def exhausted(*args, **extra):
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+def test_too_many_open_files_are_no_damage(tmp_path, monkeypatch):
+    # A sound entry that could not be opened was taken for a damaged one and made again.
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    path = load("tiny-dense").train_path
+    reference = tmp_path / "reference.npz"
+    reference.write_bytes(b"")
+    with monkeypatch.context() as patch:
+        patch.setattr(cache, "_read_header", exhausted)
+        with pytest.raises(
+            DataError, match=r"cannot be opened \(Too many open files\); allow more"
+        ):
+            cache.open_cached(path)
+        with pytest.raises(DataError, match="cannot be opened"):
+            cache.verify(path)
+        patch.setattr(optimum, "_unpacked", exhausted)
+        with pytest.raises(DataError, match="cannot be opened"):
+            optimum.stored_pair(reference, 1, 1)
+    assert cache.open_cached(path) is not None
+
+
+def test_the_frame_names_exhausted_files(monkeypatch, capfd):
+    monkeypatch.setattr(config, "load_sweep", exhausted)
+    with pytest.raises(SystemExit) as caught:
+        main(["config", "check", "smoke"])
+    assert caught.value.code == 3
+    assert "cannot be opened (Too many open files)" in capfd.readouterr().err

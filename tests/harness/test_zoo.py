@@ -1,0 +1,66 @@
+"""Solvers that cheat, lie or break things: what comes of each of them."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from zoo import SPECIMENS, WORK, table
+
+from svmbench.config import Sweep
+from svmbench.harness.run import run_sweep
+from svmbench.records.read import read_results
+from svmbench.report.notices import notices
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs Linux")
+
+CONFIG = {
+    "version": 1,
+    "name": "zoo",
+    "datasets": ["tiny-separable"],
+    "lambda": [0.01],
+    "stop": {
+        "accuracy": [0.1, 0.001],
+        "max_epochs": 300,
+        "time_limit": 5.0,
+        "grace": 1.0,
+        "memory_limit": 300_000_000,
+    },
+    "repeats": 1,
+}
+
+
+@pytest.mark.parametrize("entry", SPECIMENS, ids=lambda entry: entry.solver.name)
+def test_specimen(entry, tmp_path, install):
+    install(f"zoo:{entry.solver.__name__}")
+    sweep = Sweep.model_validate(CONFIG | {"solvers": [entry.solver.name, "dcd"]})
+    outcome = run_sweep(sweep, tmp_path)
+    runs = pd.read_csv(outcome.folder / "runs.csv", keep_default_na=False).set_index("label")
+    found = runs.loc[entry.solver.name]
+    assert found["state"] == entry.state, found["reason"]
+    if entry.state != "failed":
+        assert found["off_clock"] == entry.flag
+    assert entry.reason in found["reason"]
+    assert bool(entry.reason) == bool(found["reason"])
+    if entry.flag == "read" or entry.solver.name == "trains-in-counters":
+        assert float(found["train_seconds"]) > 0.8 * WORK
+    # Whatever it did, the next run is as it would have been.
+    assert runs.loc["dcd", "state"] == "converged"
+    assert runs.loc["dcd", "off_clock"] == ""
+    assert (tmp_path / "runs.csv").stat().st_size < 10_000
+    assert not list(tmp_path.glob("runs/*.weights.npz"))
+
+
+def test_the_documentation_has_the_whole_zoo():
+    page = (ROOT / "docs" / "trust.md").read_text(encoding="utf-8")
+    assert "\n".join(table()) in page
+
+
+def test_the_report_warns_of_time_off_the_clock(tmp_path, install):
+    install("zoo:TrainsInW", "zoo:WorksInStep")
+    solvers = ["trains-in-w", "works-in-step", "dcd"]
+    run_sweep(Sweep.model_validate(CONFIG | {"solvers": solvers}), tmp_path)
+    said = [notice for notice in notices(read_results(tmp_path), []) if "in doubt" in notice.text]
+    assert [notice.text.partition(":")[0] for notice in said] == solvers[:2]
+    assert all(notice.of_time for notice in said)

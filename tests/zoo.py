@@ -1,0 +1,632 @@
+"""The zoo: solvers that cheat, lie or break things, each with what comes of it.
+
+`SPECIMENS` lists them all. `tests/harness/test_zoo.py` runs each of them; the table in
+docs/trust.md is made from this list.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from svmbench.kernels.counters import Counters
+from svmbench.solvers.dual.dcd import Dcd
+
+#: Seconds of work that a hiding solver does where it hopes that no clock runs.
+WORK = 0.3
+
+#: Epochs that it makes there.
+EPOCHS = 200
+
+_thread_time = time.thread_time
+
+
+def work(seconds=WORK):
+    """Keep the processor busy."""
+    until = _thread_time() + seconds
+    while _thread_time() < until:
+        sum(range(1000))
+
+
+class Specimen(Dcd):
+    """Trains as dcd does, unless a subclass has other ideas."""
+
+
+class Hiding(Specimen):
+    """Counts what it is asked for, and trains when `train` is called."""
+
+    trained = False
+
+    def start(self, problem, seed):
+        self.inner = Dcd()
+        self.inner.start(problem, seed)
+        self.m = problem.data.n_samples
+        self.counters = Counters()
+
+    def advance(self, steps):
+        self.counters.presentations += steps
+
+    def train(self):
+        if not self.trained and self.counters.presentations:
+            self.trained = True
+            work()
+            self.inner.advance(EPOCHS * self.m)
+
+    @property
+    def w(self):
+        return self.inner.w
+
+    stopped = None
+
+    def dual(self):
+        return None
+
+
+class SleepsInW(Specimen):
+    name = "sleeps-in-w"
+
+    @property
+    def w(self):
+        if self.counters.presentations and not hasattr(self, "slept"):
+            time.sleep(1.0)
+            self.slept = True
+        return super().w
+
+
+class TrainsInW(Hiding):
+    name = "trains-in-w"
+
+    @property
+    def w(self):
+        self.train()
+        return self.inner.w
+
+
+class TrainsInCounters(Hiding):
+    name = "trains-in-counters"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self.count = 0
+        self.counters = Watched(self)
+
+
+class Watched:
+    """Counters whose reading trains."""
+
+    def __init__(self, solver):
+        self.solver, self.count = solver, 0
+        self.updates = self.nonzeros = 0
+
+    @property
+    def presentations(self):
+        if self.count and not self.solver.trained:
+            self.solver.trained = True
+            work()
+            self.solver.inner.advance(EPOCHS * self.solver.m)
+        return self.count
+
+    @presentations.setter
+    def presentations(self, value):
+        self.count = value
+
+
+class TrainsInDual(Hiding):
+    name = "trains-in-dual"
+
+    def dual(self):
+        self.train()
+        return self.inner.dual()
+
+
+class TrainsInStopped(Hiding):
+    name = "trains-in-stopped"
+
+    @property
+    def stopped(self):
+        self.train()
+        return False
+
+
+class WorksInStep(Specimen):
+    """Works while an attribute is read that the harness does not time."""
+
+    name = "works-in-step"
+
+    @property
+    def step(self):
+        if self.counters.presentations and not hasattr(self, "worked"):
+            self.worked = True
+            work(0.5)
+        return "presentation"
+
+
+class Lazy:
+    """An array whose entries are computed when they are used."""
+
+    def __init__(self, solver):
+        self.solver = solver
+
+    def __array__(self, dtype=None, copy=None):
+        self.solver.train()
+        return self.solver.inner.w
+
+
+class LazyArray(Hiding):
+    name = "lazy-array"
+
+    @property
+    def w(self):
+        return Lazy(self)
+
+
+class TrainsInConvert(Hiding):
+    name = "trains-in-convert"
+
+    def convert(self, problem):
+        self.start(problem, 1)
+        self.counters.presentations = 1
+        self.train()
+
+    def start(self, problem, seed):
+        if not self.trained:
+            super().start(problem, seed)
+
+
+class TrainsInThread(Hiding):
+    name = "trains-in-a-thread"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self.thread = threading.Thread(target=self._train, daemon=True)
+        self.thread.start()
+
+    def _train(self):
+        work()
+        self.inner.advance(EPOCHS * self.m)
+
+    @property
+    def w(self):
+        if self.counters.presentations:
+            self.thread.join()
+            return self.inner.w
+        return np.zeros_like(self.inner.w)
+
+
+class TrainsInChild(Hiding):
+    """Has a child train, and reads the weights from a pipe."""
+
+    name = "trains-in-a-child"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self.best = None
+        self.pipe, writing = os.pipe()
+        if self.is_trainer():
+            work()
+            self.inner.advance(EPOCHS * self.m)
+            os.write(writing, self.inner.w.tobytes())
+            time.sleep(60.0)
+            os._exit(0)
+        os.close(writing)
+
+    def is_trainer(self):
+        return os.fork() == 0
+
+    @property
+    def w(self):
+        if not self.counters.presentations:
+            return self.inner.w
+        if self.best is None:
+            self.best = np.frombuffer(os.read(self.pipe, 1 << 16))
+        return self.best
+
+
+class TrainsInDaemon(TrainsInChild):
+    """The same in a process that has detached itself."""
+
+    name = "trains-in-a-daemon"
+
+    def is_trainer(self):
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                return True
+            os._exit(0)
+        os.wait()
+        return False
+
+
+class PatchesTime(Specimen):
+    """Replaces the functions that tell the time, wherever a module has them by name."""
+
+    name = "patches-time"
+
+    def start(self, problem, seed):
+        for module in [time, *(m for n, m in sys.modules.items() if n.startswith("svmbench"))]:
+            if getattr(module, "time", None) is time or module is time:
+                for function in ("perf_counter", "perf_counter_ns", "monotonic", "process_time"):
+                    setattr(time, function, lambda: 0)
+        super().start(problem, seed)
+        work()
+
+
+class PatchesClock(Specimen):
+    """Replaces the functions that the clock itself has bound."""
+
+    name = "patches-the-clock"
+
+    def start(self, problem, seed):
+        clock = sys.modules["svmbench.harness.clock"]
+        frozen = clock.perf_counter_ns()
+        clock.perf_counter_ns = lambda: frozen
+        super().start(problem, seed)
+        until = time.monotonic() + 2.0
+        while time.monotonic() < until:
+            work(0.1)
+
+
+class ResetsClock(Specimen):
+    """Finds the clock among all objects, and sets it back."""
+
+    name = "resets-the-clock"
+
+    def advance(self, steps):
+        super().advance(steps)
+        work(0.02)
+        for found in gc.get_objects():
+            if type(found).__name__ == "Clock":
+                found.wall = 0
+
+
+class ForgesTrace(Hiding):
+    """Finds its trace and adds points with a perfect result."""
+
+    name = "forges-its-trace"
+
+    def advance(self, steps):
+        super().advance(steps)
+        path = trace_of_this_run()
+        *_, last = path.read_text().splitlines()
+        point = json.loads(last) | {"presentations": 1, "accuracy": 0.0, "wall": 1e-9}
+        with path.open("a") as file:
+            file.write(2 * (json.dumps(point) + "\n"))
+
+
+class ForgesEnd(Hiding):
+    """Writes the end of its trace itself, with a hash that fits, and leaves."""
+
+    name = "forges-its-end"
+
+    def advance(self, steps):
+        from svmbench.harness.trace import TraceWriter
+
+        path = trace_of_this_run()
+        header, last = map(json.loads, path.read_text().splitlines()[:2])
+        del header["kind"], header["schema_version"]
+        with TraceWriter(path, header) as writer:
+            writer.append(last | {"presentations": 1, "accuracy": 0.0, "wall": 1e-9})
+            writer.end("converged")
+        os._exit(0)
+
+
+def trace_of_this_run():
+    """The trace that this process has open."""
+    places = list(Path("/proc/self/fd").iterdir())
+    return next(p.resolve() for p in places if p.exists() and p.resolve().suffix == ".part")
+
+
+class ForgesWeights(Specimen):
+    """Writes a file of weights beside its trace."""
+
+    name = "forges-weights"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        path = trace_of_this_run().with_suffix(".weights.npz")
+        np.savez(path, w=np.zeros(problem.data.n_features), bias=0.0)
+
+
+class KeepsWeights(Hiding):
+    """Starts from the weights that an earlier run has left on disk."""
+
+    name = "keeps-weights"
+    place = Path(os.environ.get("SVMBENCH_CACHE", "/tmp")) / "kept.npy"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        if self.place.exists():
+            self.kept = np.load(self.place)
+        else:
+            self.inner.advance(EPOCHS * self.m)
+            self.kept = self.inner.w
+            np.save(self.place, self.kept)
+
+    @property
+    def w(self):
+        return self.kept if self.counters.presentations else np.zeros_like(self.kept)
+
+
+class ReplacesLabels(Specimen):
+    name = "replaces-labels"
+
+    def start(self, problem, seed):
+        object.__setattr__(problem.data, "labels", np.ones_like(problem.data.labels))
+        super().start(problem, seed)
+
+
+class ReplacesRows(Specimen):
+    name = "replaces-rows"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        object.__setattr__(problem.data, "values", np.zeros_like(problem.data.values))
+
+
+class ReplacesLambda(Specimen):
+    name = "replaces-lambda"
+
+    def start(self, problem, seed):
+        object.__setattr__(problem, "lam", problem.lam / 1000.0)
+        super().start(problem, seed)
+
+
+class CountsTooMuch(Specimen):
+    name = "counts-too-much"
+
+    def advance(self, steps):
+        super().advance(steps)
+        self.lie = Counters()
+        self.lie.presentations = 10**9 * self._m
+        self.counters = self.lie
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self._m = problem.data.n_samples
+
+
+class CountsNothing(Hiding):
+    name = "counts-nothing"
+
+    def advance(self, steps):
+        self.inner.advance(EPOCHS * self.m)
+
+
+class CountsBackwards(Specimen):
+    name = "counts-backwards"
+
+    def advance(self, steps):
+        self.counters.presentations += steps
+        self.counters.updates -= 1
+
+
+class BoundTooHigh(Specimen):
+    name = "bound-too-high"
+
+    def dual(self):
+        return 10.0
+
+
+class CostTooLow(Specimen):
+    """Replaces the function that evaluates P."""
+
+    name = "cost-too-low"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        kind = type(problem)
+        evaluate = kind.evaluate
+        kind.evaluate = lambda self, w, bias: replace(evaluate(self, w, bias), primal=1e-6)
+
+
+class NotANumber(Specimen):
+    name = "not-a-number"
+
+    @property
+    def w(self):
+        return np.full_like(super().w, np.nan)
+
+
+class Infinite(Specimen):
+    name = "infinite"
+
+    @property
+    def w(self):
+        return np.full_like(super().w, np.inf)
+
+
+class WrongShape(Specimen):
+    name = "wrong-shape"
+
+    @property
+    def w(self):
+        return super().w[:-1]
+
+
+class WrongType(Specimen):
+    name = "wrong-type"
+
+    @property
+    def w(self):
+        return super().w.astype(complex)
+
+
+class ChangesWeights(Specimen):
+    """Shows an array that it overwrites later."""
+
+    name = "changes-weights"
+
+    @property
+    def w(self):
+        self.buffer = getattr(self, "buffer", None)
+        if self.buffer is None:
+            self.buffer = np.empty_like(super().w)
+        self.buffer[:] = super().w
+        return self.buffer
+
+    def dual(self):
+        self.buffer[:] = 1e300
+        return
+
+
+class RaisesExit(Specimen):
+    name = "raises-exit"
+
+    def advance(self, steps):
+        raise SystemExit(0)
+
+
+class RaisesInterrupt(Specimen):
+    name = "raises-interrupt"
+
+    def advance(self, steps):
+        raise KeyboardInterrupt
+
+
+class RaisesBase(Specimen):
+    name = "raises-base"
+
+    def advance(self, steps):
+        raise BaseException("neither an error nor an exit")
+
+
+class Prints(Specimen):
+    name = "prints"
+
+    def advance(self, steps):
+        for _ in range(300):
+            os.write(2, b"x" * 1_000_000)
+        os.write(2, b"\n")
+        raise ValueError("out of paper")
+
+
+class Allocates(Specimen):
+    name = "allocates"
+
+    def advance(self, steps):
+        taken = []
+        while True:
+            taken.append(np.ones(1 << 23))
+
+
+class Stays(Specimen):
+    """Ignores SIGTERM and does not come back."""
+
+    name = "stays"
+
+    def advance(self, steps):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        while True:
+            work(1.0)
+
+
+class Leaves(Specimen):
+    name = "leaves"
+
+    def advance(self, steps):
+        os._exit(0)
+
+
+class ClosesFiles(Specimen):
+    """Closes all files, the harness's among them, and lives on."""
+
+    name = "closes-files"
+
+    def advance(self, steps):
+        os.closerange(0, 1024)
+        time.sleep(60.0)
+
+
+class KillsParent(Specimen):
+    name = "kills-its-parent"
+
+    def advance(self, steps):
+        os.kill(os.getppid(), signal.SIGKILL)
+        time.sleep(60.0)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A specimen, and what comes of it.
+
+    Parameters
+    ----------
+    solver : type
+    does : str
+        What it does, for the table in docs/trust.md.
+    state : str
+        How its run ends.
+    reason : str
+        A part of the run's reason.
+    flag : str
+        The entry of the column ``off_clock``.
+    """
+
+    solver: type[Specimen]
+    does: str
+    state: str = "failed"
+    reason: str = ""
+    flag: str = ""
+
+
+BACKGROUND = "in other threads or processes"
+SPECIMENS = (
+    Entry(SleepsInW, "sleeps while `w` is read", "converged", flag="read"),
+    Entry(TrainsInW, "trains while `w` is read", "converged", flag="read"),
+    Entry(TrainsInCounters, "trains while `counters` are read", "converged"),
+    Entry(TrainsInDual, "trains in `dual()`", "converged", flag="read"),
+    Entry(TrainsInStopped, "trains while `stopped` is read", "converged", flag="read"),
+    Entry(LazyArray, "trains when the entries of `w` are used", "converged", flag="read"),
+    Entry(WorksInStep, "works while `step` is read", "converged", flag="unaccounted"),
+    Entry(TrainsInConvert, "trains in `convert()`", "converged", flag="conversion"),
+    Entry(TrainsInThread, "trains in a thread", reason=BACKGROUND),
+    Entry(TrainsInChild, "trains in a forked child", reason=BACKGROUND),
+    Entry(TrainsInDaemon, "trains in a detached grandchild", reason=BACKGROUND),
+    Entry(PatchesTime, "replaces the functions of `time`", "converged"),
+    Entry(PatchesClock, "stops the clock's own functions", reason="its clock showed"),
+    Entry(ResetsClock, "finds the clock and sets it back", reason="clock was set back"),
+    Entry(ForgesTrace, "adds points to its trace", reason="something else has written"),
+    Entry(ForgesEnd, "writes the end of its trace, and exits", reason="exited with code 0"),
+    Entry(ForgesWeights, "writes a file of weights beside its trace", "converged"),
+    Entry(KeepsWeights, "starts from weights that an earlier run has kept", "converged"),
+    Entry(ReplacesLabels, "replaces the labels", reason="changed the problem"),
+    Entry(ReplacesRows, "replaces the rows", reason="changed the problem"),
+    Entry(ReplacesLambda, "replaces λ", reason="changed the problem"),
+    Entry(CountsTooMuch, "counts 1e9 epochs", reason="passes over the rows in"),
+    Entry(CountsNothing, "counts nothing", reason="without a presentation"),
+    Entry(CountsBackwards, "counts backwards", reason="its counts decrease"),
+    Entry(BoundTooHigh, "shows a lower bound above P*", reason="reports the lower bound"),
+    Entry(CostTooLow, "has P evaluated too low", reason="is below the certified bound"),
+    Entry(NotANumber, "shows weights that are nan", "diverged"),
+    Entry(Infinite, "shows weights that are infinite", "diverged"),
+    Entry(WrongShape, "shows a weight too few", reason="w has the shape"),
+    Entry(WrongType, "shows complex weights", reason="not floating-point numbers"),
+    Entry(ChangesWeights, "overwrites the weights it has shown", "converged"),
+    Entry(RaisesExit, "raises `SystemExit`", reason="raised SystemExit"),
+    Entry(RaisesInterrupt, "raises `KeyboardInterrupt`", reason="raised KeyboardInterrupt"),
+    Entry(RaisesBase, "raises `BaseException`", reason="neither an error nor an exit"),
+    Entry(Prints, "prints 300 MB on standard error", reason="out of paper"),
+    Entry(Allocates, "allocates memory without end", "out_of_memory", "Unable to allocate"),
+    Entry(Stays, "ignores SIGTERM and does not return", "time_limit", reason="killed after"),
+    Entry(Leaves, "calls `os._exit(0)`", reason="exited with code 0"),
+    Entry(ClosesFiles, "closes all files and lives on", reason="closed its pipe"),
+    Entry(KillsParent, "kills its parent", "interrupted", "ended from outside (SIGKILL)"),
+)
+
+
+def table():
+    """The table of docs/trust.md, as lines of Markdown."""
+    yield "| solver | what it does | end of its run | reason, or flag in `off_clock` |"
+    yield "|---|---|---|---|"
+    for entry in SPECIMENS:
+        said = f"*... {entry.reason} ...*" if entry.reason else entry.flag and f"`{entry.flag}`"
+        yield f"| {entry.solver.name} | {entry.does} | `{entry.state}` | {said} |"
