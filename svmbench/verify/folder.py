@@ -158,6 +158,7 @@ class Verifier:
                 yield Verification("file", "config.yaml", "does not hold", reason)
                 break
         yield from self._unlisted(folder, tables, sweep, made)
+        yield from _left_out(tables)
         yield from _machine(folder, made)
 
     def _read(self, folder: Path, name: str) -> Recorded | None:
@@ -361,3 +362,22 @@ def _check_bounds(least: Bounded, most: Bounded, lower: float, upper: float | No
         raise MissingError(
             f"{name} {recorded!r} is tighter than the reference in the cache proves; run it again"
         )
+
+
+def _left_out(tables: Tables) -> Iterator[Verification]:
+    """Repeats that neither runs.csv nor a trace has, although the cell has later ones.
+
+    With horizons, a repeat may have fewer runs than another.
+    """
+    places = [tables.at(column) for column in ("dataset", "label", "lambda")]
+    repeats: dict[tuple[str, ...], set[int]] = {}
+    for row in tables.runs:
+        repeat = row[tables.at("repeat")]
+        if not row[tables.at("horizon")] and repeat.isdecimal() and len(repeat) < 10:
+            repeats.setdefault(tuple(row[place] for place in places), set()).add(int(repeat))
+    for cell, found in repeats.items():
+        first = next(number for number in range(len(found) + 1) if number not in found)
+        if first < max(found):
+            name = f"{' '.join(cell)} repeat {first}"
+            reason = "it is missing, and later ones are there; 'svmbench run' makes it again"
+            yield Verification("run", name, "not verified", reason)
