@@ -14,7 +14,7 @@ from typing import Literal
 
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell, Run
-from svmbench.harness.processes import Worker
+from svmbench.harness.processes import Worker, hired
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import Trace
@@ -161,7 +161,7 @@ class Crew:
 
     def _work_on(self) -> None:
         try:
-            with Worker() as worker:
+            with hired() as worker:
                 self._take_turns(worker)
         except BaseException:
             self._stop.set()  # a full disk, for example, is full for all

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import select
 import subprocess
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import IO, Any, Literal
 
 from svmbench.harness import child
+from svmbench.harness.environment import pinned
 from svmbench.harness.plan import Run
 
 #: Runs that one launcher serves at most.
@@ -77,7 +80,7 @@ class Worker:
     def __init__(self, forks: bool = True) -> None:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
-        self._served: tuple[int, int] | None = None
+        self._served: tuple[object, ...] | None = None
         self._count = 0
         self._ladder: tuple[object, ...] | None = None
         self._active = False
@@ -109,7 +112,7 @@ class Worker:
     def _prepare(self, run: Run) -> None:
         """Have a launcher without a process, and an empty file for standard error."""
         self.end()
-        served = run.threads, run.repeat
+        served = run.repeat, pinned(run.threads), _current_folder()
         if served != self._served or self._count >= RUNS_OF_A_LAUNCHER:
             self._dismiss()
         self.stderr.seek(0)
@@ -181,6 +184,38 @@ class Worker:
         if pid:
             _wait_for_the_end_of(pid)
         return launcher.returncode
+
+
+#: Workers between two sweeps. Their launchers serve the same repeat of the next sweep.
+_idle: list[Worker] = []
+
+
+@contextmanager
+def hired() -> Iterator[Worker]:
+    """A worker, kept with its launcher for later runs of this process."""
+    try:
+        worker = _idle.pop()
+    except IndexError:
+        worker = Worker()
+    try:
+        yield worker
+    finally:
+        worker.end()
+        _idle.append(worker)
+
+
+@atexit.register
+def _dismiss_all() -> None:
+    while _idle:
+        with _idle.pop():
+            pass
+
+
+def _current_folder() -> str | None:
+    try:
+        return os.getcwd()  # noqa: PTH109, compared and nothing else
+    except FileNotFoundError:
+        return None
 
 
 def _wait_for_the_end_of(pid: int) -> None:

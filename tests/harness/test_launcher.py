@@ -75,7 +75,44 @@ def test_a_launcher_serves_all_runs_of_a_repeat_and_no_other(tmp_path, launchers
     assert len(set(served[:4])) == len(set(served[4:])) == 1
     assert served[0] != served[4]
     assert len({pid for _, pid in launchers}) == 8
-    assert not any(map(is_alive, served))
+    assert sum(map(is_alive, set(served))) == 1  # the last one waits for the next sweep
+
+
+def test_the_next_sweep_has_the_launcher_of_the_same_repeat(tmp_path, launchers, monkeypatch):
+    for name in ("one", "two"):
+        run_sweep(sweep(repeats=2), tmp_path / name, options=Options(repeats=1))
+    run_sweep(sweep(repeats=2), tmp_path / "one")
+    monkeypatch.setenv("SVMBENCH_TEST", "another environment")
+    run_sweep(sweep(repeats=2), tmp_path / "two")
+    first, second, third, fourth = (launcher for launcher, _ in launchers)
+    assert first == second
+    assert len({second, third, fourth}) == 3
+    assert [is_alive(launcher) for launcher in (first, third, fourth)] == [False, False, True]
+
+
+def test_a_launcher_ends_with_its_parent(tmp_path):
+    script = """
+import os, signal, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from test_launcher import Options, Worker, run_sweep, sweep
+report, note = Worker.report, Path(sys.argv[2])
+def noted(self, seconds):
+    note.write_text(str(self._launcher.pid))
+    return report(self, seconds)
+Worker.report = noted
+run_sweep(sweep(), Path(sys.argv[3]))
+if sys.argv[4] == "killed":
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    for how in ("killed", "ended"):
+        note = tmp_path / how
+        arguments = [str(Path(__file__).parent), str(note), str(tmp_path / f"{how}-out"), how]
+        subprocess.run([sys.executable, "-c", script, *arguments])
+        until = time.monotonic() + 60.0
+        while is_alive(int(note.read_text())) and time.monotonic() < until:
+            time.sleep(0.02)
+        assert not is_alive(int(note.read_text()))
 
 
 def test_a_launcher_serves_a_limited_number_of_runs(tmp_path, launchers, monkeypatch):

@@ -1,47 +1,36 @@
-"""auto: chooses a method from the shape of the problem, and reports the choice and its reason."""
+"""auto: chooses a method by a trial, changes it by what it took, and reports both."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
+from svmbench.kernels.counters import Counters
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
-from svmbench.kernels.sampling import draw_rows
-from svmbench.kernels.subset import take_rows
 from svmbench.problem import Problem, relative_gap
 from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.champion.choice import chosen, factorisation_passes
 from svmbench.solvers.champion.dual_phase import DualPhase
-from svmbench.solvers.champion.newton_phase import NewtonPhase, sample_sizes
+from svmbench.solvers.champion.interior_phase import InteriorPhase
+from svmbench.solvers.champion.newton_phase import NewtonPhase
 
-#: Time per multiply-add of a factorisation, relative to the time per nonzero of a pass over the
-#: rows; and the number of passes that a factorisation may cost if Newton steps are to pay off.
-FACTOR_COST, WORTH_PASSES = 0.06, 8.0
-
-#: Largest number of features for which the d x d system is formed.
-MOST_FEATURES = 5000
-
-#: Largest mean ||x_i||^2/(lam m) for which dual descent is faster than Newton steps at first:
-#: where Newton steps have no samples, and so need many passes over all rows; one sample; or more
-#: samples. The last holds for rows of at least LONG_ROWS entries, which make the cost per row of
-#: dual descent negligible.
-EASY, EASY_WITH_A_SAMPLE, EASY_WITH_SAMPLES, LONG_ROWS = 20.0, 2.5, 0.3, 50.0
-
-#: Rows that estimate this mean.
-NORM_ROWS = 1000
-
-#: Relative gap at which Newton steps replace dual descent, and passes after which they do so in
-#: any case.
-HANDOVER_GAP, HANDOVER_PASSES = 1e-3, 60.0
+#: Relative gap at which Newton steps replace dual descent, unless a factorisation costs more than
+#: so many passes.
+HANDOVER_GAP, WORTH_PASSES = 1e-3, 8.0
 
 #: Penalty at the handover, times the relative gap: at the optimum for sigma the gap is about this
 #: value over sigma.
 HANDOVER_PENALTY = 0.05
 
-Method = Literal["newton", "dual", "dual-newton"]
+#: Relative gap above which the interior-point method continues where rounding ends Newton steps.
+UNFINISHED = 1e-9
+
+#: P(0) of the hinge.
+AT_ZERO = 1.0
 
 
 class AutoParameters(Parameters):
@@ -55,7 +44,7 @@ class AutoParameters(Parameters):
     method: Literal["choose", "newton", "dual", "dual-newton"] = parameter(
         "choose",
         "newton: Newton steps. dual: dual coordinate descent. dual-newton: descent, then Newton "
-        "steps. choose: one of these, by the shape of the problem.",
+        "steps. choose: one of these, by a trial on a few rows.",
         source="ours",
     )
     tolerance: float = parameter(
@@ -76,7 +65,7 @@ class AutoParameters(Parameters):
         unit="epochs",
         ge=0,
     )
-    penalty: float = parameter(5.0, "First penalty sigma of Newton steps.", source="ours", gt=0.0)
+    penalty: float = parameter(1.5, "First penalty sigma of Newton steps.", source="ours", gt=0.0)
     growth: float = parameter(
         3.0, "Factor of sigma from one inner problem to the next.", source="ours", gt=1.0
     )
@@ -92,13 +81,6 @@ class AutoParameters(Parameters):
     )
 
 
-class Choice(NamedTuple):
-    """A method, and the reason for its choice."""
-
-    method: Method
-    reason: str
-
-
 class Auto(Solver):
     """Newton steps of the method of multipliers if there are few features, else dual descent."""
 
@@ -106,13 +88,23 @@ class Auto(Solver):
     summary = "The suite's fastest: Newton steps on multipliers, or dual descent in blocks"
     source = "ours, after Yan and Li (2020) and Hsieh et al. (2008); see docs/champion.md"
     step = "iteration"
-    kernels = ("descent", "multipliers", "subset", "sampling", "rows", "rng")
+    kernels = (
+        "descent",
+        "multipliers",
+        "normal",
+        "objective",
+        "subset",
+        "sampling",
+        "rows",
+        "rng",
+    )
     colour = "#D00000"
     schema = AutoParameters
     mathematics = """
-    choice   dual descent where a factorisation, d³/3 multiply-adds, costs more than 8
-             passes over the rows; Newton steps otherwise, after dual descent down to a
-             gap of 1e-3 where mean ‖xᵢ‖²/(λm) is small
+    choice   dual descent if d > 5000; Newton steps if dual descent, tried on a few rows at
+             the same λm, takes more passes than they are expected to cost; dual descent
+             otherwise, and Newton steps from its α at a gap of 1e-3, or when it has taken
+             a quarter of their cost, or twice the passes of the trial
     newton   w minimises λ/2 ‖w‖² + 1/m Σ ψ(sᵢ), -ψ' = αᵢ = clip(cᵢ + σ(1 - sᵢ), 0, 1), by
                  (λI + σ/m Σ_J xᵢ xᵢᵀ) dw = 1/m Σ αᵢ yᵢ xᵢ - λw,   J = {i: 0 < αᵢ < 1}
              and an exact line search; then c ← α and σ grows. Samples of the rows come
@@ -135,24 +127,37 @@ class Auto(Solver):
     def start(self, problem: Problem, seed: int) -> None:
         """Choose the method and prepare its first stage."""
         self._problem, self._rng = problem, Generator(seed)
-        parameters, data = self.parameters, problem.data
-        self._choice = chosen(problem, parameters.method, parameters.sampling, self._rng)
-        self._phase: NewtonPhase | DualPhase
+        parameters, rows = self.parameters, problem.data.rows
+        gap = max(parameters.tolerance, HANDOVER_GAP)
+        looking = Counters()
+        self._choice = chosen(
+            rows,
+            problem.lam,
+            parameters.method,
+            parameters.sampling,
+            self._rng,
+            gap,
+            looking,
+        )
+        hands_over = self._choice.method == "dual-newton"
+        self._cheap = hands_over and factorisation_passes(rows) <= WORTH_PASSES
+        self._phase: NewtonPhase | DualPhase | InteriorPhase
         if self._choice.method == "newton":
             self._phase = self._newton(parameters.penalty, None)
         else:
             self._phase = DualPhase(
-                data,
+                rows,
                 problem.lam,
                 self._rng,
                 parameters.block_rows,
                 parameters.shrinking,
-                max(parameters.tolerance, HANDOVER_GAP)
-                if self._choice.method == "dual-newton"
-                else parameters.tolerance,
+                gap if self._cheap else parameters.tolerance,
             )
         self.counters = self._phase.counters
-        self._stopped, self._enough = False, parameters.tolerance
+        self.counters.presentations += looking.presentations
+        self.counters.updates += looking.updates
+        self.counters.nonzeros += looking.nonzeros
+        self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` Newton steps or passes over the active rows."""
@@ -160,6 +165,8 @@ class Auto(Solver):
             if self._choice.method == "dual-newton" and isinstance(self._phase, DualPhase):
                 self._hand_over(self._phase)
             self._phase.iterate()
+            if isinstance(self._phase, NewtonPhase) and self._phase.exhausted:
+                self._fall_back(self._phase)
             if not self._stopped and self._within():
                 self._stopped = True
                 if self.halts:
@@ -171,7 +178,7 @@ class Auto(Solver):
         gap, bound = phase.gap, phase.bound()
         if relative_gap(bound + gap, bound) > self._enough:
             return False
-        if isinstance(phase, DualPhase):
+        if not isinstance(phase, NewtonPhase):
             return True
         # The phase updates its sums, and rounding errors accumulate.
         gap = relative_gap(self._problem.primal(phase.w), self._problem.dual(phase.alpha))
@@ -183,9 +190,18 @@ class Auto(Solver):
     def _hand_over(self, dual: DualPhase) -> None:
         """Switch to Newton steps if dual descent has reached its gap or its limit of passes."""
         gap = dual.gap / (dual.gap + dual.bound()) if dual.gap < math.inf else 1.0
-        if gap <= HANDOVER_GAP or dual.passes > HANDOVER_PASSES:
+        reached = self._cheap and gap <= HANDOVER_GAP
+        if reached or dual.passes > self._choice.budget:
+            self._passes = dual.passes
             penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
             self._phase = self._newton(penalty, dual.state)
+            self.counters = self._phase.counters
+
+    def _fall_back(self, newton: NewtonPhase) -> None:
+        """Continue with the interior-point method if rounding has ended Newton steps too early."""
+        bound = newton.bound()
+        if relative_gap(bound + newton.gap, bound) > UNFINISHED:
+            self._phase = InteriorPhase(self._problem, self.w, self.alpha, newton.counters)
             self.counters = self._phase.counters
 
     def _newton(self, penalty: float, warm: Descent | None) -> NewtonPhase:
@@ -203,17 +219,20 @@ class Auto(Solver):
 
     @property
     def w(self) -> FloatArray:
-        """The current weights."""
-        return self._phase.w
+        """The current weights, or zeros while these are known to be better."""
+        gap = self._phase.gap
+        worse = gap < math.inf and self._phase.bound() + gap > AT_ZERO
+        return np.zeros(self._problem.data.n_features) if worse else self._phase.w
 
     @property
     def alpha(self) -> FloatArray:
-        """The dual variables, shape (m,); zeros while Newton steps are on a sample."""
-        return self._phase.alpha
+        """The dual variables, shape (m,); zeros while Newton steps are on a sample or D < 0."""
+        alpha: FloatArray = self._phase.alpha
+        return alpha if self._phase.bound() >= 0.0 else np.zeros_like(alpha)
 
     def dual(self) -> float:
-        """D(alpha), with w(alpha) recomputed; 0 while Newton steps are on a sample."""
-        return self._problem.dual(self._phase.alpha)
+        """D(alpha), with w(alpha) recomputed; 0, which is D(0), where that is larger."""
+        return max(0.0, self._problem.dual(self.alpha))
 
     @property
     def stopped(self) -> bool:
@@ -227,45 +246,10 @@ class Auto(Solver):
 
     @property
     def remark(self) -> str:
-        """The chosen method, and the reason."""
-        return f"{self._choice.method}: {self._choice.reason}"
-
-
-def chosen(
-    problem: Problem, wanted: Literal["choose"] | Method, sampling: bool, rng: Generator
-) -> Choice:
-    """The method for this problem.
-
-    Parameters
-    ----------
-    problem : Problem
-    wanted : {'choose', 'newton', 'dual', 'dual-newton'}
-    sampling : bool
-        Whether Newton steps may begin on samples.
-    rng : Generator
-        Draws the rows that estimate the mean squared norm.
-    """
-    data = problem.data
-    m, d, nnz = data.n_samples, data.n_features, data.nnz
-    if not nnz:
-        return Choice("dual", "no row has an entry")
-    if wanted != "choose":
-        return Choice(wanted, "as configured")
-    if d > MOST_FEATURES:
-        return Choice("dual", f"{d} features are more than {MOST_FEATURES}")
-    passes = FACTOR_COST * d**3 / 3.0 / nnz
-    facts = f"a factorisation of {d} features costs as much as {passes:.2g} passes over {m} rows"
-    if passes > WORTH_PASSES:
-        return Choice("dual", f"{facts}, more than {WORTH_PASSES:g}")
-    samples = len(sample_sizes(m, d)) if sampling else 0
-    if samples > 1:
-        easy = EASY_WITH_SAMPLES if nnz >= LONG_ROWS * m else 0.0
-    else:
-        easy = EASY_WITH_A_SAMPLE if samples else EASY
-    drawn = np.empty(min(m, NORM_ROWS), dtype=np.int32)
-    draw_rows(rng, drawn, m)
-    hardness = float(take_rows(data.rows, drawn).norms2().mean()) / (problem.lam * m)
-    facts += f", at most {WORTH_PASSES:g}; mean ||x||^2/(lam m) is {hardness:.2g}"
-    if hardness <= easy:
-        return Choice("dual-newton", f"{facts}, at most {easy:g}")
-    return Choice("newton", f"{facts}, more than {easy:g}")
+        """The chosen method and the reason, and the changes of method since."""
+        remark = f"{self._choice.method}: {self._choice.reason}"
+        if self._passes:
+            remark += f"; Newton steps since pass {self._passes:.0f}"
+        if isinstance(self._phase, InteriorPhase):
+            remark += "; interior point since rounding ended them"
+        return remark

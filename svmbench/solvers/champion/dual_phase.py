@@ -6,9 +6,10 @@ import math
 
 import numpy as np
 
-from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
+from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
@@ -31,7 +32,7 @@ class DualPhase:
 
     Parameters
     ----------
-    data : Dataset
+    rows : CompactRows
     lam : float
     rng : Generator
     block_rows : int
@@ -43,18 +44,20 @@ class DualPhase:
 
     def __init__(
         self,
-        data: Dataset,
+        rows: CompactRows,
         lam: float,
         rng: Generator,
         block_rows: int,
         shrinking: bool,
         tolerance: float,
     ) -> None:
-        self.counters = self._state = Descent(data.rows, lam)
+        self.counters = self._state = Descent(rows, lam)
         self._rng, self._block_rows, self._shrinking = rng, block_rows, shrinking
-        self._m, self._nnz, self._lam = data.n_samples, data.nnz, lam
-        self._d = data.n_features
-        self._row_bytes = data.nbytes / data.n_samples
+        self._m, self._d, self._lam = rows.m, rows.d, lam
+        stored = (rows.indptr, rows.indices, rows.values, rows.labels)
+        self._row_bytes = sum(array.nbytes for array in stored if array is not None) / rows.m
+        self._nnz = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
+        self._visited = 0
         self._tolerance = tolerance
         self._before = np.zeros(self._d)
         self._certified = self._expected = math.inf
@@ -72,6 +75,7 @@ class DualPhase:
         cached = state.active * self._row_bytes <= CACHED_BYTES
         state.descend(self._rng, 1 if cached else self._block_rows, self._shrinking)
         self._work += state.nonzeros - before
+        self._visited += state.nonzeros - before
         expected = state.slack_sum / self._m
         if whole:
             self._level, self._work = expected, 0
@@ -95,6 +99,7 @@ class DualPhase:
     def _survey(self, expected: float) -> None:
         self._widen()
         self._state.survey(self._shrinking)
+        self._visited += self._nnz
         self._expected, self._work = expected, 0
         self._certified = self._level = self._state.slack_sum / self._m
         self._shown = relative_gap(self.bound() + self._certified, self.bound())
@@ -122,7 +127,7 @@ class DualPhase:
     @property
     def passes(self) -> float:
         """Work so far, in passes over all nonzeros."""
-        return float(self._state.nonzeros / max(1, self._nnz))
+        return float(self._visited / max(1, self._nnz))
 
     @property
     def w(self) -> FloatArray:

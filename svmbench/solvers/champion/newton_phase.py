@@ -34,11 +34,21 @@ REPRESENTATIVE = 1.1
 #: gap, or after this many steps.
 INNER_SHARE, INNER_STEPS = 0.3, 40
 
+#: P - D of w = 0 and alpha = 0. Rounding is the reason where so many inner problems in succession
+#: were not solved and left a larger gap.
+AT_ZERO, UNSOLVED = 1.0, 2
+
 #: Relative gap below which rounding dominates.
 NEGLIGIBLE = 1e-13
 
 #: Least diagonal of the system, as a share of its largest value so far: the size of rounding.
 ROUNDING = 1e-14
+
+#: Shares of the diagonal to add to it, until the system has a factor.
+RIDGES = (0.0, 1e-15, 1e-13, 1e-11, 1e-9)
+
+#: Penalty at w = 0 with the centres 1/2: every row's 1/2 + sigma (1 - 0) lies in (0, 1).
+FROM_ZERO = 0.4
 
 #: Penalty beyond which only rounding errors remain.
 LARGEST_PENALTY = 1e12
@@ -79,6 +89,7 @@ class NewtonPhase:
         self._penalty, self._growth, self._sleep = penalty, growth, sleep
         self.counters = Counters()
         self.exhausted = False
+        self._inner_steps = self._unsolved = 0
         self._sizes = sample_sizes(rows.m, rows.d) if sampling and warm is None else []
         self._whole = not self._sizes
         self._passes = passes
@@ -124,12 +135,23 @@ class NewtonPhase:
         self._begin(rows, warm.w[: rows.d], warm.alpha, self._penalty)
         if self._primal() > 1.0:
             # Worse than w = 0, as on features of very different scales.
-            self._begin(rows, np.zeros(rows.d), np.full(rows.m, 0.5), self._penalty)
+            self._begin_at_zero(rows)
+
+    def _begin_at_zero(self, rows: CompactRows) -> None:
+        """Begin at w = 0, where this penalty gives every row curvature.
+
+        The first step then solves a least-squares problem, which the scales of features do not
+        affect.
+        """
+        self._begin(rows, np.zeros(rows.d), np.full(rows.m, 0.5), FROM_ZERO)
 
     def _advance_centres(self) -> None:
         state = self._state
         gap, primal = self._gap(), self._primal()
-        if self._whole and (gap <= NEGLIGIBLE * primal or state.penalty > LARGEST_PENALTY):
+        unsolved = self._inner_steps >= INNER_STEPS and gap > AT_ZERO
+        self._unsolved = self._unsolved + 1 if unsolved else 0
+        hopeless = state.penalty > LARGEST_PENALTY or self._unsolved >= UNSOLVED
+        if self._whole and (gap <= NEGLIGIBLE * primal or hopeless):
             self.exhausted = True
         elif not self._whole and gap <= sample_accuracy(state.m, self._rows.d) * primal:
             self._next_stage(primal)
@@ -186,7 +208,7 @@ class NewtonPhase:
         self._state.begin(w, centres, penalty)
         self._count(self._state, before)
         self._largest = np.zeros(max(rows.d, 1))
-        self._inner_steps = 0
+        self._inner_steps = self._unsolved = 0
 
     def _residual(self) -> float:
         """||lam w - u||^2 / (2 lam): the part of the gap that the inner problem leaves."""
@@ -197,9 +219,14 @@ class NewtonPhase:
         return float(self._state.slack_sum / self._state.m + self._residual())
 
     def _primal(self) -> float:
-        pull = self._state.pull
-        dual = self._state.alpha_sum / self._state.m - float(pull @ pull) / (2.0 * self._lam)
-        return float(dual + self._gap())
+        """P(w) from the same sums as the gap.
+
+        This form does not subtract ||u||^2/(2 lam), which exceeds P by many orders of magnitude
+        where a feature is large.
+        """
+        state = self._state
+        shares = (state.alpha_sum + state.slack_sum) / state.m
+        return float(shares + state.w @ (0.5 * self._lam * state.w - state.pull))
 
     def _inner_solved(self) -> bool:
         rest = self._state.slack_sum / self._state.m
@@ -209,19 +236,32 @@ class NewtonPhase:
     def _newton_step(self) -> bool:
         """Take a step; return False if rounding prevents it."""
         state = self._state
-        system = state.curvature * (state.penalty / state.m)
-        diagonal = np.diagonal(system)
-        # The rounding error in a column is a share of its largest value so far.
-        self._largest = np.maximum(self._largest, diagonal)
-        np.fill_diagonal(system, np.maximum(diagonal, ROUNDING * self._largest) + self._lam)
-        # In Fortran's order the upper triangle is the lower one.
-        factor, failed = dpotrf(system.T, lower=1, clean=0, overwrite_a=1)
-        if failed:
+        factor = self._factor()
+        if factor is None:
             return False
         step, _ = dpotrs(factor, state.pull - self._lam * state.w, lower=1)
         state.move(step)
         self._inner_steps += 1
         return True
+
+    def _factor(self) -> FloatArray | None:
+        """Cholesky factor of the system, its diagonal raised as little as rounding demands.
+
+        The ridge is a share of each diagonal entry, so that the scales of features do not matter.
+        """
+        state = self._state
+        system = state.curvature * (state.penalty / state.m)
+        diagonal = np.array(np.diagonal(system))
+        # The rounding error in a column is a share of its largest value so far.
+        self._largest = np.maximum(self._largest, diagonal)
+        diagonal = np.maximum(diagonal, ROUNDING * self._largest) + self._lam
+        for ridge in RIDGES:
+            np.fill_diagonal(system, diagonal * (1.0 + ridge))
+            # In Fortran's order the upper triangle is the lower one.
+            factor, failed = dpotrf(system.T, lower=1, clean=0)
+            if not failed:
+                return factor  # type: ignore[no-any-return]
+        return None
 
     def _count(self, state: Counters, before: Counts) -> None:
         self.counters.presentations += state.presentations - before.presentations

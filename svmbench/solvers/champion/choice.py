@@ -1,0 +1,150 @@
+"""What auto expects dual descent and Newton steps to cost, counted in passes of dual descent.
+
+Work, not time, is compared, so that a seed gives the same run on every machine.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from svmbench.kernels.counters import Counters
+from svmbench.kernels.rng import Generator
+from svmbench.kernels.rows import CompactRows
+from svmbench.kernels.sampling import draw_rows
+from svmbench.kernels.subset import take_rows
+from svmbench.solvers.champion.dual_phase import DualPhase
+from svmbench.solvers.champion.newton_phase import sample_sizes
+
+#: Largest number of features for which the d x d system is formed.
+MOST_FEATURES = 5000
+
+#: Newton steps to a gap of 1e-3 cost about this many passes over the rows, and as many
+#: factorisations; a multiply-add of a factorisation takes this share of the time per nonzero of a
+#: pass; and the outer products of rows cost this many passes per entry of a row.
+NEWTON_PASSES, FACTORISATIONS, FACTOR_COST, OUTER_COST = 15.0, 25.0, 0.06, 0.2
+
+#: Fewest and most rows on which dual descent is tried, and their share of all rows between these.
+TRIAL_ROWS, TRIAL_SHARE = (2000, 4000), 1.0 / 16.0
+
+#: Share of the cost of Newton steps that dual descent may cost before them; and the multiple of
+#: the passes of the trial.
+FIRST_SHARE, TRIAL_MARGIN = 0.25, 2.0
+
+Method = Literal["newton", "dual", "dual-newton"]
+
+
+class Choice(NamedTuple):
+    """A method, the passes that dual descent may take before Newton steps, and the reason."""
+
+    method: Method
+    budget: float
+    reason: str
+
+
+class Trial(NamedTuple):
+    """Passes in which dual descent reached its gap on some rows; inf if it took too many."""
+
+    rows: int
+    passes: float
+
+
+def entries(rows: CompactRows) -> int:
+    """Stored entries of the rows."""
+    stored: int = rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
+    return stored
+
+
+def factorisation_passes(rows: CompactRows) -> float:
+    """Cost of a factorisation, in passes over the rows."""
+    cost: float = FACTOR_COST * rows.d**3 / 3.0
+    return cost / max(1, entries(rows))
+
+
+def newton_passes(rows: CompactRows) -> float:
+    """Expected cost of Newton steps to a gap of 1e-3, in passes of dual descent."""
+    outer: float = OUTER_COST * entries(rows) / rows.m
+    return NEWTON_PASSES + FACTORISATIONS * factorisation_passes(rows) + outer
+
+
+def tried(
+    rows: CompactRows, lam: float, rng: Generator, gap: float, most: float, counters: Counters
+) -> Trial:
+    """Dual descent on a few rows, with the lambda for which it needs as many passes as on all.
+
+    Its number of passes depends on ||x_i||^2/(lambda m), so lambda times the number of rows is
+    kept. The weights are those of another problem, and are dropped.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    rng : Generator
+    gap : float
+        Relative gap to reach.
+    most : float
+        Passes after which the trial ends.
+    counters : Counters
+        The work is added to these.
+    """
+    wanted = min(max(int(TRIAL_SHARE * rows.m), TRIAL_ROWS[0]), TRIAL_ROWS[1])
+    drawn = np.empty(min(wanted, rows.m), dtype=np.int32)
+    draw_rows(rng, drawn, rows.m)
+    part = take_rows(rows, np.unique(drawn))
+    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap)
+    while phase.gap == math.inf and phase.passes <= most:
+        phase.iterate()
+    counters.presentations += phase.counters.presentations
+    counters.updates += phase.counters.updates
+    counters.nonzeros += phase.counters.nonzeros
+    return Trial(part.m, phase.passes if phase.gap < math.inf else math.inf)
+
+
+def chosen(
+    rows: CompactRows,
+    lam: float,
+    wanted: Literal["choose"] | Method,
+    sampling: bool,
+    rng: Generator,
+    gap: float,
+    counters: Counters,
+) -> Choice:
+    """The method for these rows.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    lam : float
+    wanted : {'choose', 'newton', 'dual', 'dual-newton'}
+    sampling : bool
+        Whether Newton steps may begin on samples.
+    rng : Generator
+        Draws the rows of the trial.
+    gap : float
+        Relative gap that the trial has to reach.
+    counters : Counters
+        The work of the trial is added to these.
+    """
+    if not entries(rows):
+        return Choice("dual", math.inf, "no row has an entry")
+    newton = newton_passes(rows)
+    first = FIRST_SHARE * newton
+    if wanted != "choose":
+        return Choice(wanted, first, "as configured")
+    if rows.d > MOST_FEATURES:
+        return Choice("dual", math.inf, f"{rows.d} features are more than {MOST_FEATURES}")
+    facts = f"Newton steps are expected to cost {newton:.0f} passes"
+    if not (sampling and sample_sizes(rows.m, rows.d)):
+        return Choice("dual-newton", first, f"{facts}, and follow after {first:.0f} of descent")
+    trial = tried(rows, lam, rng, gap, newton, counters)
+    if trial.passes > newton:
+        facts += f"; descent on {trial.rows} rows took more"
+        # A sample saves passes over all rows, but costs as many factorisations again.
+        if FACTORISATIONS * factorisation_passes(rows) > NEWTON_PASSES:
+            return Choice("dual-newton", first, f"{facts}, and samples would cost too much")
+        return Choice("newton", 0.0, facts)
+    budget = max(first, TRIAL_MARGIN * trial.passes)
+    facts += f"; descent on {trial.rows} rows took {trial.passes:.0f}"
+    return Choice("dual-newton", budget, facts)
