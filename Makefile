@@ -24,6 +24,11 @@ SVMBENCH := $(BIN)/svmbench
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 BUILD_INPUTS := pyproject.toml setup.py $(wildcard kernels/*.pyx kernels/*.pxd)
 
+# The compiler that setuptools will call.
+HAS_COMPILER := import os, shutil, sys, sysconfig; \
+    name = os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc"; \
+    sys.exit(shutil.which(name.split()[0]) is None)
+
 .DEFAULT_GOAL := help
 .PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test lint sanitize \
     coverage format dist lock clean
@@ -94,6 +99,11 @@ clean: ## Remove everything that was built (results and caches stay)
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	    echo "svmbench needs Python 3.11 or later; name one: make PYTHON=python3.12 ..." >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	    echo "this Python has no venv; install it (Debian, Ubuntu: apt install python3-venv)" >&2; \
+	    exit 2; }
+	@$(PYTHON) -c '$(HAS_COMPILER)' || { \
+	    echo "no C compiler; install one (Debian, Ubuntu: apt install gcc python3-dev)" >&2; exit 2; }
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python

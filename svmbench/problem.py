@@ -221,7 +221,7 @@ class Problem:
         longest_norm = math.sqrt(float(np.max(self.data.rows.norms2())))
         reach = math.sqrt(_squared_norm(_double(w))) * longest_norm + abs(bias)
         off = (longest + 3.0) * unit * reach
-        gamma = self.loss.nu
+        gamma = self.loss.nu if self.loss.name in HINGES else 0.0  # the others' slope is below 1
         slope = 1.0 if gamma == 0.0 else math.sqrt(2.0 * primal / gamma)
         second = 0.0 if gamma == 0.0 else off * off / gamma
         return primal + slope * off + second + 4.0 * unit < bound * (1.0 - BELOW)

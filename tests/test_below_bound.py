@@ -38,6 +38,14 @@ def test_p_is_below_a_bound_if_rounding_does_not_explain_it(loss, storage, bias)
         assert problem.is_below(bound, primal, W, bias) is below, share
 
 
+def test_the_logistic_loss_has_a_slope_below_1():
+    problem = Problem(dataset(X, Y, "dense float64"), 0.1, Loss("logistic"))
+    slack = explained("hinge", "dense float64", 0.0, 1e-10)
+    for share, below in ((0.99, False), (1.01, True)):
+        bound = (1e-10 + share * slack) / (1.0 - 1e-9)
+        assert problem.is_below(bound, 1e-10, W) is below, share
+
+
 def test_p_may_lie_a_billionth_below_a_bound():
     problem = Problem(dataset(X, Y, "dense float64"), 0.1)
     w = np.zeros(3)

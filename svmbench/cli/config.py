@@ -8,6 +8,8 @@ from pathlib import Path
 
 import click
 
+from svmbench.cli.series import counted
+
 
 @click.group(name="config", no_args_is_help=False)
 def command() -> None:
@@ -31,7 +33,7 @@ def check(file: Path) -> None:
     }
     product = " x ".join(f"{count} {what}{'s'[: count - 1]}" for what, count in counts.items())
     runs = math.prod(counts.values())
-    text = f"{find_config(file)}: valid; {product} = {runs} runs"
+    text = f"{find_config(file)}: valid; {product} = {counted(runs, 'run')}"
     if sweep.at_most > sweep.at_least:
         most = runs // sweep.at_least * sweep.at_most
         text += f"; {most} at most, with {sweep.at_most} repeats if questions stay open"

@@ -14,6 +14,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from svmbench.cli.series import counted
 from svmbench.harness.plan import Run
 from svmbench.harness.run import Reporter
 
@@ -72,7 +73,7 @@ class ProgressReporter(Reporter):
     def begin(self, total: int, reused: int) -> None:
         """Show how much there is to do."""
         self._total, self._ended, self._said = total - reused, 0, 0
-        self._console.print(f"{reused} runs reused, {self._total} to run", markup=False)
+        self._console.print(f"{counted(reused, 'run')} reused, {self._total} to run", markup=False)
         self._progress.reset(self._task, total=self._total, description="runs")
 
     def grow(self, runs: int) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli.series import counted
+
 if TYPE_CHECKING:
     from svmbench.verify.outcome import Verification
 
@@ -91,22 +93,29 @@ def _summary(results: list[Verification]) -> str:
     for kind in ("run", "reference"):
         of_kind = [result for result in results if result.kind == kind]
         counts = Counter(result.verdict for result in of_kind)
-        outcome = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+        outcome = ", ".join(_said(count, verdict) for verdict, count in counts.most_common())
         largest = max((f.deviation for f in of_kind if f.deviation is not None), default=None)
-        lines.append(f"{len(of_kind)} {kind}s: {outcome or 'none'}")
+        lines.append(f"{counted(len(of_kind), kind)}: {outcome or 'none'}")
         if largest is not None:
             figure = "P" if kind == "run" else "D_ref"
             lines[-1] += f"; largest relative deviation of {figure} {largest:.1e}"
     wrong = sum(result.kind == "file" for result in results)
     if wrong:
-        lines.append(f"{wrong} files: do not hold, or cannot be read")
+        what = "does not hold, or cannot" if wrong == 1 else "do not hold, or cannot"
+        lines.append(f"{counted(wrong, 'file')}: {what} be read")
     bare = sum(result.kind == "run" and not result.with_weights for result in results)
     if bare:
         lines.append(
-            f"{bare} runs have no weights; 'svmbench run CONFIG --keep-weights' repeats them"
-            " with weights"
+            f"{counted(bare, 'run')} without weights; 'svmbench run CONFIG --keep-weights' makes"
+            f" {'it' if bare == 1 else 'them'} again with weights"
         )
     return "\n".join(lines)
+
+
+def _said(count: int, verdict: str) -> str:
+    """``1 holds``, ``2 hold``, ``3 do not hold``."""
+    several = {"holds": "hold", "does not hold": "do not hold"}
+    return f"{count} {verdict if count == 1 else several.get(verdict, verdict)}"
 
 
 def _write(path: Path, results: list[Verification]) -> None:

@@ -161,8 +161,8 @@ def check_points(run: Recorded, trace: Trace) -> None:
                     f"its {what} is {value!r} at point {number}, recorded as {point[what]!r}"
                 )
     for before, after in pairwise(trace.points):
-        for what in ("presentations", "updates", "nonzeros", "wall", "cpu"):
-            if after[what] < before[what]:
+        for what in ("presentations", "updates", "nonzeros", "wall", "cpu", "visits", "switches"):
+            if what in before and what in after and after[what] < before[what]:
                 raise ContradictionError(f"{what} decreases, to {after[what]!r}")
     stop, solver = run.stop, find_solver(run.solver.name)(run.solver.parameters)
     if trace.state != "converged" or solver.horizon != "none" or stop.own or stop.gap is not None:

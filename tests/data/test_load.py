@@ -450,3 +450,12 @@ def test_rows_of_another_text_are_not_called_sound(tmp_path, monkeypatch):
     result = CliRunner().invoke(main, ["data", "check", str(path)])
     assert result.exit_code == 3
     assert "its rows are of another text than" in result.output
+
+
+def test_a_missing_test_file_is_said_once(places, caplog):
+    # It was said by each sweep of a series.
+    (places / "mirror" / "rows.t").unlink()
+    wanted = described()
+    for _ in range(3):
+        assert load(wanted).test is None
+    assert caplog.text.count("no test rows, so no test error") == 1

@@ -383,7 +383,7 @@ def test_all_repeats_asked_for_anew_are_made_anew(folder, tmp_path):
 def test_kept_weights_are_those_that_verify_looks_for(folder, tmp_path):
     run_series(planned(folder, tmp_path), Reporter(), Options(keep_weights=True))
     done = CliRunner().invoke(main, ["verify", str(tmp_path)])
-    assert (done.exit_code, "5 runs: 5 holds" in done.stdout) == (0, True), done.stdout
+    assert (done.exit_code, "5 runs: 5 hold" in done.stdout) == (0, True), done.stdout
 
 
 def test_runs_of_later_repeats_are_left(folder, tmp_path):

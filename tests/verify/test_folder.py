@@ -53,8 +53,8 @@ def rewritten(path, **changes):
 def test_a_sound_folder_holds(root):
     result = verified(root, "--csv", str(root / "findings.csv"))
     assert result.exit_code == 0, result.output
-    assert "2 runs: 2 holds" in result.output
-    assert "1 references: 1 holds" in result.output
+    assert "2 runs: 2 hold" in result.output
+    assert "1 reference: 1 holds" in result.output
     findings = pd.read_csv(root / "findings.csv")
     assert findings["kind"].tolist() == ["reference", "run", "run"]
     assert (findings["deviation"] <= findings["allowed"]).all()
@@ -203,7 +203,7 @@ def test_weights_asked_for_later_are_made_and_then_reused(tmp_path):
     bare = run_sweep(wanted, tmp_path / "results")
     result = verified(tmp_path)
     assert result.exit_code == 0
-    assert "1 runs have no weights" in result.output
+    assert "1 run without weights" in result.output
     assert (bare.made, run_sweep(wanted, tmp_path / "results").reused) == (1, 1)
     assert run_sweep(wanted, tmp_path / "results", options=KEEP).made == 1
     assert run_sweep(wanted, tmp_path / "results", options=KEEP).reused == 1

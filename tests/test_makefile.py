@@ -1,0 +1,40 @@
+"""What `make` needs of a machine is said before anything is installed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def without_venv(tmp_path):
+    """A Python that lacks venv, as Debian's does until python3-venv is installed."""
+    script = tmp_path / "python3"
+    script.write_text(
+        f'#!/bin/sh\ncase "$2" in *ensurepip*) exit 1;; esac\nexec {sys.executable} "$@"\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def made(folder, *variables):
+    target = f"{folder}/bin/python"
+    command = ["make", "--no-print-directory", f"VENV={folder}", *variables, target]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+
+
+def test_a_missing_compiler_is_one_line(tmp_path):
+    result = made(tmp_path / "venv", f"PYTHON={sys.executable}", "CC=no-such-compiler")
+    assert result.returncode != 0
+    assert result.stderr.startswith("no C compiler; install one")
+    assert not (tmp_path / "venv").exists()
+
+
+def test_a_missing_venv_is_one_line(tmp_path, without_venv):
+    result = made(tmp_path / "venv", f"PYTHON={without_venv}")
+    assert result.returncode != 0
+    assert result.stderr.startswith("this Python has no venv; install it")
+    assert not (tmp_path / "venv").exists()
