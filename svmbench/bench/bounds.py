@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from svmbench.bench.champion import ROLE, champion
 from svmbench.bench.found import Found, machine_bound, steps
@@ -16,7 +17,7 @@ from svmbench.bench.rows import last_cache
 from svmbench.bench.targets import Target, is_one_of
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.claims import remedy
-from svmbench.claims.judge import judge_cells
+from svmbench.claims.judge import KnownParts, judge_cells
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import CellResult, ClaimCell, ClaimVerdict, PartResult
@@ -143,15 +144,24 @@ class JudgedBounds:
 _Draft = tuple[BoundResult, Claim, ClaimCell]
 
 
-def judge_bounds(found: Found, targets: Sequence[Target]) -> JudgedBounds:
+def judge_bounds(
+    found: Found, targets: Sequence[Target], known: KnownParts | None = None
+) -> JudgedBounds:
     """Judge every bound at every place where it was measured.
 
     A bound that was measured nowhere, or not on all sets that it names, also appears in the
     results as not testable.
+
+    Parameters
+    ----------
+    found : Found
+    targets : sequence of Target
+    known : KnownParts, optional
+        Of the judgements before, if the bounds are judged again.
     """
     drafts = [list(_PLACES[target.kind](found, target)) for target in targets]
-    judged = judge_cells([(claim, [cell]) for places in drafts for _, claim, cell in places])
-    answered = iter(judged)
+    claims = [(claim, [cell]) for places in drafts for _, claim, cell in places]
+    answered = iter(judge_cells(claims, known))
     results = []
     for target, places in zip(targets, drafts, strict=True):
         results += [replace(one, result=next(answered).cells[0]) for one, _, _ in places]
@@ -173,20 +183,18 @@ def _faster(found: Found, target: Target) -> Iterator[_Draft]:
     its times.
     """
     solvers = _solvers(target)
-    for members in by_problem(comparisons(found, target.over or None, target.part, solvers)):
+    rivals = target.over or None
+    for members in by_problem(comparisons(found, rivals, target.part, solvers, target.covers)):
         chosen = members if target.everywhere else [most_pairs(members)]
         for one in chosen:
-            if target.covers(one.set, one.lam, one.threshold):
-                label = one.row.group.label
-                place = one.place + (f", {label}" if len(solvers) > 1 else "")
-                place += f" ({one.part})" if len(chosen) > 1 else ""
-                claim = _claim(
-                    target, one.asked, solver=label, over=one.best.group.label, by=target.by
-                )
-                result = BoundResult(
-                    target, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
-                )
-                yield result, claim, one.cell
+            label = one.row.group.label
+            place = one.place + (f", {label}" if len(solvers) > 1 else "")
+            place += f" ({one.part})" if len(chosen) > 1 else ""
+            claim = _claim(target, one.asked, solver=label, over=one.best.group.label, by=target.by)
+            result = BoundResult(
+                target, place, one.set, note=_note(one), held_out=one.held_out, lam=one.lam
+            )
+            yield result, claim, one.cell
 
 
 def _note(one: Versus) -> str:
@@ -212,7 +220,7 @@ def _reaches(found: Found, target: Target) -> Iterator[_Draft]:
             assert target.at_most is not None
             at_most = target.at_most * (least.least if least else 1.0)
             place = f"{heading(part.set, row.group.stand_in)}, {label}"
-            claim = _claim(target, asked, solvers=[label], at_most=at_most)
+            claim = _claim(target, asked, solvers=(label,), at_most=at_most)
             fact = values[0] if asked.measure.taken == "of data" else math.nan
             result = BoundResult(target, place, part.set, unit=target.at_most, value=fact)
             yield result, claim, _cell(place, [row])
@@ -227,7 +235,7 @@ def _alike(found: Found, target: Target) -> Iterator[_Draft]:
                 size = step.before.axis("array_bytes")
                 grown = f"{short(step.grown, 3)} times the rows, from {float(size) / 2**20:.0f} MiB"
                 place = f"{part.set}, {grown}"
-                labels = [row.group.label for row in rows]
+                labels = tuple(row.group.label for row in rows)
                 claim = _claim(target, Asked(target.measure), solvers=labels, within=target.within)
                 yield BoundResult(target, place, part.set), claim, _cell(place, rows)
 
@@ -239,6 +247,7 @@ _PLACES: dict[str, Callable[[Found, Target], Iterator[_Draft]]] = {
 }
 
 
+@lru_cache(maxsize=4096)
 def _claim(target: Target, asked: Asked, **given: object) -> Claim:
     shared = {"text": target.text, "source": "this benchmark", "kind": target.kind}
     return Claim.model_validate({**shared, "measure": asked, **given})

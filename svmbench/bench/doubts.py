@@ -10,6 +10,7 @@ from svmbench.bench.found import read_found
 from svmbench.bench.plan import Plan
 from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
+from svmbench.claims.judge import KnownParts
 from svmbench.claims.measured import SweepCell
 from svmbench.evidence import Question
 from svmbench.harness.doubts import Doubt
@@ -22,7 +23,9 @@ WIDEST = 2.0
 BOUNDED_FROM = 8
 
 
-def open_doubts(plan: Plan, targets: Sequence[Target]) -> list[Doubt]:
+def open_doubts(
+    plan: Plan, targets: Sequence[Target], known: KnownParts | None = None
+) -> list[Doubt]:
     """Those that repeats of the sweeps can decide.
 
     Parameters
@@ -30,16 +33,20 @@ def open_doubts(plan: Plan, targets: Sequence[Target]) -> list[Doubt]:
     plan : Plan
         Its root contains the results.
     targets : sequence of Target
+    known : KnownParts, optional
+        Of the judgements before.
     """
     found = read_found(plan)
-    judged = judge_bounds(found, targets)
+    judged = judge_bounds(found, targets, known)
     quoted = map(most_pairs, by_problem(comparisons(found, LIBLINEAR)))
     return [*of_bounds(plan, judged.results), *of_quoted(plan, list(quoted), judged.threshold)]
 
 
-def open_tasks(plan: Plan, targets: Sequence[Target]) -> dict[str, int]:
+def open_tasks(
+    plan: Plan, targets: Sequence[Target], known: KnownParts | None = None
+) -> dict[str, int]:
     """Further repeats that the measurements beside the sweeps need, by name of the task."""
-    return repeats_of_tasks(plan, judge_bounds(read_found(plan), targets).results)
+    return repeats_of_tasks(plan, judge_bounds(read_found(plan), targets, known).results)
 
 
 def of_bounds(plan: Plan, results: Sequence[BoundResult]) -> Iterator[Doubt]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
@@ -17,10 +17,12 @@ from typing import TypeVar
 import pandas as pd
 
 from svmbench.bench.plan import Plan
+from svmbench.bench.profile import SweepPart
 from svmbench.bench.tasks import Task, read_task
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
+from svmbench.harness.series import Job
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
@@ -58,7 +60,7 @@ def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
     return groups
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Measured:
     """The rows of one part on one set.
 
@@ -175,25 +177,9 @@ def read_found(plan: Plan) -> Found:
     held_out = {each.label: each.held_out for each in plan.profile.sets}
     for job in plan.jobs:
         if (job.folder / "runs.csv").exists():
-            part = plan.profile.sweeps[job.name]
-            written = (job.folder / "runs.csv").stat().st_mtime_ns
-            results, cut_short = without_unfinished(_read(job.folder, written), job.sweep)
-            if len(results.runs):
-                groups = [group for groups in results.groups.values() for group in groups]
-                certified = part.kind == "certificate"
-                parts.append(
-                    Measured(
-                        job.name,
-                        part.kind,
-                        job.item,
-                        groups,
-                        held_out[job.item],
-                        results.thresholds,
-                        part.accuracy if certified else (),
-                        results,
-                        cut_short,
-                    )
-                )
+            part = _of_job(job, plan.profile.sweeps[job.name], held_out[job.item])
+            if part.groups:
+                parts.append(part)
     for task in plan.tasks:
         parts += _of_task(task, read_task(plan.parts, task.name), held_out)
     return Found(plan, parts)
@@ -236,10 +222,28 @@ def row(records: Sequence[dict[str, object]]) -> Group:
     )
 
 
-@lru_cache(maxsize=256)
-def _read(folder: Path, written: int) -> Results:
-    """The results of a folder, read again only if its table has been rewritten."""
-    return read_results(folder)
+#: The findings of each folder, with the time at which its table was written.
+_known: dict[Path, tuple[int, Measured]] = {}
+
+
+def _of_job(job: Job, part: SweepPart, held_out: bool) -> Measured:
+    """The rows of a sweep, read again only if its table has been rewritten."""
+    written = (job.folder / "runs.csv").stat().st_mtime_ns
+    if job.folder not in _known or _known[job.folder][0] != written:
+        results, cut_short = without_unfinished(read_results(job.folder), job.sweep)
+        found = Measured(
+            job.name,
+            part.kind,
+            job.item,
+            [group for groups in results.groups.values() for group in groups],
+            held_out,
+            results.thresholds,
+            part.accuracy if part.kind == "certificate" else (),
+            results,
+            cut_short,
+        )
+        _known[job.folder] = written, found
+    return _known[job.folder][1]
 
 
 def without_unfinished(results: Results, sweep: Sweep) -> tuple[Results, int]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 from svmbench.bench.champion import champion
@@ -184,6 +184,7 @@ def comparisons(
     than: Collection[str] | None = None,
     kind: str = "oracle",
     labels: Collection[str] | None = None,
+    wanted: Callable[[str, float, float | None], bool] = lambda label, lam, accuracy: True,
 ) -> list[Versus]:
     """Rows against programs in every part of a kind, on every problem, to every accuracy.
 
@@ -196,24 +197,29 @@ def comparisons(
     kind : str
     labels : collection of str, optional
         Of the rows; the champion's unless given.
+    wanted : callable
+        Whether a set, a λ and an accuracy count.
     """
     own = (champion(),) if labels is None else labels
-    compared = []
+    compared: list[Versus] = []
     for part in found.of_kind(kind):
         for ours in (row for row in part.rows if row.group.label in own):
-            theirs = [
+            lam = ours.group.lam
+            theirs = tuple(
                 row
                 for row in part.rows
-                if _same(row.group.lam, ours.group.lam) and _wanted(row, than) and row is not ours
-            ]
+                if _same(row.group.lam, lam) and _is_rival(row, than) and row is not ours
+            )
             for threshold in part.thresholds or (None,):
-                compared += side_by_side(part, ours, theirs, part.asked(threshold))
+                if wanted(part.set, lam, threshold):
+                    compared += side_by_side(part, ours, theirs, part.asked(threshold))
     return compared
 
 
+@lru_cache(maxsize=4096)
 def side_by_side(
-    part: Measured, ours: MeasuredRow, theirs: Sequence[MeasuredRow], asked: Asked
-) -> list[Versus]:
+    part: Measured, ours: MeasuredRow, theirs: tuple[MeasuredRow, ...], asked: Asked
+) -> Sequence[Versus]:
     """One row of a part against others; none without pairs."""
     best = best_of(theirs, ours, asked)
     one = None if best is None else Versus(part, ours, best, asked)
@@ -224,7 +230,7 @@ def _same(lam: float, other: float) -> bool:
     return lam == other or (math.isnan(lam) and math.isnan(other))
 
 
-def _wanted(row: MeasuredRow, than: Collection[str] | None) -> bool:
+def _is_rival(row: MeasuredRow, than: Collection[str] | None) -> bool:
     solver = row.group.solver
     return find_solver(solver).foreign if than is None else solver in than
 

@@ -157,15 +157,21 @@ def judge_claims(
     )
 
 
-def judge_cells(claims: Sequence[tuple[Claim, Sequence[ClaimCell]]]) -> list[ClaimResult]:
+def judge_cells(
+    claims: Sequence[tuple[Claim, Sequence[ClaimCell]]], known: KnownParts | None = None
+) -> list[ClaimResult]:
     """The results of claims, judged together, in cells that the caller chose.
 
     Parameters
     ----------
     claims : sequence of (claim, cells)
+    known : KnownParts, optional
+        Of the judgements before, if the same claims are judged again.
     """
+    known = known or KnownParts()
+    known.begin()
     drafts = [
-        _Draft(claim, tuple((cell, tuple(KINDS[claim.kind](claim, cell))) for cell in cells))
+        _Draft(claim, tuple((cell, known.of(claim, claim, cell)) for cell in cells))
         for claim, cells in claims
     ]
     return _judged([drafts])[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pandas as pd
 
@@ -45,17 +46,22 @@ def best_of(rivals: Sequence[MeasuredRow], ours: MeasuredRow, asked: Asked) -> M
         return None
     rows = tuple(row for row, _ in took)
     first = rows[0]
-    common = sorted(set.intersection(*(set(each) for _, each in took)))
-    runs = []
-    for repeat in common:
+    if len(rows) == 1:
+        return replace(first, members=rows)
+    repeats_of: dict[MeasuredRow, list[int]] = {row: [] for row in rows}
+    for repeat in set.intersection(*(set(each) for _, each in took)):
         best, _ = min(took, key=lambda each: each[1][repeat])
-        runs.append(best.group.runs[best.group.runs["repeat"] == repeat])
+        repeats_of[best].append(repeat)
+    runs = pd.concat(
+        row.group.runs[row.group.runs["repeat"].isin(repeats)]
+        for row, repeats in repeats_of.items()
+    )
     group = Group(
         first.group.dataset,
         first.group.stand_in,
         first.group.lam,
         first.group.solver,
         ", ".join(row.group.label for row in rows),
-        pd.concat(runs, ignore_index=True) if runs else first.group.runs.iloc[:0],
+        runs.sort_values("repeat", kind="stable", ignore_index=True),
     )
     return MeasuredRow(first.sweep, group, first.traces, first.regrets, rows)

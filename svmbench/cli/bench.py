@@ -82,10 +82,11 @@ def command(
         return 0
     from svmbench.bench.doubts import open_doubts, open_tasks
     from svmbench.bench.write import write_bench
+    from svmbench.claims.judge import KnownParts
     from svmbench.cli.progress import ProgressReporter
     from svmbench.harness.run import Options
 
-    begun = time.monotonic()
+    begun, known = time.monotonic(), KnownParts()
     with ProgressReporter(quiet) as reporter:
         progress = None
         if not report_only:
@@ -94,8 +95,8 @@ def command(
                 planned,
                 reporter,
                 asked,
-                lambda: open_doubts(planned, targets),
-                lambda: open_tasks(planned, targets),
+                lambda: open_doubts(planned, targets, known),
+                lambda: open_tasks(planned, targets, known),
             )
         reporter.stage("tables, plots and the page")
         judged = write_bench(planned, targets, linked=pictures == "linked")

@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Any
 
 from svmbench.durable import sync_folder, writing
+from svmbench.errors import UnwritableError
 from svmbench.records.states import ENDS
 
 SCHEMA_VERSION = 1
@@ -148,8 +149,12 @@ class TraceWriter:
         """Whether the file has the lines that were written here, and no others."""
         try:
             return self._path.read_bytes() == "".join(self._lines).encode()
-        except OSError:
+        except FileNotFoundError:
             return False
+        except OSError as error:  # this says nothing about the solver
+            raise UnwritableError(
+                f"{self._path}: cannot be read ({error.strerror}); give the same command again"
+            ) from error
 
     def _restore(self) -> None:
         lines, self._lines = self._lines, []

@@ -133,8 +133,9 @@ def _merged(runs: pd.DataFrame) -> pd.Series:
             row[column] = runs[column].min()
         elif column.startswith("last_above_seconds_"):
             row[column] = math.nan  # other runs' points say nothing about this one's
-    for column in ("train_seconds", "train_passes", "epochs", "data_passes"):
-        row[column] = runs[column].max()
+    for column in ("train_seconds", "train_cpu_seconds", "train_passes", "epochs", "data_passes"):
+        if column in runs:
+            row[column] = runs[column].max()
     return row
 
 

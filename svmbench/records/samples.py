@@ -79,21 +79,43 @@ def least(group: Group, asked: Asked) -> dict[int, float]:
     -------
     dict
         For the repeats of `samples`. A repeat that failed, or stopped by its own rule, would not
-        have reached the accuracy in any time: +inf. One that was skipped might have been faster
-        than the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
+        have reached the accuracy in any time: +inf. One that was killed at its time limit had
+        spent that, although its last checkpoint was earlier. One that was skipped might have been
+        faster than the one it was skipped for: it counts with the limit over `SKIPPED_FROM`.
     """
     found, measure = samples(group, asked), asked.measure
     if measure.taken not in ("to accuracy", "spent") or all(map(math.isfinite, found.values())):
         return found
-    spent = of_repeats(group, Asked(measure.spent) if measure.to_accuracy else asked)
+    spent = _spent(group, Asked(measure.spent) if measure.to_accuracy else asked)
     ends = states(group)
-    limited = [spent[repeat] for repeat, end in ends.items() if end == "time_limit"]
+    limited = [
+        spent[repeat]
+        for repeat, end in ends.items()
+        if end == "time_limit" and not math.isnan(spent[repeat])
+    ]
     bounds = {repeat: spent.get(repeat, math.nan) for repeat in found}
     skipped = min(limited, default=0.0) / SKIPPED_FROM
     bounds |= {repeat: skipped for repeat in found if ends[repeat] == "skipped"}
     return {
         repeat: _at_least(value, bounds[repeat], ends[repeat]) for repeat, value in found.items()
     }
+
+
+def _spent(group: Group, asked: Asked) -> dict[int, float]:
+    """What each repeat had spent; seconds are at least the limit that ended it."""
+    spent = of_repeats(group, asked)
+    if asked.name != "train_seconds":
+        return spent
+    limits = _column(group, "limit_seconds")
+    return {
+        repeat: float(np.fmax(value, limits[repeat])) if end == "time_limit" else value
+        for (repeat, value), end in zip(spent.items(), states(group).values(), strict=True)
+    }
+
+
+def _column(group: Group, column: str) -> dict[int, float]:
+    """A column's value for each repeat."""
+    return dict(zip(map(int, group.repeats["repeat"]), group.column(column), strict=True))
 
 
 def _at_least(value: float, spent: float, end: str) -> float:

@@ -1,4 +1,4 @@
-"""Compare the tables of a results folder with the rows that the traces give."""
+"""Read the tables of a results folder, and compare them with the rows that the traces give."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,62 @@ def _says(text: str, value: Any) -> bool:
 
 def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a folder, every field as text.
+
+    Parameters
+    ----------
+    folder : Path
+    header : list of str
+        The columns of runs.csv.
+    runs : list of list of str
+        Its rows.
+    names : list of str
+        The ids of its runs.
+    """
+
+    folder: Path
+    header: list[str]
+    runs: list[list[str]]
+    names: list[str]
+    _read: dict[str, tuple[list[str], dict[str, list[list[str]]]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, folder: Path) -> Tables:
+        """Read runs.csv.
+
+        Raises
+        ------
+        DataError
+            When it cannot be read, or is not a table of runs.
+        """
+        path = folder / "runs.csv"
+        header, rows = read_table(path)
+        needed = ("id", "state", "dataset", "label", "lambda", "horizon", "repeat")
+        sound = len(set(header)) == len(header) and all(name in header for name in needed)
+        if not sound or any(len(row) != len(header) for row in rows):
+            raise DataError(f"{path}: not a table of runs; run the sweep again")
+        return cls(folder, header, rows, [row[header.index("id")] for row in rows])
+
+    def at(self, column: str) -> int:
+        """The place of a column of runs.csv."""
+        return self.header.index(column)
+
+    def of_runs(self, name: str) -> tuple[list[str], dict[str, list[list[str]]]]:
+        """The columns of traces.csv or regret.csv, and its rows by run; empty without the file.
+
+        Raises
+        ------
+        DataError
+            When it cannot be read.
+        """
+        if name not in self._read:
+            path, of_runs = self.folder / name, dict[str, list[list[str]]]()
+            header, rows = read_table(path) if path.exists() else ([], [])
+            for row in rows:
+                of_runs.setdefault(row[0] if row else "", []).append(row)
+            self._read[name] = header, of_runs
+        return self._read[name]

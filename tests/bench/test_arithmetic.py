@@ -96,7 +96,7 @@ SWEPT = Measured("core", "oracle", "adult", [], thresholds=(0.01,))
 
 def compared(ours, theirs):
     """A row against some others; None if they make no pairs."""
-    rows = [MeasuredRow("core", each) for each in theirs]
+    rows = tuple(MeasuredRow("core", each) for each in theirs)
     asked = Asked("seconds", 0.01)
     found = versus.side_by_side(SWEPT, MeasuredRow("core", ours), rows, asked)
     return found[0] if found else None

@@ -1,10 +1,13 @@
+import errno
 import json
 from itertools import islice, pairwise, takewhile
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from svmbench.errors import UnwritableError
 from svmbench.harness.trace import (
     CHECKPOINT_RATIO,
     Trace,
@@ -167,3 +170,13 @@ def test_closing_a_trace_that_was_never_begun(tmp_path):
 
 def test_a_trace_without_an_end_is_an_interrupted_one():
     assert Trace({}).state == "interrupted"
+
+
+def test_a_trace_that_cannot_be_read_back_is_no_fault_of_the_solver(tmp_path, monkeypatch):
+    def failing(path):
+        raise OSError(errno.EIO, "Input/output error", str(path))
+
+    with TraceWriter(tmp_path / "trace", {}) as writer:
+        monkeypatch.setattr(Path, "read_bytes", failing)
+        with pytest.raises(UnwritableError, match="cannot be read"):
+            writer.end("converged")

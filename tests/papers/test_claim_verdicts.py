@@ -100,6 +100,12 @@ def test_copies_of_one_limited_run_are_no_evidence():
 # --- cells -------------------------------------------------------------------------
 
 
+def test_a_run_killed_before_its_first_checkpoint_had_spent_its_limit():
+    killed = row("b", [INF] * MANY, train_seconds=0.01)
+    assert found(claim(by=20.0), row("a", noisy(1.0)), killed).verdict == "holds"
+    assert found(claim(by=40.0), row("a", noisy(1.0)), killed).verdict == "open"
+
+
 def test_the_verdict_names_the_cells_that_are_open():
     undecided = [each for k in range(3) for each in both(1.0, f"open {k}", sigma=0.3)]
     mixed = found(claim(), *both(3.0, "one"), *both(0.2, "two"), *undecided)
@@ -132,6 +138,13 @@ def test_no_repeats_are_bought_for_what_only_data_sets_decide():
         result = found(claim(across="datasets", cells="most"), *rows)
         assert result.verdict == "open"
         assert result.open_parts == result.spare_parts == []
+
+
+def test_signed_ranks_need_no_cell_to_be_decided_and_none_is_said_to_be_missing():
+    rows = [each for k in range(8) for each in both(0.5, f"set {k}", n=3, seed=k)]
+    result = found(claim(across="datasets", cells="most"), *rows)
+    assert {cell.verdict for cell in result.cells} == {"open"}
+    assert result.verdict_words == "does not hold"
 
 
 def test_a_statistical_claim_on_too_few_data_sets_gets_no_repeats():

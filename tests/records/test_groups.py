@@ -54,6 +54,7 @@ def results(make_results, tmp_path: Path) -> Results:
 def _run_for(run: pd.Series, epochs: float, accuracy: float | None) -> pd.Series:
     run["id"] = f"{run['id']}-h{epochs:g}"
     run["horizon"], run["epochs"], run["train_seconds"] = epochs, epochs, epochs / 100
+    run["train_cpu_seconds"] = epochs / 100
     run["state"] = "converged" if accuracy else "diverged"
     run["accuracy"], run["primal"] = accuracy, accuracy and 0.35 * (1 + accuracy)
     for threshold in (0.1, 0.01, 0.001):
@@ -87,6 +88,7 @@ def test_value_of_a_repeat_is_the_least_over_its_horizons(group):
     assert math.isnan(group.column("epochs_to_0.01")[2])
     assert group.column("accuracy") == [0.0005, 0.008, 0.05]
     assert group.column("train_seconds") == [0.64] * 3
+    assert group.column("train_cpu_seconds") == [0.64] * 3
 
 
 def test_state_of_a_repeat_is_of_the_whole(group):

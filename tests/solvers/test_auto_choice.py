@@ -98,6 +98,21 @@ def test_newton_steps_follow_a_trial_that_takes_too_many_passes(small):
     assert counters.nonzeros <= (cost + 5.0) * problem.data.nnz
 
 
+def test_samples_are_left_out_where_factorisations_are_dear(small, monkeypatch):
+    problem = made(lam=2.0**-20)
+    dear = (
+        choice.NEWTON_PASSES
+        / choice.FACTORISATIONS
+        / choice.factorisation_passes(problem.data.rows)
+    )
+    monkeypatch.setattr(choice, "FACTOR_COST", choice.FACTOR_COST * dear * 1.01)
+    chosen = choose(problem)
+    assert chosen.method == "dual-newton"
+    assert chosen.budget == pytest.approx(choice.newton_passes(problem.data.rows) / 4.0)
+    monkeypatch.setattr(choice, "FACTOR_COST", choice.FACTOR_COST / 1.03)
+    assert choose(problem).method == "newton"
+
+
 def test_what_is_wanted_is_taken_without_a_trial(small):
     for method in ("newton", "dual", "dual-newton"):
         counters = Counters()

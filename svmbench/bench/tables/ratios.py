@@ -224,7 +224,7 @@ def _ablated(part: Measured) -> Iterator[Versus]:
         for threshold in part.thresholds:
             if row.group.lam in whole:
                 asked = part.asked(threshold)
-                yield from side_by_side(part, whole[row.group.lam], [row], asked)
+                yield from side_by_side(part, whole[row.group.lam], (row,), asked)
 
 
 def _ablated_text(one: Versus) -> str:

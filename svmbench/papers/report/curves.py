@@ -27,7 +27,8 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.records.along import values_along
 from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, lifted, median_curve, trajectories
-from svmbench.report.plots import draw_curve, limit_abscissa, rounded
+from svmbench.report.panels import draw_curve, limit_abscissa
+from svmbench.report.plots import rounded
 from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:

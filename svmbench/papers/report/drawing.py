@@ -18,7 +18,7 @@ from svmbench.papers.published import ABSCISSAE
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
-from svmbench.report.plots import set_ticks
+from svmbench.report.panels import set_ticks
 from svmbench.report.sheet import CurveName
 
 if TYPE_CHECKING:

@@ -27,15 +27,17 @@ def stand_in_notes(source: ItemResults, rows: Iterable[MeasuredRow]) -> Iterator
                 members.append(row)
     for (label, name), members in found.items():
         runs = pd.concat([row.group.runs for row in members])
-        yield f"{label}: a STAND-IN, {_size(runs)}. {_reached(runs)}{_wanted(name)}"
+        yield f"{label}: a STAND-IN, {_size(runs, name)}. {_reached(runs)}{_wanted(name)}"
 
 
-def _size(runs: pd.DataFrame) -> str:
-    """Scale and rows, of each size that occurs."""
+def _size(runs: pd.DataFrame, name: str) -> str:
+    """Scale and rows, of each size that occurs, and the rows of the whole set."""
     sizes = dict.fromkeys(
         (_scale(text), int(m)) for text, m in zip(runs["data_source"], runs["m"], strict=True)
     )
-    return " and ".join(f"SCALE {scale}, {m:,} rows" for scale, m in sizes)
+    shape = entry(name).stand_in if name in names() else None
+    whole = "" if shape is None else f" of the set's {shape.m + shape.m_test:,} rows"
+    return " and ".join(f"SCALE {scale}{whole}, {m:,} rows for training" for scale, m in sizes)
 
 
 def _scale(text: str) -> str:

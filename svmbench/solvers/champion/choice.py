@@ -140,7 +140,11 @@ def chosen(
         return Choice("dual-newton", first, f"{facts}, and follow after {first:.0f} of descent")
     trial = tried(rows, lam, rng, gap, newton, counters)
     if trial.passes > newton:
-        return Choice("newton", 0.0, f"{facts}; descent on {trial.rows} rows took more")
+        facts += f"; descent on {trial.rows} rows took more"
+        # A sample saves passes over all rows, but costs as many factorisations again.
+        if FACTORISATIONS * factorisation_passes(rows) > NEWTON_PASSES:
+            return Choice("dual-newton", first, f"{facts}, and samples would cost too much")
+        return Choice("newton", 0.0, facts)
     budget = max(first, TRIAL_MARGIN * trial.passes)
     facts += f"; descent on {trial.rows} rows took {trial.passes:.0f}"
     return Choice("dual-newton", budget, facts)

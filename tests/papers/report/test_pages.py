@@ -217,7 +217,7 @@ def test_notes_tell_sources_reconstruction_and_stand_ins(papered):
     (note,) = [
         line for line in text.splitlines() if line.startswith("- covtype.binary: a STAND-IN")
     ]
-    assert " rows. Here: P\\* " in note
+    assert "of the set's 581,012 rows, 32,561 rows for training. Here: P\\* " in note
     assert "At full size: P\\* 0.6" in note
     assert "(published 0.62697) at λ = 1.721e-5, hinge, 581,012 rows" in note
 
