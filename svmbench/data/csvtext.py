@@ -207,8 +207,8 @@ class _Lines:
             return self._fault(
                 number,
                 self._position(line, column),
-                f"{wrong} in column {names[column][:_SHOWN]}; write a finite decimal number, or drop the"
-                " column or the row",
+                f"{wrong} in column {names[column][:_SHOWN]}; write a finite decimal number, or"
+                " drop the column or the row",
             )
         return self._fault(number, 1, "':' or '#' in a line of numbers; remove it")
 
