@@ -25,6 +25,7 @@ _SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "blanks": ""}
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NO_DIGITS = "0"
 _BLANKS = " \t"  # what may surround a cell
+_SHOWN = 40  # characters of a cell or a name in a message
 _LONGEST_LINE = 1 << 26  # bytes; Python splits it into one string per cell
 
 
@@ -179,7 +180,9 @@ class _Lines:
                 return wanted - 1
         elif self._layout.header and wanted in names:
             return names.index(wanted)
-        shown = ", ".join(names[:10]) + (", ..." if len(names) > 10 else "")
+        shown = ", ".join(name[:_SHOWN] for name in names[:10]) + (
+            ", ..." if len(names) > 10 else ""
+        )
         raise self._fault(
             self._line, 1, f"no column {wanted!r} among {shown}; correct the description"
         )
@@ -200,12 +203,12 @@ class _Lines:
             if _NUMBER.fullmatch(cell) and float(cell) not in (float("inf"), -float("inf")):
                 continue
             what = "label" if column == self._label else "value"
-            wrong = f"{what} '{cell[:40]}'" if cell else f"no {what}"
+            wrong = f"{what} '{cell[:_SHOWN]}'" if cell else f"no {what}"
             return self._fault(
                 number,
                 self._position(line, column),
-                f"{wrong} in column {names[column]}; write a finite decimal number, or drop the"
-                " column or the row",
+                f"{wrong} in column {names[column][:_SHOWN]}; write a finite decimal number, or"
+                " drop the column or the row",
             )
         return self._fault(number, 1, "':' or '#' in a line of numbers; remove it")
 

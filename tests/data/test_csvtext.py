@@ -171,3 +171,12 @@ def test_an_error_far_into_a_long_file(tmp_path):
     path = write(tmp_path, b"1,0.25,3\n" * 600_000 + b"1,0.25,x\n" + b"1,0.25,3\n" * 10)
     layout = Csv(header=False, label=1)
     assert refusal(path, layout).startswith(f"{path}:600001:8: value 'x' in column 3")
+
+
+def test_a_message_quotes_the_start_of_a_long_name(tmp_path):
+    path = write(tmp_path, f"{'a' * 9000},Klass\n1,x\n".encode())
+    shown = "a" * 40
+    assert refusal(path, BY_NAME).startswith(f"{path}:1:1: no column 'Class' among {shown}, Klass;")
+    assert len(refusal(path, Csv(label="Klass"))) < 300
+    path = write(tmp_path, f"{'a' * 9000},Class\nx,1\n".encode())
+    assert f"value 'x' in column {shown};" in refusal(path, BY_NAME)
