@@ -212,9 +212,7 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
 
 
 def _shortage(error: Exception) -> str:
-    """What the system refused, such as an open file, a process, a thread or memory; else empty."""
-    if isinstance(error, MemoryError):
-        return f"not enough memory ({error})" if str(error) else "not enough memory"
+    """What the system refused, such as an open file, a process or a thread; else empty."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     # CPython has no class of its own for it.

@@ -36,6 +36,7 @@ _LISTED = 20
     type=click.Choice(["hinge", "squared-hinge", "logistic"]),
     default="hinge",
     show_default=True,
+    help="What an error costs; LIBLINEAR's -s 3, -s 1 and -s 0.",
 )
 @click.option("-C", "cost", type=float, help="Weight of the losses beside 1/2 |w|^2.  [default: 1]")
 @click.option(
@@ -72,7 +73,13 @@ _LISTED = 20
     show_default=True,
     help="Classes trained at the same time.",
 )
-@click.option("--seed", type=click.IntRange(0, 2**64 - 1), default=0, show_default=True)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    default=0,
+    show_default=True,
+    help="Of random orders of rows.",
+)
 @options.as_json
 @options.quiet
 def command(

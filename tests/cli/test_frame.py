@@ -151,11 +151,16 @@ def run_failing(error, *args):
             "svmbench: internal error (ZeroDivisionError: of one by nought); "
             "rerun with --debug and report it\n",
         ),
-        (MemoryError(), 1, "svmbench: not enough memory; give the same command again\n"),
+        (
+            MemoryError(),
+            3,
+            "svmbench: not enough memory; take fewer rows, features or jobs, or allow more memory\n",
+        ),
         (
             MemoryError("3 GiB of rows"),
-            1,
-            "svmbench: not enough memory (3 GiB of rows); give the same command again\n",
+            3,
+            "svmbench: not enough memory (3 GiB of rows); take fewer rows, features or jobs, or "
+            "allow more memory\n",
         ),
         (
             OSError(errno.EMFILE, "Too many open files", "a.yaml"),
