@@ -201,7 +201,8 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         return _fail(f"not enough memory{why}; {remedy}", DataError.exit_code, debug)
     except Exception as error:  # the outermost place: the user gets one line for any error
         refusal: SvmbenchError | None = refused(error) if isinstance(error, OSError) else None
-        refusal = refusal or unopened(error, getattr(error, "filename", None) or "a file")
+        filename = getattr(error, "filename", None)
+        refusal = refusal or (unopened(error, filename) if filename else None)
         if refusal is not None:
             return _fail(str(refusal), refusal.exit_code, debug)
         shortage = _shortage(error)

@@ -164,8 +164,9 @@ def run_failing(error, *args):
         ),
         (
             OSError(errno.EMFILE, "Too many open files", "a.yaml"),
-            1,
-            "svmbench: a.yaml: Too many open files; give the same command again\n",
+            3,
+            "svmbench: a.yaml: cannot be opened (Too many open files); allow more (ulimit -n, "
+            "memory), then give the same command again\n",
         ),
         (
             OSError(errno.EAGAIN, "Resource temporarily unavailable"),
