@@ -154,7 +154,8 @@ def run_failing(error, *args):
         (
             MemoryError(),
             3,
-            "svmbench: not enough memory; take fewer rows, features or jobs, or allow more memory\n",
+            "svmbench: not enough memory; take fewer rows, features or jobs, or allow more "
+            "memory\n",
         ),
         (
             MemoryError("3 GiB of rows"),
