@@ -64,13 +64,13 @@ def test_what_no_model_reads_has_no_keys(model, loc):
         ),
         (
             Targets,
-            "version: 1\ntargets:\n- {text: a, kind: ratio, at_most: 1, lambda: [1, 0]}\n",
-            "3:50: 'targets[0].lambda[1]' should be at least 1e-100, not 0",
+            "version: 1\ntargets:\n- {text: a, kind: reaches, at_most: 1, lambda: [1, 0]}\n",
+            "3:52: 'targets[0].lambda[1]' should be at least 1e-100, not 0",
         ),
         (
             Targets,
-            "version: 1\ntargets:\n- {text: a, kind: ratio, at_most: 1, lamda: 1}\n",
-            "3:38: unknown key 'lamda'; did you mean 'lambda'?",
+            "version: 1\ntargets:\n- {text: a, kind: reaches, at_most: 1, lamda: 1}\n",
+            "3:40: unknown key 'lamda'; did you mean 'lambda'?",
         ),
     ],
 )

@@ -6,6 +6,7 @@ command may return its exit code; errors it raises become one line and an exit c
 
 from __future__ import annotations
 
+import errno
 import importlib
 import io
 import logging
@@ -202,7 +203,8 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
     except Exception as error:  # the outermost place: the user gets one line for any error
         refusal: SvmbenchError | None = refused(error) if isinstance(error, OSError) else None
         filename = getattr(error, "filename", None)
-        refusal = refusal or (unopened(error, filename) if filename else None)
+        if filename or getattr(error, "errno", None) != errno.ENOMEM:  # as of a fork
+            refusal = refusal or unopened(error, filename or "a file")
         if refusal is not None:
             return _fail(str(refusal), refusal.exit_code, debug)
         shortage = _shortage(error)

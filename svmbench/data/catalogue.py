@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal, Self
@@ -331,7 +332,7 @@ def resolve(spec: str | Mapping[str, Any] | OwnFiles | Entry) -> Entry:
     if isinstance(spec, Entry):
         return spec
     if isinstance(spec, str):
-        if spec not in names() and ("/" in spec or "\\" in spec or _is_file(Path(spec))):
+        if spec not in names() and ("/" in spec or "\\" in spec or not _not_a_file(Path(spec))):
             return _own_entry(OwnFiles(path=Path(spec)))
         return entry(spec)
     if isinstance(spec, Mapping):
@@ -371,17 +372,21 @@ def _own_entry(own: OwnFiles) -> Entry:
 
 
 def _own_file(path: Path) -> DataFile:
-    if not _is_file(path):
-        what = "a folder, not a file" if path.is_dir() else "no such file"
+    what = _not_a_file(path)
+    if what:
         raise DataError(f"{path}: {what}; check the path")
     return DataFile(file=path.name, path=str(path.resolve()))
 
 
-def _is_file(path: Path) -> bool:
+def _not_a_file(path: Path) -> str:
+    """What a path leads to that is no file; empty if it is one."""
     try:
-        return path.is_file()
-    except OSError:  # a name too long, say
-        return False
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # also a name too long, or one with a NUL
+        return "no such file"
+    if stat.S_ISDIR(mode):
+        return "a folder, not a file"
+    return "" if stat.S_ISREG(mode) else "a device or a pipe, not a file"
 
 
 def _first_problem(error: ValidationError) -> str:

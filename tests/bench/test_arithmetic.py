@@ -83,7 +83,7 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
             "state": state,
             "horizon": math.nan,
             "train_seconds": spent,
-            "limit_seconds": 60.0,
+            "limit_seconds": spent if state == "time_limit" else 60.0,
             "max_epochs": math.nan,
             "epochs": 1.0,
         }
@@ -489,7 +489,7 @@ def test_where_no_program_reaches_the_accuracy_only_a_longer_limit_decides(monke
     assert more.takes == (
         "It would take runs of about 4 seconds, which end earlier by their limit of epochs."
     )
-    nobody.runs["state"] = "time_limit"
+    nobody.runs["state"], nobody.runs["limit_seconds"] = "time_limit", 3.0
     (more,) = judge_bounds(result, [target.model_copy(update={"by": 4.0})]).results
     assert more.takes == "It would take a limit of about 4 seconds."
 
