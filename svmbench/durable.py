@@ -145,6 +145,28 @@ def require_writable(path: Path) -> None:
         ) from error
 
 
+def require_replaceable(path: Path, *inputs: Path) -> None:
+    """Refuse to replace what is no file, or what is being read.
+
+    Parameters
+    ----------
+    path : Path
+        The file to be written.
+    *inputs : Path
+        Files that are read.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if path.is_symlink() or path.exists():
+        if not path.is_file():
+            raise ConfigError(f"{path}: not a file, and not replaced; name a file")
+        for read in inputs:
+            if read.exists() and path.samefile(read):
+                raise ConfigError(f"{path}: this file is read, and not replaced; name another one")
+
+
 def sync_folder(folder: Path) -> None:
     """Flush a folder's entries to disk: without this a rename may not survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)

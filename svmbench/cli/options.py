@@ -67,6 +67,18 @@ def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
         raise click.UsageError("--fetch and --offline; keep one of them")
 
 
+def refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:
+    """Refuse nan, which no range of click's excludes."""
+    if value != value:
+        raise click.BadParameter("nan is not a number", ctx, param)
+    return value
+
+
+def target(path: Path) -> Path:
+    """The file to write: what a symbolic link points to, so that the link stays one."""
+    return path.resolve() if path.is_symlink() else path
+
+
 def budget_seconds(text: str) -> float:
     """Read ``--budget`` from the command line, as `seconds_of` does."""
     return seconds_of("--budget", text)

@@ -31,12 +31,16 @@ def command(
     """
     import numpy as np
 
-    from svmbench.durable import replacing
+    from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.train.examples import read_examples
     from svmbench.train.liblinear import read_model
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")
+    if out is not None:
+        out = options.target(out)
+        require_replaceable(out, model, data)
+        require_writable(out)
     read = read_model(model)
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
     examples = read_examples(data, n_features=read.n_features, dtype="float64")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -55,7 +56,8 @@ _LISTED = 20
 @click.option(
     "--tol",
     "tolerance",
-    type=click.FloatRange(0.0, min_open=True),
+    type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
+    callback=options.refuse_nan,
     default=1e-4,
     show_default=True,
     help="Train until P is within this share of the least possible.",
@@ -103,22 +105,22 @@ def command(
     P, a lower bound D on the least possible P, and the origin of the rows. Exits 1 if a fit was
     given up short of its tolerance.
     """
-    import math
-
-    from svmbench.durable import require_writable
+    from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.classes import train
     from svmbench.train.examples import read_examples
-    from svmbench.train.files import certificate, save
+    from svmbench.train.files import certificate, certificate_path, save
 
     if cost is not None and lam is not None:
         raise click.UsageError("-C and --lambda; keep one of them")
     seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
+    path = options.target(model) if model else _default_model(data)
+    for each in (path, certificate_path(path)):
+        require_replaceable(each, data)
+        require_writable(each)
     begun = time.monotonic()
     examples = read_examples(data)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
-    path = model or Path(f"{examples.rows.name}.model")
-    require_writable(path)
     with _shown(quiet or as_json) as show:
         trained = train(
             examples, objective, tolerance,
@@ -140,6 +142,12 @@ def command(
             err=True,
         )
     return 1 if short else 0
+
+
+def _default_model(data: Path) -> Path:
+    from svmbench.data.libsvm import plain_name
+
+    return options.target(Path(f"{plain_name(data)}.model"))
 
 
 def _objective(

@@ -7,7 +7,7 @@ how far they are from the optimum.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -43,12 +43,24 @@ CHAMPION_STEPS = 4
 GRADIENT_ITERATIONS = 20
 
 
-def descent(problem: Problem) -> Iterator[Pair]:
-    """Shrinking dual coordinate descent, for no bias and no ball."""
+def never() -> bool:
+    """Whether the time is up, where there is no limit."""
+    return False
+
+
+def descent(problem: Problem, due: Callable[[], bool] = never) -> Iterator[Pair]:
+    """Shrinking dual coordinate descent, for no bias and no ball.
+
+    Parameters
+    ----------
+    problem : Problem
+    due : callable
+        Whether to yield what there is; asked after each epoch.
+    """
     solver = Dcd()
     solver.start(problem, seed=0)
     while True:
-        solver.advance(_longer(solver, problem))
+        _descend(solver, problem, due)
         alpha = solver.alpha
         yield problem.weights(alpha), 0.0, alpha
 
@@ -74,22 +86,24 @@ class _Multiplied(Dcd):
         self._kernel.w[-1] += amount
 
 
-def balanced_descent(problem: Problem) -> Iterator[Pair]:
+def balanced_descent(problem: Problem, due: Callable[[], bool] = never) -> Iterator[Pair]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
     A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
     multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It is kept
-    in the feature's weight, which the descent uses.
+    in the feature's weight, which the descent uses. ``due`` is that of `descent`.
     """
     data = problem.data
     size = BIAS_VALUE * math.sqrt(float(data.rows.norms2().mean())) or 1.0
-    rho = float(np.float32(size))  # so that rows in single precision may stay so
+    with np.errstate(over="ignore"):
+        single = float(np.float32(size))  # so that rows in single precision may stay so
+    rho = single if 0.0 < single < math.inf else size
     with_constant, _ = Bias(rho=rho).apply(data, None)
     solver = _Multiplied()
     solver.start(Problem(with_constant, problem.lam, problem.loss), seed=0)
     labels = data.labels.astype(np.float64)
     while True:
-        solver.advance(_longer(solver, problem))
+        _descend(solver, problem, due)
         alpha = solver.alpha
         solver.shift(rho * float(alpha @ labels) / (problem.lam * data.n_samples))
         alpha = problem.repaired(alpha)
@@ -97,10 +111,15 @@ def balanced_descent(problem: Problem) -> Iterator[Pair]:
         yield w, best_bias(problem, data.rows.dot(w)), alpha
 
 
-def _longer(solver: Dcd, problem: Problem) -> int:
-    """Presentations before the next evaluation: an epoch, or an eighth of those so far."""
-    presentations: int = solver.counters.presentations
-    return max(problem.data.n_samples, presentations // 8)
+def _descend(solver: Dcd, problem: Problem, due: Callable[[], bool]) -> None:
+    """Descend until the next evaluation: for an epoch, or an eighth of those so far."""
+    m, presentations = problem.data.n_samples, solver.counters.presentations
+    left = max(m, presentations // 8)
+    while left > 0:
+        solver.advance(min(m, left))
+        left -= m
+        if due():
+            return
 
 
 def descent_inside(problem: Problem) -> Iterator[Pair]:

@@ -17,10 +17,14 @@ from scipy.special import expit  # type: ignore[import-untyped]
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.problem import Problem
+from svmbench.reference.search import never
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Most conjugate-gradient steps for one Newton step, and halvings of its length.
 _MOST_STEPS, _HALVINGS = 1000, 40
+
+#: Growth of P, as a share of 1 + P, that counts as rounding.
+_ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
 #: Most features for which a d x d system is formed.
 _MOST_FEATURES = 5000
@@ -30,17 +34,22 @@ _MOST_FEATURES = 5000
 _PASSES, _DENSE_WORK = 30.0, 0.06
 
 
-def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
+def newton(
+    problem: Problem, due: Callable[[], bool] = never
+) -> Iterator[tuple[FloatArray, float, FloatArray]]:
     """Newton's method for the logistic loss.
 
     Steps are solved by a Cholesky factor where that is less work, else by truncated conjugate
     gradients (Dembo and Steihaug, Mathematical Programming 26, 1983). A step is halved until P
-    falls.
+    falls. Once rounding hides whether it falls, full steps go on as long as each halves the
+    gradient's product with the step.
 
     Parameters
     ----------
     problem : Problem
         Of the logistic loss, without a ball.
+    due : callable
+        Whether conjugate gradients shall end early; asked at each of their steps.
 
     Yields
     ------
@@ -60,6 +69,7 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
         last = _inner(labels, weights) / m if free else 0.0
         return np.append(combination(data.rows, weights) / m, last)
 
+    decrement, blind = math.inf, False
     while True:
         slopes: FloatArray = expit(-labels * scores)
         yield point[:d].copy(), float(point[d]), problem.repaired(slopes)
@@ -76,7 +86,10 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
             # A label's square is one: these are the sums of bends_i x_i and of bends_i.
             step = _solved(equations.gram(bends / m), lam, downhill, sums(labels * bends), free)
         if step is None:
-            step = _conjugate_gradients(bent, downhill)
+            step = _conjugate_gradients(bent, downhill, due)
+        last, decrement = decrement, _inner(downhill, step)
+        if blind and not 0.0 < decrement <= 0.5 * last:
+            return
         moved = data.rows.dot(step[:d]) + step[d]
         least = _primal(lam, point, labels * scores)
         length = 1.0
@@ -85,7 +98,11 @@ def newton(problem: Problem) -> Iterator[tuple[FloatArray, float, FloatArray]]:
                 break
             length /= 2.0
         else:
-            return  # rounding hides what is left to gain
+            # Rounding hides what is left to gain in P, but the gradient may still become smaller.
+            ahead = _primal(lam, point + step, labels * (scores + moved))
+            if not (decrement > 0.0 and ahead <= least + _ROUNDING * (1.0 + least)):
+                return
+            length, blind = 1.0, True
         point = point + length * step
         scores = data.rows.dot(point[:d]) + point[d]
 
@@ -139,7 +156,7 @@ def _inner(a: FloatArray, b: FloatArray) -> float:
 
 
 def _conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray], right: FloatArray
+    product: Callable[[FloatArray], FloatArray], right: FloatArray, due: Callable[[], bool]
 ) -> FloatArray:
     """An approximate solution v of product(v) = right, the better the smaller ``right`` is."""
     v, left = np.zeros_like(right), right.copy()
@@ -147,7 +164,7 @@ def _conjugate_gradients(
     size = math.sqrt(norm2)
     enough = min(0.1, math.sqrt(size)) * size
     for _ in range(_MOST_STEPS):
-        if math.sqrt(norm2) <= enough:
+        if math.sqrt(norm2) <= enough or due():
             break
         image = product(direction)
         curvature = _inner(direction, image)

@@ -14,11 +14,15 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.transforms import Bias
 from svmbench.errors import DataError
+from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.train.examples import Examples
 from svmbench.train.fit import Fit, fit
 from svmbench.train.model import Model
 from svmbench.train.objective import SOLVER_TYPES, Objective
+
+#: Vectors of weights that a fit holds at most, and those that are kept of each.
+_VECTORS, _KEPT = 8, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +76,8 @@ def train(
     Raises
     ------
     DataError
-        When all rows have the same label.
+        When all rows have the same label, a value is too large to be squared, or the columns are
+        more than the free memory holds weights for.
     """
     classes = examples.classes
     if len(classes) < 2:
@@ -80,15 +85,14 @@ def train(
             f"{examples.rows.name}: all rows have the label {classes[0]}; two classes are needed"
         )
     lam = objective.regularisation(examples.rows.n_samples)
+    wanted = classes[:1] if len(classes) == 2 else classes
+    threads = max(1, min(threads, len(wanted)))
+    _require_room(examples.rows, threads, len(wanted))
+    _require_squares(examples.rows, lam)
     if objective.bias == "regularised":
         examples = Examples(with_constant(examples.rows), examples.labels)
 
     given_up = threading.Event()
-
-    def looked(label: int, gap: float) -> None:
-        if given_up.is_set():
-            raise InterruptedError("another class's fit has ended this one")
-        progress(label, gap)
 
     def of_class(label: int) -> Fit:
         bias = "free" if objective.bias == "free" else "none"
@@ -98,20 +102,52 @@ def train(
             tolerance,
             seed=seed,
             time_limit=time_limit,
-            progress=lambda gap: looked(label, gap),
+            progress=lambda gap: progress(label, gap),
+            given_up=given_up.is_set,
         )
 
-    wanted = classes[:1] if len(classes) == 2 else classes
     # Threads of BLAS gain nothing on vectors, and take the processors from one another.
-    with threadpool_limits(1), ThreadPoolExecutor(max(1, min(threads, len(wanted)))) as pool:
+    with threadpool_limits(1):
+        if threads == 1:
+            fits = tuple(of_class(label) for label in wanted)
+        else:
+            fits = _in_threads(of_class, wanted, threads, given_up)
+    return Trained(_model(classes, objective, fits), fits)
+
+
+def _in_threads(
+    of_class: Callable[[int], Fit], wanted: tuple[int, ...], threads: int, given_up: threading.Event
+) -> tuple[Fit, ...]:
+    with ThreadPoolExecutor(threads) as pool:
         try:
-            fits = tuple(pool.map(of_class, wanted))
+            return tuple(pool.map(of_class, wanted))
         except BaseException:
-            # Ctrl-C reaches only this thread; the others end at their next look.
+            # Ctrl-C reaches only this thread; the others end after their next pass.
             given_up.set()
             pool.shutdown(cancel_futures=True)
             raise
-    return Trained(_model(classes, objective, fits), fits)
+
+
+def _require_room(rows: Dataset, threads: int, fits: int) -> None:
+    """Refuse more columns than there is memory for: an index that is a slip of the pen."""
+    require_memory(
+        (_VECTORS * threads + _KEPT * fits) * 8 * rows.n_features,
+        f"{rows.name}: training on {rows.n_features:,} columns",
+        "drop unused columns",
+    )
+
+
+def _require_squares(rows: Dataset, lam: float) -> None:
+    """Refuse values whose squares, summed and divided by lambda m, leave double precision."""
+    with np.errstate(over="ignore"):
+        norms2 = np.asarray(rows.rows.norms2())
+        if math.isfinite(float(norms2.sum()) / (lam * rows.n_samples)):
+            return
+    row = int(np.argmax(norms2))
+    raise DataError(
+        f"{rows.name}: row {row + 1}: ||x||^2 = {norms2[row]:.2g} is too large for lambda ="
+        f" {lam:.2g}; scale the features"
+    )
 
 
 def with_constant(rows: Dataset) -> Dataset:

@@ -8,6 +8,7 @@ and ``certificate_`` proves how near the weights are to the optimum.
 from __future__ import annotations
 
 import math
+import numbers
 import warnings
 from typing import Any, NamedTuple
 
@@ -25,7 +26,7 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.libsvm import available_processors
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, DataError
 from svmbench.train.classes import Trained, train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
@@ -71,7 +72,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            When a parameter is out of range or y holds one class only.
+            When a parameter or a value of X is out of range, or y holds one class only.
 
         Warns
         -----
@@ -82,19 +83,22 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             objective = Objective(self._loss(), self.C, "free" if self.fit_intercept else "none")
         except (ConfigError, TypeError) as error:
             raise ValueError(str(error)) from None
-        if not self.tol > 0.0:
-            raise ValueError(f"tol must be positive, not {self.tol!r}")
+        self._check_parameters()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
         check_classification_targets(y)
-        self.classes_, labels = np.unique(y, return_inverse=True)
-        if len(self.classes_) < 2:
+        classes, labels = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
             raise ValueError(
                 f"{type(self).__name__} needs samples of at least 2 classes in the data, but the "
-                f"data contains only one class: {self.classes_[0]!r}"
+                f"data contains only one class: {classes[0]!r}"
             )
-        trained = self._train(Examples(_dataset(X), labels), objective)
+        try:
+            trained = self._train(Examples(_dataset(X), labels), objective)
+        except (ConfigError, DataError) as error:
+            raise ValueError(str(error)) from None
+        self.classes_ = classes  # only now: a fit that is interrupted leaves the old model whole
         self._keep(trained, objective, len(labels))
         return self
 
@@ -139,6 +143,16 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _loss(self) -> str:
         raise TypeError("a subclass names its loss")
+
+    def _check_parameters(self) -> None:
+        """Refuse what is no number in the range of its parameter."""
+        if not (_is_number(self.tol) and 0.0 < self.tol < math.inf):
+            raise ValueError(f"tol must be positive and finite, not {self.tol!r}")
+        seconds, jobs = self.max_seconds, self.n_jobs
+        if seconds is not None and not (_is_number(seconds) and seconds >= 0.0):
+            raise ValueError(f"max_seconds must be a number, at least 0, or None, not {seconds!r}")
+        if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
+            raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {jobs!r}")
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -285,22 +299,33 @@ class LogisticRegression(_Linear):
         ndarray of float64, shape (m, classes)
             For more than two classes, those of each against the rest, normalised to sum 1.
         """
-        each: FloatArray = expit(self.decision_function(X))
+        values = self.decision_function(X)
+        each: FloatArray = expit(values)
         if each.ndim == 1:
-            return np.column_stack([1.0 - each, each])
+            return np.column_stack([expit(-values), each])
         total = each.sum(axis=1, keepdims=True)
         equal = np.full_like(each, 1.0 / each.shape[1])
         shares: FloatArray = np.divide(each, total, out=equal, where=total > 0.0)
         return shares
 
     def predict_log_proba(self, X: Any) -> FloatArray:
-        """Logarithms of `predict_proba`, shape (m, classes)."""
+        """Logarithms of `predict_proba`, shape (m, classes).
+
+        For two classes they are finite where the probabilities themselves are rounded to 0.
+        """
+        if len(self.classes_) == 2:
+            values = self.decision_function(X)
+            return -np.logaddexp(0.0, np.column_stack([values, -values]))
         with np.errstate(divide="ignore"):
             found: FloatArray = np.log(self.predict_proba(X))
         return found
 
     def _loss(self) -> str:
         return "logistic"
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def _dataset(X: Any) -> Dataset:

@@ -12,6 +12,9 @@ from svmbench.data.dataset import Array, Dataset
 from svmbench.data.storage import Precision
 from svmbench.errors import DataError
 
+#: Largest label: LIBLINEAR's are C's ints.
+LARGEST_LABEL = 2**31 - 1
+
 
 @dataclass(frozen=True, eq=False)
 class Examples:
@@ -54,7 +57,8 @@ def read_examples(
     Raises
     ------
     DataError
-        When the file cannot be read, is not LIBSVM text, or its labels are no whole numbers.
+        When the file cannot be read, is not LIBSVM text, or its labels are no whole numbers
+        or too large.
     """
     text = libsvm.parse_libsvm(path, dtype=dtype)
     labels = np.asarray(text.labels, dtype=np.float64)
@@ -62,6 +66,11 @@ def read_examples(
     if len(broken):
         raise DataError(
             f"{path}: label {broken[0]:g}: classes are whole numbers; is this a regression set?"
+        )
+    large = labels[np.abs(labels) > LARGEST_LABEL]
+    if len(large):
+        raise DataError(
+            f"{path}: label {large[0]:g}: classes are whole numbers up to {LARGEST_LABEL}"
         )
     rows = libsvm.to_dataset(
         text,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -33,9 +32,8 @@ def save(path: Path, trained: Trained, examples: Examples, objective: Objective)
     UnwritableError
         When a file cannot be written.
     """
-    write_model(path, trained.model)
     facts = certificate(trained, examples, objective)
-    facts["model_sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    facts["model_sha256"] = write_model(path, trained.model)
     with replacing(certificate_path(path)) as file:
         json.dump(facts, file, indent=2, allow_nan=False)
         file.write("\n")

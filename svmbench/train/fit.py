@@ -2,8 +2,9 @@
 
 `Problem` computes the certificate from w, b and alpha after the fact. Methods are tried in groups:
 those of a group take turns by estimated work, so that a fit takes little longer than their number
-times the best of them; if all of them end short of the tolerance, the next group follows. Work is
-counted and not timed, so that the same rows and seed give the same weights.
+times the best of them; once one of them ends short of the tolerance, the next group joins. A method
+also ends if it has not come nearer for a long time, as where rounding is all that it changes. Work
+is counted and not timed, so that the same rows and seed give the same weights.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +23,7 @@ from svmbench.reference import smooth
 from svmbench.reference.search import Pair, balanced_descent, descent, interior
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.second_order.newton import Newton
+from svmbench.train.proof import proven_dual
 
 #: Features up to which the interior-point method may form its d x d matrix.
 FEW_FEATURES = 2000
@@ -31,6 +34,14 @@ LOOK_PASSES, LOOK_GROWTH = 30.0, 1.25
 
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row.
 DENSE_WORK = 0.06
+
+#: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
+#: share. It must have had so many looks before, and so many since its gap fell.
+PROGRESS, FRUITLESS_WORK, FEWEST_LOOKS, FRUITLESS_LOOKS = 1e-3, 4.0, 20, 6
+
+#: Looks before dual descent may have ended, about a hundred epochs; and before methods that end by
+#: themselves and may begin slowly.
+FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +54,7 @@ class Fit:
     bias : float
         b; 0 if the problem has none.
     primal, dual : float
-        P(w, b), and a lower bound on P*.
+        P(w, b), and a lower bound on P* that allows for rounding.
     errors : int
         Training rows on the wrong side.
     looks : int
@@ -76,6 +87,7 @@ def fit(
     seed: int = 0,
     time_limit: float = math.inf,
     progress: Callable[[float], None] = lambda gap: None,
+    given_up: Callable[[], bool] = lambda: False,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -84,40 +96,102 @@ def fit(
     problem : Problem
         Of the hinge, the squared hinge or the logistic loss, without a ball.
     tolerance : float
-        Requested relative gap.
+        Requested relative gap, positive and finite.
     seed : int
         Of random orders of rows.
     time_limit : float
         Seconds after which the best weights so far are returned; their gap is then larger.
     progress : callable
         Called with the gap after every look.
+    given_up : callable
+        Whether the fit is no longer wanted; asked after each pass or iteration.
 
     Returns
     -------
     Fit
         The best w and the best bound found, whether or not they meet the tolerance.
+
+    Raises
+    ------
+    ValueError
+        When the tolerance is not positive and finite.
+    InterruptedError
+        When it was given up.
     """
+    if not 0.0 < tolerance < math.inf:
+        raise ValueError(f"the tolerance must be positive and finite, not {tolerance!r}")
     begun = time.monotonic()
-    w, alpha = np.zeros(problem.data.n_features), np.zeros(problem.data.n_samples)
-    best = (w, 0.0, problem.primal(w), "w = 0")
-    bound, looks = problem.dual(problem.repaired(alpha)), 0
-    for name, pair in _pairs(problem, tolerance, seed):
-        found, bias, alpha = pair
-        primal, looks = problem.primal(found, bias), looks + 1
-        if primal < best[2]:
-            best = (found, bias, primal, name)
-        bound = max(bound, problem.dual(alpha))
-        gap = relative_gap(best[2], bound)
-        progress(gap)
-        if gap <= tolerance or time.monotonic() - begun >= time_limit:
-            break
-    w, bias, primal, name = best
-    errors = problem.evaluate(w, bias).errors
+
+    def due() -> bool:
+        return time.monotonic() - begun >= time_limit or given_up()
+
+    # A method that diverges yields infinities, which lose against what is known.
+    with np.errstate(all="ignore"):
+        found = _best(problem, tolerance, seed, due, given_up, progress)
+        errors = problem.evaluate(found.w, found.bias).errors
     seconds = time.monotonic() - begun
-    return Fit(w, bias, primal, bound, errors, looks, seconds, name)
+    if problem.is_below(found.proven(), found.primal, found.w, found.bias):
+        raise AssertionError(f"P = {found.primal!r} is below the proven D = {found.proven()!r}")
+    dual = min(found.proven(), found.primal)
+    return Fit(found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method)
 
 
-@dataclass(frozen=True, eq=False)
+class _Best:
+    """The best w and the best dual variables so far; those of w = 0 and alpha = 0 at first."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.w, self.bias = np.zeros(problem.data.n_features), 0.0
+        self.alpha = np.zeros(problem.data.n_samples)
+        self.primal, self.dual = problem.primal(self.w), 0.0
+        self.method, self.looks = "w = 0", 0
+        self._proven, self._checked = 0.0, True
+
+    def look(self, method: _Method, pair: Pair) -> None:
+        """Compute P and D of a pair, and keep what is better."""
+        w, bias, alpha = pair
+        primal, dual = self._problem.primal(w, bias), self._problem.dual(alpha)
+        self.looks += 1
+        if primal < self.primal:
+            self.w, self.bias, self.primal, self.method = w, bias, primal, method.name
+        if dual > self.dual:
+            self.alpha, self.dual, self._checked = alpha, dual, False
+        method.note(primal, dual)
+
+    def proven(self) -> float:
+        """What the best dual variables prove in spite of rounding, at least 0.
+
+        D is this bound afterwards, so that others have to exceed it only.
+        """
+        if not self._checked:
+            self._proven = max(self._proven, proven_dual(self._problem, self.alpha))
+            self.dual, self._checked = self._proven, True
+        return self._proven
+
+
+def _best(
+    problem: Problem,
+    tolerance: float,
+    seed: int,
+    due: Callable[[], bool],
+    given_up: Callable[[], bool],
+    progress: Callable[[float], None],
+) -> _Best:
+    best = _Best(problem)
+    for method, pair in _pairs(_groups(problem, tolerance, seed, due), due):
+        if given_up():
+            break
+        best.look(method, pair)
+        gap = relative_gap(best.primal, best.dual)
+        progress(gap)
+        if due() or (gap <= tolerance and relative_gap(best.primal, best.proven()) <= tolerance):
+            break
+    if given_up():
+        raise InterruptedError("the fit was given up")
+    return best
+
+
+@dataclass(eq=False)
 class _Method:
     """A method to take turns with others.
 
@@ -125,46 +199,91 @@ class _Method:
     ----------
     name : str
     pairs : iterator of Pair
-    work : callable
+    cost : callable
         Estimated work of its next pair, in stored entries, from that of its pairs so far.
+    least : int
+        Looks before which it is not ended for lack of progress.
     """
 
     name: str
     pairs: Iterator[Pair]
-    work: Callable[[float], float] = lambda so_far: 1.0
+    cost: Callable[[float], float] = lambda so_far: 1.0
+    least: int = FEWEST_LOOKS
+    work: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        self._looks = self._looks_then = 0
+        self._work_then, self._gap_then = 0.0, math.inf
+        self._primal, self._dual = math.inf, 0.0
+
+    def next(self) -> Pair | None:
+        """Its next pair; None once it has ended."""
+        if self._fruitless:
+            return None
+        pair = next(self.pairs, None)
+        if pair is not None:
+            self.work += self.cost(self.work)
+        return pair
+
+    def note(self, primal: float, dual: float) -> None:
+        """Record P and D of its last pair."""
+        self._looks += 1
+        self._primal, self._dual = min(self._primal, primal), max(self._dual, dual)
+        gap = max(0.0, self._primal - self._dual)
+        if gap < (1.0 - PROGRESS) * self._gap_then:
+            self._gap_then, self._work_then, self._looks_then = gap, self.work, self._looks
+
+    @property
+    def _fruitless(self) -> bool:
+        fruitless = self._looks - self._looks_then
+        return (
+            self._looks >= self.least
+            and fruitless >= FRUITLESS_LOOKS
+            and self.work > FRUITLESS_WORK * self._work_then
+        )
 
 
-def _pairs(problem: Problem, tolerance: float, seed: int) -> Iterator[tuple[str, Pair]]:
-    """The pairs of all methods, group by group, each with its method's name."""
-    for group in _groups(problem, tolerance, seed):
-        done = dict.fromkeys(group, 0.0)
-        while done:
-            method = min(done, key=lambda each: done[each] + each.work(done[each]))
-            pair = next(method.pairs, None)
-            if pair is None:
-                del done[method]
-            else:
-                done[method] += method.work(done[method])
-                yield method.name, pair
+def _pairs(groups: list[list[_Method]], due: Callable[[], bool]) -> Iterator[tuple[_Method, Pair]]:
+    """The pairs of all methods; when one ends, the methods of the next group join."""
+    active, *later = groups
+    while active:
+        method = min(active, key=lambda each: each.work + each.cost(each.work))
+        pair = method.next()
+        if pair is not None:
+            yield method, pair
+        elif due():
+            return
+        else:
+            active.remove(method)
+            active += later.pop(0) if later else []
 
 
-def _groups(problem: Problem, tolerance: float, seed: int) -> list[list[_Method]]:
+def _groups(
+    problem: Problem, tolerance: float, seed: int, due: Callable[[], bool]
+) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
-        return [[_Method("newton", smooth.newton(problem))]]
-    down = balanced_descent(problem) if free else descent(problem)
-    robust = [_Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0))]
+        return [[_Method("newton", smooth.newton(problem, due), least=MOST_ITERATIONS)]]
+    down = (balanced_descent if free else descent)(problem, due)
+    robust = [
+        _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
+    ]
     d, m = data.n_features, data.n_samples
+    interiors: list[_Method] = []
     if d <= FEW_FEATURES:
         step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0) + 10.0 * data.nnz
-        robust.append(_Method("ipm", interior(problem), lambda so_far: step))
+        interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
-        newton = _newton(problem, seed)
-        return [[newton, *robust[:1]], robust[1:]]
-    return [robust] if free else [[_Method("auto", _champion(problem, tolerance, seed))], robust]
+        return [[_newton(problem, seed, due), *robust], interiors]
+    robust += interiors
+    if free:
+        return [robust]
+    return [[_Method("auto", _champion(problem, tolerance, seed, due))], robust]
 
 
-def _champion(problem: Problem, tolerance: float, seed: int) -> Iterator[Pair]:
+def _champion(
+    problem: Problem, tolerance: float, seed: int, due: Callable[[], bool]
+) -> Iterator[Pair]:
     """The suite's fastest solver: once its own gap holds, and now and then before."""
     solver = Auto(AutoParameters(tolerance=tolerance))
     solver.halts = True
@@ -172,22 +291,45 @@ def _champion(problem: Problem, tolerance: float, seed: int) -> Iterator[Pair]:
     next_look = LOOK_PASSES * problem.data.nnz
     while not solver.exhausted:
         solver.advance(1)
-        if solver.stopped or solver.exhausted or solver.counters.nonzeros > next_look:
+        ended = solver.stopped or solver.exhausted
+        if ended or solver.counters.nonzeros > next_look or due():
             yield solver.w, 0.0, solver.alpha
             next_look = LOOK_GROWTH * max(next_look, solver.counters.nonzeros)
+            if solver.stopped:  # its own sums deceived it
+                solver.sharpen()
 
 
-def _newton(problem: Problem, seed: int) -> _Method:
+class _TimeUpError(Exception):
+    """The time for a step is up."""
+
+
+class _Interruptible(Newton):
+    """Newton steps that end within a step, which may take as many passes as there are features."""
+
+    due: Callable[[], bool]
+
+    def _curved(self, *args: Any) -> FloatArray:
+        if self.due():
+            raise _TimeUpError
+        return super()._curved(*args)
+
+
+def _newton(problem: Problem, seed: int, due: Callable[[], bool]) -> _Method:
     """Newton steps on the primal of the squared hinge, until rounding ends them."""
-    solver = Newton()
+    solver = _Interruptible()
+    solver.due = due
     solver.start(problem, seed)
 
     def pairs() -> Iterator[Pair]:
         while not solver.stopped:
-            solver.advance(1)
+            try:
+                solver.advance(1)
+            except _TimeUpError:
+                return
             yield solver.w, solver.bias, problem.repaired(solver.alpha)
 
     # A step takes about as long as those before it together: its system is solved the better the
     # nearer the optimum is.
     least = 3.0 * problem.data.nnz
-    return _Method("newton", pairs(), lambda so_far: least + 0.5 * solver.counters.nonzeros)
+    cost = lambda so_far: least + 0.5 * solver.counters.nonzeros  # noqa: E731
+    return _Method("newton", pairs(), cost, MOST_ITERATIONS)

@@ -7,11 +7,13 @@ With a constant feature, its weights are the last line.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from pathlib import Path
 
 import numpy as np
 
+from svmbench.data.dataset import FloatArray
 from svmbench.durable import replacing
 from svmbench.errors import DataError
 from svmbench.train.model import Model
@@ -26,8 +28,17 @@ CLASSIFIERS = (
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
 
 
-def write_model(path: Path, model: Model) -> None:
+#: Weights that are turned into text at a time.
+_AT_A_TIME = 1 << 16
+
+
+def write_model(path: Path, model: Model) -> str:
     """Write a model; the file is the old one or the whole new one.
+
+    Returns
+    -------
+    str
+        The SHA-256 of what was written.
 
     Raises
     ------
@@ -36,7 +47,9 @@ def write_model(path: Path, model: Model) -> None:
     """
     rows = model.weights.T
     if model.constant >= 0.0:
-        rows = np.vstack([rows, model.biases / model.constant])
+        # The weight of a feature that is always 0 is 0.
+        weights = model.biases / model.constant if model.constant else np.zeros_like(model.biases)
+        rows = np.vstack([rows, weights])
     header = [
         f"solver_type {model.solver_type}",
         f"nr_class {len(model.labels)}",
@@ -45,11 +58,19 @@ def write_model(path: Path, model: Model) -> None:
         f"bias {model.constant:.17g}",
         "w",
     ]
-    with replacing(path) as file:
-        file.write("\n".join(header) + "\n")
-        for row in rows.tolist():
-            # LIBLINEAR ends each line with a blank.
-            file.write("".join(f"{weight!r} " for weight in row) + "\n")
+    written, step = hashlib.sha256(), max(1, _AT_A_TIME // rows.shape[1])
+    with replacing(path, "wb") as file:
+        for first in range(-step, len(rows), step):
+            part = header if first < 0 else [_line(row) for row in rows[first : first + step]]
+            text = ("\n".join(part) + "\n").encode("ascii")
+            written.update(text)
+            file.write(text)
+    return written.hexdigest()
+
+
+def _line(row: FloatArray) -> str:
+    """Weights as text; LIBLINEAR ends each line with a blank."""
+    return "".join(f"{weight!r} " for weight in row.tolist())
 
 
 def read_model(path: Path) -> Model:
@@ -69,6 +90,8 @@ def read_model(path: Path) -> Model:
     labels = tuple(_whole(path, 3, label) for label in header["label"])
     kind, constant = header["solver_type"][0], _number(path, 5, header["bias"][0])
     d = _whole(path, 4, header["nr_feature"][0])
+    if d < 0:
+        raise DataError(f"{path}: nr_feature {d}: a model has no fewer than 0 features")
     if kind not in CLASSIFIERS:
         raise DataError(f"{path}: solver_type {kind} is no classifier of LIBLINEAR's")
     k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
@@ -95,6 +118,8 @@ def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
             if missing:
                 raise DataError(f"{path}: no {missing[0]} before the weights; is this a model?")
             classes = _whole(path, 2, found["nr_class"][0])
+            if classes == 1:
+                raise DataError(f"{path}: a model of one class; two are needed to predict")
             if classes != len(found["label"]) or classes < 2:
                 raise DataError(f"{path}: {len(found['label'])} labels of {classes} classes")
             return found, number

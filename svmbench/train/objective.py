@@ -70,11 +70,20 @@ class Objective:
 
     @classmethod
     def of_lambda(cls, loss: str, lam: float, m: int, bias: str) -> Objective:
-        """The objective with this lambda on m rows."""
+        """The objective with this lambda on m rows.
+
+        Raises
+        ------
+        ConfigError
+            As for the constructor, or when lambda is out of range for so many rows.
+        """
         if not 0.0 < lam < math.inf:
             raise ConfigError(f"lambda must be positive and finite, not {lam!r}")
-        halves = 2.0 if loss == "squared-hinge" else 1.0
-        return cls(loss, 1.0 / (halves * lam * m), bias)
+        product = (2.0 if loss == "squared-hinge" else 1.0) * lam * m
+        C = 1.0 / product if product > 0.0 else math.inf
+        if not 0.0 < C < math.inf:
+            raise ConfigError(f"lambda = {lam!r} is out of range for {m} rows")
+        return cls(loss, C, bias)
 
     def total(self, mean: float, m: int) -> float:
         """P or D as users write it, 1/2 ||w||^2 + C sum, from `Problem`'s."""

@@ -110,3 +110,48 @@ def test_zeros_are_shown_where_the_weights_are_worse():
             assert np.all(run.w == 0.0)
     assert problem.primal(run.w) <= 1.0
     assert shown > 0
+
+
+def test_a_sample_that_rounding_keeps_from_being_solved_is_left():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(27_000, 2))
+    y = np.where(X[:, 0] + rng.normal(size=27_000) > 0.0, 1, -1)
+    X[:, 1] = 1.7e12 + 1e10 * X[:, 1]  # milliseconds since 1970
+    problem = Problem(dataset(X, y, "dense float64"), 1e-9)
+    run = Auto(AutoParameters(method="newton"))
+    run.halts = True
+    run.start(problem, 1)
+    for _ in range(5000):
+        run.advance(1)
+        assert np.isfinite(run.w).all()
+        if run.stopped or run.exhausted:
+            break
+    assert run.stopped or run.exhausted
+    assert problem.primal(run.w) <= 1.0 + 1e-9
+
+
+def test_weights_that_are_no_numbers_are_not_shown():
+    X = np.array([[1.0, 2.0], [3.0, -1.0], [0.5, 0.25]])
+    problem = Problem(dataset(X, [1, -1, 1], "dense float64"), 1e-2)
+    run = Auto(AutoParameters(method="newton"))
+    run.start(problem, 1)
+    phase = InteriorPhase(problem, np.full(2, np.nan), np.full(3, np.nan), run.counters)
+    assert not phase.w.any()
+    assert not phase.alpha.any()
+
+
+def test_a_phase_told_to_sharpen_certifies_again():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 8))
+    problem = Problem(dataset(X, rng.choice([-1, 1], size=60), "dense float64"), 1e-3)
+    run = Auto(AutoParameters(method="dual", tolerance=1e-2))
+    run.halts = True
+    run.start(problem, 1)
+    for wanted in (1e-2, 1e-3, 1e-4):
+        for _ in range(3000):
+            run.advance(1)
+            if run.stopped:
+                break
+        assert problem.primal(run.w) - run.dual() <= wanted * run.dual() * (1.0 + 1e-6)
+        run.sharpen()
+        assert not run.stopped

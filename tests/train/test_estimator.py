@@ -2,10 +2,12 @@
 
 import pickle
 import sys
+import warnings
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -129,6 +131,15 @@ def test_a_fit_that_is_given_up_warns():
         ({"C": "1"}, "'<' not supported|must be"),
         ({"loss": "huber"}, "loss must be one of hinge, squared_hinge"),
         ({"tol": 0.0}, "tol must be positive"),
+        ({"tol": np.inf}, "tol must be positive and finite, not inf"),
+        ({"tol": None}, "tol must be positive and finite, not None"),
+        ({"tol": "1"}, "tol must be positive and finite, not '1'"),
+        ({"max_seconds": "5"}, "max_seconds must be a number"),
+        ({"max_seconds": np.nan}, "max_seconds must be a number"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+        ({"n_jobs": "2"}, "n_jobs must be a whole number"),
+        ({"C": 1e308}, "C = 1e.308 is out of range"),
+        ({"C": 1e-320}, "out of range"),
     ],
 )
 def test_a_wrong_parameter_is_named(parameters, message):
@@ -158,3 +169,53 @@ def test_without_scikit_learn_the_error_says_what_to_install(monkeypatch):
 def test_other_names_are_unknown():
     with pytest.raises(AttributeError, match="has no attribute 'Nothing'"):
         svmbench.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("estimator", ALL, ids=str)
+@pytest.mark.parametrize("scale", [1e160, 1e307])
+def test_values_whose_squares_overflow_are_refused(estimator, scale):
+    X, y = rows()
+    X[3, 1] = scale
+    with pytest.raises(ValueError, match=r"X: row 4: .* too large .*; scale the features"):
+        clone(estimator).fit(X, y)
+
+
+def test_a_fit_that_is_interrupted_leaves_the_old_model_whole(monkeypatch):
+    X, y = rows()
+    fitted = LinearSVC().fit(X, y)
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("svmbench.train.estimator.train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(X, np.where(y == "yes", "dog", "cat"))
+    assert set(fitted.predict(X)) <= {"yes", "no"}
+
+
+def test_logarithms_of_probabilities_are_finite_far_from_the_plane():
+    X, y = rows()
+    fitted = LogisticRegression().fit(X, y)
+    fitted.coef_ = fitted.coef_ * 1e3
+    values, found = fitted.decision_function(X), fitted.predict_log_proba(X)
+    assert np.abs(values).max() > 800.0
+    assert np.isfinite(found).all()
+    assert found[:, 0] == pytest.approx(np.minimum(0.0, -values), abs=1.0)
+    assert fitted.predict_proba(X)[:, 0] == pytest.approx(np.exp(found[:, 0]), rel=1e-9)
+
+
+def test_nothing_is_said_of_overflow_within_a_fit():
+    X, y = rows()
+    X[:, 0] *= 1e100
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for estimator in (*ALL, LinearSVC(loss="hinge"), LinearSVC(fit_intercept=False)):
+            clone(estimator).fit(X, y)
+
+
+def test_a_column_of_timestamps_ends_with_a_warning():
+    X, y = rows()
+    X[:, 0] = 1.7e18 + 1e16 * X[:, 0]
+    with pytest.warns(ConvergenceWarning, match="certified to"):
+        LinearSVC().fit(X, y)

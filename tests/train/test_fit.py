@@ -1,5 +1,9 @@
 """Fits of one problem: certified, repeatable, and the same optimum as other programs find."""
 
+from dataclasses import replace
+from fractions import Fraction
+from itertools import islice
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -9,8 +13,11 @@ from problems import dataset
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
-from svmbench.train.fit import fit
+from svmbench.reference.search import interior
+from svmbench.solvers.champion.auto import Auto
+from svmbench.train.fit import _groups, _pairs, fit
 from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.proof import proven_dual
 
 TINY = ("tiny-sparse", "tiny-dense", "tiny-separable")
 
@@ -102,3 +109,173 @@ def test_c_must_be_positive(C):
 def test_c_that_leaves_no_lambda_is_refused(C):
     with pytest.raises(ConfigError, match="out of range"):
         Objective(C=C).regularisation(10**6)
+
+
+def scaled(m, scale, seed=0, d=3):
+    """Noisy rows whose first column is scaled."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=m) > 0.0, 1, -1)
+    X[:, 0] *= scale
+    return dataset(X, y, "dense float64")
+
+
+def timestamps(m=200, d=3):
+    """Rows with a column of nanoseconds since 1970, some years of them."""
+    data = scaled(m, 1e16, d=d)
+    values = data.values.copy()
+    values[:, 0] += 1.7e18
+    return replace(data, values=values)
+
+
+def exact_dual(problem, alpha):
+    """D(alpha) of a hinge by rational numbers."""
+    data, m = problem.data, problem.data.n_samples
+    a = [Fraction(float(each)) for each in alpha]
+    nu, lam = Fraction(problem.loss.nu), Fraction(problem.lam)
+    w2 = Fraction(0)
+    for column in data.values.T:
+        entries = zip(a, column.tolist(), data.labels.tolist(), strict=True)
+        w2 += (sum(each * y * Fraction(x) for each, x, y in entries) / (lam * m)) ** 2
+    return sum(each - nu * each * each / 2 for each in a) / m - lam * w2 / 2
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+@pytest.mark.parametrize("scale", [1.0, 1e9, 1e13, 1e14, 1e15])
+def test_what_is_proven_is_no_more_than_the_exact_dual(loss, scale):
+    problem = Problem(scaled(60, scale), 1.0 / 60.0, Loss(loss))
+    for _, _, alpha in interior(problem):
+        exact, proven = exact_dual(problem, alpha), proven_dual(problem, alpha)
+        assert proven <= exact
+        if scale == 1.0:
+            assert proven == pytest.approx(float(exact), rel=1e-12, abs=1e-12)
+
+
+def test_the_dual_in_double_precision_exceeds_the_exact_one_where_rows_are_huge():
+    problem = Problem(scaled(60, 1e15), 1.0 / 60.0)
+    duals = [(problem.dual(alpha), exact_dual(problem, alpha)) for _, _, alpha in interior(problem)]
+    assert any(computed > exact + Fraction(1, 1000) for computed, exact in duals)
+
+
+@pytest.mark.parametrize("storage", ["uint16+float64", "int32+float32", "int32+ones"])
+def test_what_is_proven_does_not_depend_on_storage_or_blocks(monkeypatch, storage):
+    rng = np.random.default_rng(0)
+    X = rng.integers(-8, 9, size=(90, 7)) * (rng.random((90, 7)) < 0.5)
+    y = rng.choice([-1, 1], size=90)
+    X = (X != 0).astype(float) if storage == "int32+ones" else X
+    dense, sparse = (Problem(dataset(X, y, each), 0.1) for each in ("dense float64", storage))
+    alpha = rng.random(90)
+    whole = proven_dual(dense, alpha)
+    assert whole <= dense.dual(alpha)
+    monkeypatch.setattr("svmbench.train.proof.BLOCK_ENTRIES", 40)
+    for problem in (dense, sparse):
+        assert proven_dual(problem, alpha) == pytest.approx(whole, rel=1e-13)
+
+
+def test_a_free_bias_is_proven_with_alpha_that_rounding_unbalances():
+    problem = Problem(scaled(60, 1.0), 0.1, bias="free")
+    alpha = problem.repaired(0.1 * np.random.default_rng(0).random(60))
+    proven = proven_dual(problem, alpha)
+    assert problem.dual(alpha) * (1.0 - 1e-11) < proven < problem.dual(alpha)
+    alpha[0] += 0.5
+    assert proven_dual(problem, alpha) == -np.inf
+
+
+@pytest.mark.parametrize(("loss", "scale"), [("squared-hinge", 1e14), ("hinge", 1e16)])
+def test_the_bound_of_a_fit_is_proven(monkeypatch, loss, scale):
+    problem, asked = Problem(scaled(60, scale), 1.0 / 60.0, Loss(loss)), [np.zeros(60)]
+
+    def recorded(problem, alpha):
+        asked.append(alpha)
+        return proven_dual(problem, alpha)
+
+    monkeypatch.setattr("svmbench.train.fit.proven_dual", recorded)
+    found = fit(problem, 1e-5)
+    assert len(asked) > 1
+    assert found.dual <= max(exact_dual(problem, alpha) for alpha in asked)
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+def test_a_fit_ends_where_rounding_rules(loss, bias):
+    data = timestamps()
+    found = fit(Problem(data, 1.0 / data.n_samples, Loss(loss), bias), 1e-4)
+    assert found.gap > 1e-4
+    assert found.looks < 2000
+
+
+def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
+    monkeypatch.setattr("svmbench.train.fit.FEW_FEATURES", 10)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 5100))
+    data = dataset(X, rng.choice([-1, 1], size=20), "dense float64")
+    found = fit(Problem(data, 1e-8), 1e-15)
+    assert found.gap > 1e-15
+    assert found.looks < 1000
+
+
+def test_the_interior_point_method_takes_part_where_newton_steps_end():
+    problem = Problem(scaled(200, 1e9), 1e-9, Loss("squared-hinge"), "free")
+    names = set()
+    pairs = _pairs(_groups(problem, 1e-12, 0, lambda: False), lambda: False)
+    for method, pair in islice(pairs, 200):
+        method.note(problem.primal(pair[0], pair[1]), problem.dual(pair[2]))
+        names.add(method.name)
+    assert names == {"newton", "dcd", "ipm"}
+
+
+def test_the_time_limit_is_kept_between_looks(monkeypatch):
+    clock = iter(range(10**6))
+    monkeypatch.setattr("svmbench.train.fit.time.monotonic", lambda: float(next(clock)))
+    rng = np.random.default_rng(0)
+    data = dataset(rng.normal(size=(400, 50)), rng.choice([-1, 1], size=400))
+    passes = []
+    advance = Auto.advance
+    monkeypatch.setattr(
+        Auto, "advance", lambda self, steps: passes.append(steps) or advance(self, steps)
+    )
+    assert fit(Problem(data, 1e-7), 1e-12, time_limit=5.0).looks == 1
+    assert 1 <= len(passes) <= 6
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("bias", ["none", "free"])
+def test_a_fit_that_is_given_up_ends_after_a_few_passes(loss, bias):
+    rng = np.random.default_rng(0)
+    data = dataset(rng.normal(size=(300, 40)), rng.choice([-1, 1], size=300))
+    asked = []
+
+    def given_up():
+        asked.append(1)
+        return len(asked) > 8
+
+    with pytest.raises(InterruptedError):
+        fit(Problem(data, 1e-7, Loss(loss), bias), 1e-15, given_up=given_up)
+    assert len(asked) < 20
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.inf, np.nan])
+def test_the_tolerance_must_be_positive_and_finite(tolerance):
+    with pytest.raises(ValueError, match="tolerance must be"):
+        fit(Problem(dataset([[1.0], [2.0]], [1, -1]), 1.0), tolerance)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("scale", [1e6, 1e7])
+def test_logistic_regression_does_not_need_scaled_columns(scale, seed):
+    data = scaled(300, scale, seed, d=6)
+    assert fit(Problem(data, 1.0 / 30000.0, Loss("logistic")), 1e-4).gap <= 1e-4
+
+
+def test_conjugate_gradients_of_values_that_underflow_end():
+    rng = np.random.default_rng(0)
+    data = dataset(rng.normal(size=(10, 1200)) * 1e-150, rng.choice([-1, 1], size=10))
+    found = fit(Problem(data, 1e-31, Loss("squared-hinge")), 1e-4)
+    assert found.primal <= 0.5
+
+
+def test_a_lambda_out_of_range_is_named():
+    with pytest.raises(ConfigError, match="lambda = 1e-320 is out of range for 10 rows"):
+        Objective.of_lambda("hinge", 1e-320, 10, "none")
+    with pytest.raises(ConfigError, match="lambda = 1e\\+308 is out of range for 10 rows"):
+        Objective.of_lambda("hinge", 1e308, 10, "none")

@@ -187,6 +187,13 @@ class Auto(Solver):
         self._enough *= 0.1
         return bool(gap <= self.parameters.tolerance)
 
+    def sharpen(self) -> None:
+        """Seek a tenth of the gap: sums made anew did not confirm that the tolerance was met."""
+        self._stopped = False
+        self._enough *= 0.1
+        if isinstance(self._phase, DualPhase):
+            self._phase.sharpen()
+
     def _hand_over(self, dual: DualPhase) -> None:
         """Switch to Newton steps if dual descent has reached its gap or its limit of passes."""
         gap = dual.gap / (dual.gap + dual.bound()) if dual.gap < math.inf else 1.0
@@ -220,9 +227,9 @@ class Auto(Solver):
     @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
-        gap = self._phase.gap
-        worse = gap < math.inf and self._phase.bound() + gap > AT_ZERO
-        return np.zeros(self._problem.data.n_features) if worse else self._phase.w
+        gap, w = self._phase.gap, self._phase.w
+        worse = gap != math.inf and not self._phase.bound() + gap <= AT_ZERO
+        return np.zeros_like(w) if worse or not np.isfinite(w).all() else w
 
     @property
     def alpha(self) -> FloatArray:

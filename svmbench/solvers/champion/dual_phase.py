@@ -105,6 +105,11 @@ class DualPhase:
         self._shown = relative_gap(self.bound() + self._certified, self.bound())
         self._current = True
 
+    def sharpen(self) -> None:
+        """Certify a tenth of the tolerance from now on."""
+        self._tolerance *= 0.1
+        self._expected = math.inf
+
     def _widen(self) -> None:
         self._state.upper *= THRESHOLD_MARGIN
         self._state.lower *= THRESHOLD_MARGIN

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
@@ -37,6 +39,7 @@ class InteriorPhase:
         self.counters.updates = counters.updates
         self.counters.nonzeros = counters.nonzeros
         self._primal, self._dual = math.inf, -math.inf
+        self._w, self._alpha = np.zeros(len(w)), np.zeros(len(alpha))
         self._keep(w, alpha)
 
     def _keep(self, w: FloatArray, alpha: FloatArray) -> None:

@@ -127,8 +127,10 @@ class NewtonPhase:
         """Leave the sample, or end, because rounding has made the system indefinite."""
         if self._whole:
             self.exhausted = True
+        elif math.isfinite(primal := self._primal()):
+            self._next_stage(primal)
         else:
-            self._next_stage(self._primal())
+            self._begin_stage_at_zero()
 
     def _leave_descent(self, warm: Descent) -> None:
         rows, self._warm = warm.rows, None
@@ -150,9 +152,15 @@ class NewtonPhase:
         gap, primal = self._gap(), self._primal()
         unsolved = self._inner_steps >= INNER_STEPS and gap > AT_ZERO
         self._unsolved = self._unsolved + 1 if unsolved else 0
-        hopeless = state.penalty > LARGEST_PENALTY or self._unsolved >= UNSOLVED
+        hopeless = (
+            state.penalty > LARGEST_PENALTY
+            or self._unsolved >= UNSOLVED
+            or not math.isfinite(primal)
+        )
         if self._whole and (gap <= NEGLIGIBLE * primal or hopeless):
             self.exhausted = True
+        elif not self._whole and hopeless:
+            self._begin_stage_at_zero()
         elif not self._whole and gap <= sample_accuracy(state.m, self._rows.d) * primal:
             self._next_stage(primal)
         else:
@@ -160,6 +168,11 @@ class NewtonPhase:
             state.recentre(state.penalty * self._growth)
             self._count(state, before)
             self._inner_steps = 0
+
+    def _begin_stage_at_zero(self) -> None:
+        """Leave a sample that rounding keeps from being solved, and its weights."""
+        self._whole = not self._sizes
+        self._begin_at_zero(self._next_rows())
 
     def _next_stage(self, primal: float) -> None:
         w, penalty = self.w, self._state.penalty

@@ -232,7 +232,10 @@ class Newton(Solver):
         direction, square = residual.copy(), norm * norm
         for _ in range(2 * len(gradient)):  # exact arithmetic would need no more than d
             curved = self._curved(support, sums, direction)
-            length = square / float(direction @ curved)
+            curvature = float(direction @ curved)
+            if not curvature > 0.0:  # underflow, or rounding
+                break
+            length = square / curvature
             step += length * direction
             residual -= length * curved
             last, square = square, float(residual @ residual)
