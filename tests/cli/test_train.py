@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import stat
 
 import pytest
 from click.testing import CliRunner
@@ -79,6 +81,10 @@ def test_three_classes(folder):
         ([SPARSE, "--lambda", "-1"], 2, "lambda must be positive"),
         ([SPARSE, "-C", "1", "--lambda", "1"], 2, "keep one of them"),
         ([SPARSE, "--tol", "0"], 2, "--tol"),
+        ([SPARSE, "--tol", "inf"], 2, "--tol"),
+        ([SPARSE, "--tol", "nan"], 2, "nan is not a number"),
+        ([SPARSE, "--lambda", "1e308"], 2, "lambda = 1e+308 is out of range"),
+        ([SPARSE, "-o", "/dev/null"], 2, "/dev/null: not a file, and not replaced"),
         ([SPARSE, "--time-limit", "soon"], 2, "--time-limit 'soon'"),
         ([SPARSE, "-o", "/proc/model"], 2, "/proc/model: cannot be written"),
         ([SPARSE, "-o", "/dev/null/model"], 2, "/dev/null/model: cannot be written"),
@@ -97,6 +103,9 @@ def test_bad_input_is_one_line(args, code, message):
         ("1 1:1\n1 2:1\n", "all rows have the label 1"),
         ("1.5 1:1\n2 2:1\n", "label 1.5: classes are whole numbers"),
         ("1 1:x\n", ":1:"),
+        ("3000000000 1:1\n-1 2:1\n", "label 3e+09: classes are whole numbers up to 2147483647"),
+        ("1e300 1:1\n-1 2:1\n", "label 1e+300: classes are whole numbers up to"),
+        ("1 1:1\n-1 1:1e200\n", "row 2: ||x||^2 = inf is too large"),
         ("", "no rows"),
     ],
 )
@@ -125,3 +134,82 @@ def test_values_need_a_file():
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0
     result = invoke("predict", "m", SPARSE, "--values")
     assert (result.exit_code, "--values needs a file" in result.stderr) == (2, True)
+
+
+def test_no_file_that_is_read_is_replaced(folder):
+    data = folder / "rows"
+    data.write_text("1 1:1\n-1 1:-1\n")
+    (folder / "link").symlink_to(data)
+    assert invoke("train", data, "-o", "m").exit_code == 0
+    before = data.read_text(), (folder / "m").read_text()
+    for args in (
+        ("train", data, "-o", data),
+        ("train", data, "-o", "link"),
+        ("predict", "m", data, "-o", data),
+        ("predict", "m", data, "-o", "m"),
+    ):
+        result = invoke(*args)
+        assert (result.exit_code, "this file is read" in result.stderr) == (2, True)
+        assert (data.read_text(), (folder / "m").read_text()) == before
+
+
+def test_data_in_the_certificate_s_place_are_not_replaced(folder):
+    data = folder / "m.json"
+    data.write_text("1 1:1\n-1 1:-1\n")
+    result = invoke("train", data, "-o", "m")
+    assert (result.exit_code, "this file is read" in result.stderr) == (2, True)
+    assert data.read_text() == "1 1:1\n-1 1:-1\n"
+
+
+def test_a_pipe_is_not_replaced(folder):
+    os.mkfifo(folder / "pipe")
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    for args in (("train", SPARSE), ("predict", "m", SPARSE)):
+        result = invoke(*args, "-o", "pipe")
+        assert (result.exit_code, "pipe: not a file" in result.stderr) == (2, True)
+    assert stat.S_ISFIFO((folder / "pipe").stat().st_mode)
+
+
+def test_a_link_stays_a_link(folder):
+    (folder / "target").write_text("old")
+    (folder / "link").symlink_to("target")
+    assert invoke("train", SPARSE, "-o", "link").exit_code == 0
+    assert (folder / "link").is_symlink()
+    assert (folder / "target").read_text().startswith("solver_type")
+
+
+def test_a_certificate_that_cannot_be_written_is_noticed_before_training(folder, monkeypatch):
+    (folder / "m.json").mkdir()
+    monkeypatch.setattr("svmbench.train.classes.train", None)
+    result = invoke("train", SPARSE, "-o", "m")
+    assert (result.exit_code, "m.json: not a file" in result.stderr) == (2, True)
+    assert not (folder / "m").exists()
+
+
+def test_the_certificate_s_hash_is_that_of_the_model_that_was_written(folder, monkeypatch):
+    from svmbench.train import files
+
+    write = files.write_model
+
+    def written_twice(path, model):
+        found = write(path, model)
+        path.write_text("another process's model")
+        return found
+
+    monkeypatch.setattr(files, "write_model", written_twice)
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    facts = json.loads((folder / "m.json").read_text())
+    other = hashlib.sha256((folder / "m").read_bytes()).hexdigest()
+    assert facts["model_sha256"] != other
+    monkeypatch.undo()
+    monkeypatch.chdir(folder)
+    assert invoke("train", SPARSE, "-o", "n").exit_code == 0
+    assert hashlib.sha256((folder / "n").read_bytes()).hexdigest() == facts["model_sha256"]
+
+
+def test_more_columns_than_memory_are_one_line(folder, monkeypatch):
+    (folder / "wide").write_text("1 1:1\n-1 2000000000:1\n")
+    monkeypatch.setattr("svmbench.memory.available_memory", lambda: 8 * 10**9)
+    result = invoke("train", "wide")
+    assert result.exit_code == 3
+    assert "wide: training on 2,000,000,000 columns needs 176.0 GB of memory" in result.stderr

@@ -1,6 +1,7 @@
 """Models in LIBLINEAR's format: both programs read both, and predict the same."""
 
 import ctypes
+import hashlib
 
 import numpy as np
 import pytest
@@ -111,6 +112,8 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("nr_class 2", "nr_class 3"), "2 labels of 3 classes"),
         (WHOLE.replace("nr_class 2", "nr_class two"), "'two' is no whole number"),
         (WHOLE.replace("nr_feature 2\n", ""), "no nr_feature before the weights"),
+        (WHOLE.replace("nr_feature 2", "nr_feature -1").replace("bias -1", "bias 1"), "nr_feature"),
+        (WHOLE.replace("nr_class 2", "nr_class 1"), "a model of one class; two are needed"),
         ("PK\x03\x04", "is no line of a LIBLINEAR model"),
         ("modèle", "not text"),
     ],
@@ -125,3 +128,23 @@ def test_a_damaged_model_is_refused(tmp_path, text, message):
 def test_a_missing_model_is_one_line(tmp_path):
     with pytest.raises(DataError, match="No such file"):
         read_model(tmp_path / "none")
+
+
+def test_a_constant_of_zero_survives_a_round_trip(tmp_path):
+    path = tmp_path / "model"
+    path.write_text(WHOLE.replace("bias -1", "bias 0") + "0.25 \n")
+    model = read_model(path)
+    assert model.biases.tolist() == [0.0]
+    write_model(path, model)
+    again = read_model(path)
+    assert (again.constant, again.biases.tolist()) == (0.0, [0.0])
+    assert np.array_equal(again.weights, model.weights)
+
+
+def test_a_model_is_written_in_pieces(tmp_path, monkeypatch):
+    model = Model("L2R_LR", (3, 1, -5), np.arange(21.0).reshape(3, 7), np.zeros(3))
+    whole = write_model(tmp_path / "model", model)
+    monkeypatch.setattr("svmbench.train.liblinear._AT_A_TIME", 6)
+    assert write_model(tmp_path / "pieces", model) == whole
+    assert (tmp_path / "pieces").read_bytes() == (tmp_path / "model").read_bytes()
+    assert hashlib.sha256((tmp_path / "model").read_bytes()).hexdigest() == whole
