@@ -279,3 +279,19 @@ def test_a_lambda_out_of_range_is_named():
         Objective.of_lambda("hinge", 1e-320, 10, "none")
     with pytest.raises(ConfigError, match="lambda = 1e\\+308 is out of range for 10 rows"):
         Objective.of_lambda("hinge", 1e308, 10, "none")
+
+
+def test_a_bound_above_p_is_an_error(monkeypatch):
+    data = scaled(60, 1.0)
+    monkeypatch.setattr("svmbench.train.fit.proven_dual", lambda problem, alpha: 1e3)
+    with pytest.raises(AssertionError, match="is below the proven D = 1000"):
+        fit(Problem(data, 0.1), 1e-4)
+
+
+def test_a_bound_above_p_by_rounding_is_p(monkeypatch):
+    problem = Problem(scaled(60, 1.0), 0.1)
+    primal = fit(problem, 1e-12).primal
+    monkeypatch.setattr("svmbench.train.fit.proven_dual", lambda *_: primal * (1.0 + 1e-10))
+    found = fit(problem, 1e-12)
+    assert found.dual <= found.primal
+    assert found.gap == 0.0

@@ -1,0 +1,65 @@
+"""Training of one or several classes: where it runs, and how it ends early."""
+
+import threading
+
+import numpy as np
+import pytest
+
+from problems import dataset
+from svmbench.train import classes
+from svmbench.train.classes import train
+from svmbench.train.examples import Examples
+from svmbench.train.fit import fit
+from svmbench.train.objective import Objective
+
+
+def examples(k):
+    rng = np.random.default_rng(0)
+    labels = np.arange(60) % k
+    X = rng.normal(size=(60, 4)) + labels[:, None]
+    return Examples(dataset(X, np.ones(60), "dense float64"), labels)
+
+
+@pytest.mark.parametrize(("k", "threads"), [(2, 1), (2, 4), (3, 1)])
+def test_one_fit_at_a_time_runs_in_the_main_thread_which_ctrl_c_reaches(monkeypatch, k, threads):
+    found = []
+
+    def recorded(*args, **options):
+        found.append(threading.current_thread())
+        return fit(*args, **options)
+
+    monkeypatch.setattr(classes, "fit", recorded)
+    train(examples(k), Objective(), threads=threads)
+    assert set(found) == {threading.main_thread()}
+
+
+def test_an_error_in_one_thread_gives_up_the_others(monkeypatch):
+    began, ended = threading.Event(), []
+
+    def fails(problem, *args, given_up, **options):
+        if problem.data.labels[0] == 1:
+            began.wait(5.0)
+            raise KeyboardInterrupt
+        began.set()
+        try:
+            return fit(problem, 1e-15, given_up=lambda: bool(_waited(given_up)))
+        finally:
+            ended.append(given_up())
+
+    def _waited(given_up):
+        for _ in range(500):
+            if given_up():
+                return True
+            threading.Event().wait(0.01)
+        return False
+
+    monkeypatch.setattr(classes, "fit", fails)
+    with pytest.raises(KeyboardInterrupt):
+        train(examples(3), Objective("squared-hinge", 1e6), threads=3)
+    assert ended
+    assert all(ended)
+
+
+def test_one_model_from_threads_and_without():
+    one, three = (train(examples(3), Objective(), threads=n).model.weights for n in (1, 3))
+    assert np.array_equal(one, three)
