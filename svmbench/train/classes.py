@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 
 import numpy as np
@@ -120,7 +120,10 @@ def _in_threads(
 ) -> tuple[Fit, ...]:
     with ThreadPoolExecutor(threads) as pool:
         try:
-            return tuple(pool.map(of_class, wanted))
+            fits = [pool.submit(of_class, label) for label in wanted]
+            for ended in wait(fits, return_when=FIRST_EXCEPTION).done:
+                ended.result()
+            return tuple(each.result() for each in fits)
         except BaseException:
             # Ctrl-C reaches only this thread; the others end after their next pass.
             given_up.set()

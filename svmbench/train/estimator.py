@@ -314,6 +314,7 @@ class LogisticRegression(_Linear):
 
         For two classes they are finite where the probabilities themselves are rounded to 0.
         """
+        check_is_fitted(self)
         if len(self.classes_) == 2:
             values = self.decision_function(X)
             return -np.logaddexp(0.0, np.column_stack([values, -values]))
