@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,14 @@ from svmbench.harness import system
 from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.given import changed_parts, copy_of
-from svmbench.harness.shown import Tally, bound_of, counts_of, largest_scaling_of, weights_of
+from svmbench.harness.shown import (
+    Tally,
+    bound_of,
+    copied,
+    counts_of,
+    largest_scaling_of,
+    weights_of,
+)
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
@@ -36,6 +43,14 @@ class Certificate(NamedTuple):
     dual: float | None
     counts: Tally
     largest_scaling: float | None
+
+
+class Watches(NamedTuple):
+    """The stopwatches of one certificate."""
+
+    reading: Stopwatch
+    copying: Stopwatch
+    evaluating: Stopwatch
 
 
 class Measurement:
@@ -65,6 +80,8 @@ class Measurement:
         What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
+    refused : bool
+        Whether the run has `failed` because what it shows cannot be true: it reached nothing.
     loading : float
         Seconds of processor time that importing the solver took.
     shown : Certificate or None
@@ -93,6 +110,7 @@ class Measurement:
         self.reference_dual = reference_dual
         self.reference_primal = reference_primal
         self.reason = ""
+        self.refused = False
         self.clock = Clock()
         self.loading = 0.0
         self.shown: Certificate | None = None
@@ -101,8 +119,8 @@ class Measurement:
         self._converting = Clock()
         self._accounts = Accounts()
         self._pass_seconds = 0.0
-        # Reads and evaluations for a stop by the own gap are on the clock.
-        self._on_clock = Stopwatch(), Stopwatch()
+        # Reads, copies and evaluations for a stop by the own gap are on the clock.
+        self._on_clock = Watches(Stopwatch(), Stopwatch(), Stopwatch())
         self._evaluations = 0
         self._activity: dict[str, float] = {}
         m = problem.data.n_samples
@@ -125,7 +143,8 @@ class Measurement:
         self,
         seed: int,
         trace: TraceWriter | list[dict[str, Any]],
-        settle: Callable[[], object] = lambda: None,
+        settle: Callable[[Collection[int]], object] = lambda _: None,
+        begin: Callable[[], object] = lambda: None,
     ) -> str:
         """Execute the run, append its points to the trace, and return its end state.
 
@@ -134,15 +153,19 @@ class Measurement:
         seed : int
         trace : TraceWriter or list of dict
         settle : callable
-            Ends the processes that the solver has left, before their time is counted.
+            Ends the processes that the solver has left, before their time is counted. It gets the
+            ids of those that had been started before, with the solver's program.
+        begin : callable
+            Called when the run begins, after what is measured before it.
         """
         self._pass_seconds = pass_seconds(self.problem.data)
+        begin()
         begun = system.now()
-        self._accounts = Accounts()
+        self._accounts = accounts = Accounts(self._read_correctly)
         try:
             state = self._train(seed, trace)
         finally:
-            settle()
+            settle(accounts.kept)
             times = self._accounts.close(self.clock, self._converting, self._threads)
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
@@ -151,7 +174,8 @@ class Measurement:
             if changed:
                 self.reason = f"changed the problem that it was given: {changed}"
             self.reason = self.reason or hidden_work(times, trained)
-        return "failed" if self.reason else state
+        self.refused = bool(self.reason)
+        return "failed" if self.refused else state
 
     def changed(self) -> str:
         """What the solver has changed of the problem that it was given; empty if nothing."""
@@ -203,9 +227,10 @@ class Measurement:
         self._seen = self.clock.wall
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
             self.reason = "its counts decrease"
-        visits = counts.visits / self.problem.data.n_samples
-        pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
-        self.reason = self.reason or pace
+        if not self.solver.foreign:  # such a pass may leave out rows, and m are counted for it
+            visits = counts.visits / self.problem.data.n_samples
+            pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
+            self.reason = self.reason or pace
 
     def _is_over(self) -> bool:
         counts = self._counts()
@@ -235,7 +260,7 @@ class Measurement:
         if self.stop["gap"] is None:
             return None
         with self.clock.running():
-            return self._certify(*self._on_clock)
+            return self._certify(self._on_clock)
 
     def _reach(self, target: int) -> None:
         """Advance until so many rows are visited, or to a limit of presentations."""
@@ -273,18 +298,27 @@ class Measurement:
             ):
                 return
 
-    def _certify(
-        self, reading: Stopwatch | None = None, evaluating: Stopwatch | None = None
-    ) -> Certificate:
-        reading = reading or self._accounts.reading
+    def _certify(self, watches: Watches | None = None) -> Certificate:
+        off_clock = Watches(
+            self._accounts.reading, self._accounts.recording, self._accounts.evaluating
+        )
+        reading, copying, evaluating = watches or off_clock
         with reading.running():
-            w, bias = weights_of(self.solver, self.problem.data.n_features)
-        with (evaluating or self._accounts.evaluating).running():
+            shown, bias = weights_of(self.solver, self.problem.data.n_features)
+        with copying.running():  # as the harness wants it, not the solver
+            w = copied(shown)
+        with evaluating.running():
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
         with reading.running():
             dual, counts = bound_of(self.solver), counts_of(self.solver)
             return Certificate(w, bias, training, dual, counts, largest_scaling_of(self.solver))
+
+    def _read_correctly(self, shows_bound: bool) -> None:
+        """Do what a solver does that computes what it shows when it is read."""
+        copied(np.ones(self.problem.data.n_features))
+        if shows_bound:
+            self.problem.dual(_interior(self.problem))
 
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
@@ -293,13 +327,14 @@ class Measurement:
         the machine's other activity during the run and, if the features are few, the final weights
         and bias.
         """
-        evaluating = self._accounts.evaluating.wall + self._on_clock[1].wall
+        evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
             **self._activity,
             "load_cpu_seconds": self.loading,
+            **({"refused": True} if self.refused else {}),
         }
         if self.shown and self.shown.w.size <= FEW_FEATURES and np.isfinite(self.shown.w).all():
             facts |= {"weights": self.shown.w.tolist(), "bias": self.shown.bias}
@@ -383,3 +418,12 @@ class Measurement:
         if self.stop["own"] and point["stopped"] is not None:
             targets.append(point["stopped"])
         return bool(targets) and all(targets)
+
+
+def _interior(problem: Problem) -> FloatArray:
+    """Dual variables that are feasible and not 0, so that their D takes a pass over all rows."""
+    labels = problem.data.labels
+    share = 0.5
+    if problem.bias == "free":  # the sums of both classes must be equal
+        share = np.where(labels > 0, np.mean(labels < 0), np.mean(labels > 0))
+    return np.full(problem.data.n_samples, share)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Array, FloatArray
 from svmbench.solvers.base import Solver
 
 
@@ -38,8 +38,8 @@ def counts_of(solver: Solver) -> Tally:
     )
 
 
-def weights_of(solver: Solver, n_features: int) -> tuple[FloatArray, float]:
-    """Read a solver's weights, into an array of their own, and its bias.
+def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
+    """Read a solver's weights, which it may change later, and its bias.
 
     Raises
     ------
@@ -54,7 +54,12 @@ def weights_of(solver: Solver, n_features: int) -> tuple[FloatArray, float]:
         raise TypeError(f"w holds {given.dtype}, not floating-point numbers")
     if given.shape != (n_features,):
         raise ValueError(f"w has the shape {given.shape}, not ({n_features},)")
-    return np.array(given, dtype=np.float64, order="C"), float(solver.bias)
+    return given, float(solver.bias)
+
+
+def copied(weights: Array) -> FloatArray:
+    """The weights in double precision, in an array of their own; runs no code of a solver."""
+    return np.array(weights, dtype=np.float64, order="C")
 
 
 def largest_scaling_of(solver: Solver) -> float | None:
