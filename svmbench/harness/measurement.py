@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from svmbench.harness.shown import (
     copied,
     counts_of,
     largest_scaling_of,
+    read_correctly,
     weights_of,
 )
 from svmbench.harness.streaming import pass_seconds
@@ -161,7 +163,7 @@ class Measurement:
         self._pass_seconds = pass_seconds(self.problem.data)
         begin()
         begun = system.now()
-        self._accounts = accounts = Accounts(self._read_correctly)
+        self._accounts = accounts = Accounts(partial(read_correctly, self.problem))
         try:
             state = self._train(seed, trace)
         finally:
@@ -314,12 +316,6 @@ class Measurement:
             dual, counts = bound_of(self.solver), counts_of(self.solver)
             return Certificate(w, bias, training, dual, counts, largest_scaling_of(self.solver))
 
-    def _read_correctly(self, shows_bound: bool) -> None:
-        """Do what a solver does that computes what it shows when it is read."""
-        copied(np.ones(self.problem.data.n_features))
-        if shows_bound:
-            self.problem.dual(_interior(self.problem))
-
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
 
@@ -418,12 +414,3 @@ class Measurement:
         if self.stop["own"] and point["stopped"] is not None:
             targets.append(point["stopped"])
         return bool(targets) and all(targets)
-
-
-def _interior(problem: Problem) -> FloatArray:
-    """Dual variables that are feasible and not 0, so that their D takes a pass over all rows."""
-    labels = problem.data.labels
-    share = 0.5
-    if problem.bias == "free":  # the sums of both classes must be equal
-        share = np.where(labels > 0, np.mean(labels < 0), np.mean(labels > 0))
-    return np.full(problem.data.n_samples, share)

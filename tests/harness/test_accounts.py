@@ -13,6 +13,7 @@ from svmbench.harness import accounts, measurement
 from svmbench.harness.accounts import Accounts, hidden_work
 from svmbench.harness.clock import Clock
 from svmbench.harness.measurement import Measurement
+from svmbench.harness.shown import interior
 from svmbench.problem import Loss, Problem
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the means")
@@ -69,7 +70,7 @@ def test_reads_may_take_twice_what_correct_ones_take():
 @pytest.mark.parametrize("bias", ["none", "free"])
 def test_a_correct_read_takes_a_pass_over_the_rows(problem, loss, bias):
     posed = Problem(problem.data, 0.05, Loss(loss), bias)
-    alpha = measurement._interior(posed)
+    alpha = interior(posed)
     assert (alpha > 0.0).all()
     assert np.isfinite(posed.dual(alpha))
 

@@ -130,8 +130,8 @@ def test_a_process_that_the_system_refuses_is_no_fault_of_a_solver(tmp_path, mon
     def start(command, **options):
         return popen([sys.executable, "-P", "-c", code], **options)
 
-    monkeypatch.setattr(child.subprocess, "Popen", start)
     (run,) = plan()
+    monkeypatch.setattr(child.subprocess, "Popen", start)
     store = Store(tmp_path)
     with Worker(forks="_spawned" not in call) as worker, pytest.raises(BlockingIOError) as refused:
         make_run(run, store, 1000.0, threading.Event(), worker=worker)
@@ -171,7 +171,7 @@ def test_a_cell_that_hangs_is_tried_once_in_each_call(tmp_path, install):
     wanted = sweep(solvers=["waiting"], stop=SILENT, repeats=3)
     for _ in range(2):
         outcome = run_sweep(wanted, tmp_path)
-        assert (outcome.made, outcome.left) == (1, 2)
+        assert outcome.made == 1
         assert outcome.states["interrupted"] == 1
         # Nobody knows how much of that time its start took.
         assert outcome.starting < 1.0
