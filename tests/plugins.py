@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -399,3 +401,32 @@ class Wordy(Idle):
     def advance(self, steps):
         os.write(2, b"x" * 3_000_000 + b" and that was all\n")
         os._exit(3)
+
+
+class Serving(Ladder):
+    """Has its program started before the run, in a process that works at once and then waits."""
+
+    name = "serving"
+    rungs = (1.0, 0.3, 0.1)
+    servers = []  # noqa: RUF012, one for the whole process
+    code = """
+import sys, time
+while time.process_time() < 0.4:
+    pass
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+    def load(self):
+        if self.servers:
+            return
+        server = subprocess.Popen(
+            [sys.executable, "-S", "-c", self.code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        assert server.stdout.readline() == b"ready\n"
+        self.servers.append(server)
+
+    def advance(self, steps):
+        if self.servers[0].poll() is not None:
+            raise ValueError("the server is gone")
+        super().advance(steps)

@@ -569,6 +569,8 @@ class Entry:
         A part of the run's reason.
     flag : str
         The entry of the column ``off_clock``.
+    refused : bool
+        Whether it has failed because what it showed cannot be true.
     """
 
     solver: type[Specimen]
@@ -576,6 +578,7 @@ class Entry:
     state: str = "failed"
     reason: str = ""
     flag: str = ""
+    refused: bool = False
 
 
 BACKGROUND = "in other threads or processes"
@@ -588,24 +591,32 @@ SPECIMENS = (
     Entry(LazyArray, "trains when the entries of `w` are used", "converged", flag="read"),
     Entry(WorksInStep, "works while `step` is read", "converged", flag="unaccounted"),
     Entry(TrainsInConvert, "trains in `convert()`", "converged", flag="conversion"),
-    Entry(TrainsInThread, "trains in a thread", reason=BACKGROUND),
-    Entry(TrainsInChild, "trains in a forked child", reason=BACKGROUND),
-    Entry(TrainsInDaemon, "trains in a detached grandchild", reason=BACKGROUND),
+    Entry(TrainsInThread, "trains in a thread", reason=BACKGROUND, refused=True),
+    Entry(TrainsInChild, "trains in a forked child", reason=BACKGROUND, refused=True),
+    Entry(TrainsInDaemon, "trains in a detached grandchild", reason=BACKGROUND, refused=True),
     Entry(PatchesTime, "replaces the functions of `time`", "converged"),
-    Entry(PatchesClock, "stops the clock's own functions", reason="its clock showed"),
-    Entry(ResetsClock, "finds the clock and sets it back", reason="clock was set back"),
-    Entry(ForgesTrace, "adds points to its trace", reason="something else has written"),
+    Entry(PatchesClock, "stops the clock's own functions", reason="its clock showed", refused=True),
+    Entry(
+        ResetsClock, "finds the clock and sets it back", reason="clock was set back", refused=True
+    ),
+    Entry(
+        ForgesTrace, "adds points to its trace", reason="something else has written", refused=True
+    ),
     Entry(ForgesEnd, "writes the end of its trace, and exits", reason="exited with code 0"),
     Entry(ForgesWeights, "writes a file of weights beside its trace", "converged"),
     Entry(KeepsWeights, "starts from weights that an earlier run has kept", "converged"),
-    Entry(ReplacesLabels, "replaces the labels", reason="changed the problem"),
-    Entry(ReplacesRows, "replaces the rows", reason="changed the problem"),
-    Entry(ReplacesLambda, "replaces λ", reason="changed the problem"),
-    Entry(CountsTooMuch, "counts 1e9 epochs", reason="passes over the rows in"),
-    Entry(CountsNothing, "counts nothing", reason="without a presentation"),
-    Entry(CountsBackwards, "counts backwards", reason="its counts decrease"),
-    Entry(BoundTooHigh, "shows a lower bound above P*", reason="reports the lower bound"),
-    Entry(CostTooLow, "has P evaluated too low", reason="is below the certified bound"),
+    Entry(ReplacesLabels, "replaces the labels", reason="changed the problem", refused=True),
+    Entry(ReplacesRows, "replaces the rows", reason="changed the problem", refused=True),
+    Entry(ReplacesLambda, "replaces λ", reason="changed the problem", refused=True),
+    Entry(CountsTooMuch, "counts 1e9 epochs", reason="passes over the rows in", refused=True),
+    Entry(CountsNothing, "counts nothing", reason="without a presentation", refused=True),
+    Entry(CountsBackwards, "counts backwards", reason="its counts decrease", refused=True),
+    Entry(
+        BoundTooHigh, "shows a lower bound above P*", reason="reports the lower bound", refused=True
+    ),
+    Entry(
+        CostTooLow, "has P evaluated too low", reason="is below the certified bound", refused=True
+    ),
     Entry(NotANumber, "shows weights that are nan", "diverged"),
     Entry(Infinite, "shows weights that are infinite", "diverged"),
     Entry(WrongShape, "shows a weight too few", reason="w has the shape"),

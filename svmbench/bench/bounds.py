@@ -222,7 +222,9 @@ def _reaches(found: Found, target: Target) -> Iterator[_Draft]:
             place = f"{heading(part.set, row.group.stand_in)}, {label}"
             claim = _claim(target, asked, solvers=(label,), at_most=at_most)
             fact = values[0] if asked.measure.taken == "of data" else math.nan
-            result = BoundResult(target, place, part.set, unit=target.at_most, value=fact)
+            result = BoundResult(
+                target, place, part.set, unit=target.at_most, value=fact, held_out=part.held_out
+            )
             yield result, claim, _cell(place, [row])
 
 
@@ -237,7 +239,8 @@ def _alike(found: Found, target: Target) -> Iterator[_Draft]:
                 place = f"{part.set}, {grown}"
                 labels = tuple(row.group.label for row in rows)
                 claim = _claim(target, Asked(target.measure), solvers=labels, within=target.within)
-                yield BoundResult(target, place, part.set), claim, _cell(place, rows)
+                result = BoundResult(target, place, part.set, held_out=part.held_out)
+                yield result, claim, _cell(place, rows)
 
 
 _PLACES: dict[str, Callable[[Found, Target], Iterator[_Draft]]] = {

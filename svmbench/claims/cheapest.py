@@ -104,10 +104,10 @@ def _looks_contrary(part: PartResult) -> bool:
 
 def _way(part: PartResult) -> _Way:
     pairs = worth(part.more, part.pairs)
-    if pairs is None:
+    if pairs is None or part.answer is None:  # a cell that was not run costs nobody knows what
         return _NONE
-    seconds = sum(part.seconds.get(cell, 0.0) for cell in part.part.rests_on)
-    return _Way(pairs * seconds, (part,))
+    seconds = pairs * sum(part.seconds.get(cell, 0.0) for cell in part.part.rests_on)
+    return _Way(math.inf if math.isnan(seconds) else seconds, (part,))
 
 
 def _seconds(way: _Way) -> float:

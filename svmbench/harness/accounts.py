@@ -7,11 +7,21 @@ holds such time against the clock.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from svmbench.harness.clock import Clock, Stopwatch, now
+from svmbench.harness.leftovers import descendants
+
+#: Number of the rules by which time is counted, held against a run, or refused. It is part of a
+#: run's identity: raise it with every change of them, so that no pair mixes two sets of rules.
+CLOCK_RULES = 2
 
 #: Reads may take as long as the evaluations of P if they include a lower bound, which often takes
 #: a pass over the rows, and this share of that otherwise; and in addition this share of training.
 WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
+
+#: Reads may also take this multiple of what correct ones take, as measured in the same process.
+OF_CORRECT = 2.0
 
 #: Seconds that each read may take in addition, for calls in Python, and all reads of a run.
 A_READ, READS_FROM = 30e-6, 0.002
@@ -31,6 +41,12 @@ PASSES_AT_ONCE, PASSES_FROM = 4.0, 0.001
 class Accounts:
     """The times of one run besides training.
 
+    Parameters
+    ----------
+    read_correctly : callable
+        Does once what a correct read of weights and, if it is called with True, of a lower bound
+        does. It is called at most once, if reads seem to take too long.
+
     Attributes
     ----------
     reading, evaluating, recording : Stopwatch
@@ -38,11 +54,17 @@ class Accounts:
         of them are off the clock.
     charged : int
         Nanoseconds of reading that were added to the clock.
+    kept : frozenset of int
+        Ids of the processes that had been started before the run, with the solver's program.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, read_correctly: Callable[[bool], object] = lambda _: None) -> None:
         self.reading, self.evaluating, self.recording = Stopwatch(), Stopwatch(), Stopwatch()
         self.charged = 0
+        self._read_correctly = read_correctly
+        self._correct: Stopwatch | None = None  # one correct read
+        self._before = descendants()
+        self.kept = frozenset(self._before)
         self._begun = now()
 
     def charge(self, clock: Clock, shows_bound: bool) -> None:
@@ -55,17 +77,27 @@ class Accounts:
         shows_bound : bool
             Whether the reads include a lower bound.
         """
-        share = 1.0 if shows_bound else WITHOUT_BOUND
-        trained = clock.wall - self.charged
-        allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
-        beyond = max(
-            self.reading.thread - share * self.evaluating.thread - allowed - READS_FROM * 1e9,
-            self.reading.wall - share * self.evaluating.wall - allowed - READS_WALL_FROM * 1e9,
-        )
-        due = max(0, int(beyond) - self.charged)
+        if self._beyond(clock, shows_bound) > self.charged and self._correct is None:
+            self._correct = Stopwatch()
+            with self.recording.running(), self._correct.running():
+                self._read_correctly(shows_bound)
+        due = max(0, int(self._beyond(clock, shows_bound)) - self.charged)
         self.charged += due
         clock.wall += due
         clock.cpu += due
+
+    def _beyond(self, clock: Clock, shows_bound: bool) -> float:
+        """Nanoseconds that the reads so far took beyond their allowance."""
+        share = 1.0 if shows_bound else WITHOUT_BOUND
+        trained = clock.wall - self.charged
+        allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
+        reads, correct = self.evaluating.count, self._correct or Stopwatch()
+        thread = max(share * self.evaluating.thread, OF_CORRECT * reads * correct.thread)
+        wall = max(share * self.evaluating.wall, OF_CORRECT * reads * correct.wall)
+        return max(
+            self.reading.thread - thread - allowed - READS_FROM * 1e9,
+            self.reading.wall - wall - allowed - READS_WALL_FROM * 1e9,
+        )
 
     def close(self, clock: Clock, converting: Clock, threads: int) -> dict[str, float]:
         """The times of the whole run in seconds, as its last line has them.
@@ -82,20 +114,29 @@ class Accounts:
         elapsed = end.wall - begun.wall
         trained = clock.wall - self.charged
         own = trained + converting.wall
-        accounted = own
-        for watch in (self.reading, self.evaluating, self.recording):
-            accounted += watch.wall
-        # Off the clock, only the harness's own thread has anything to do.
+        off = self.reading.wall + self.evaluating.wall + self.recording.wall
+        # Starting and stopping the watches takes time itself.
+        unaccounted = elapsed - own - off - A_READ * 1e9 * self.reading.count
         harness = end.thread - begun.thread - clock.thread - converting.thread
-        used = end.process - begun.process + end.children - begun.children
-        background = used - harness - threads * own
+        used = end.process - begun.process + end.children - begun.children + self._of_living()
+        # Off the clock only the harness's own thread has anything to do, but the threads of OpenMP
+        # spin for a while after they have worked.
+        background = used - harness - threads * own - (threads - 1) * off
         return {
             "elapsed_seconds": elapsed / 1e9,
             "read_seconds": self.reading.wall / 1e9,
             "charged_seconds": self.charged / 1e9,
-            "unaccounted_seconds": max(0, elapsed - accounted) / 1e9,
-            "background_cpu_seconds": max(0, background) / 1e9,
+            "unaccounted_seconds": max(0.0, unaccounted) / 1e9,
+            "background_cpu_seconds": max(0.0, background) / 1e9,
         }
+
+    def _of_living(self) -> float:
+        """Nanoseconds that descendants which are not waited for have used since the beginning.
+
+        Less those that children which have been waited for had used before it: the system counts
+        them since a child's birth.
+        """
+        return 1e9 * (sum(descendants().values()) - sum(self._before.values()))
 
 
 def hidden_work(times: dict[str, float], trained: float) -> str:

@@ -6,11 +6,14 @@ A parent that is killed cannot end its children, so each child ends itself with 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
+import select
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from typing import IO
 
 from svmbench.harness.environment import pinned
@@ -20,6 +23,9 @@ CANNOT_WRITE = 74
 
 #: Exit code reported of a child that closed its pipe, lived on and was killed.
 CLOSED = 75
+
+#: Exit code reported of a child that the system refused to start.
+REFUSED = 76
 
 #: A worker's answers when a run begins and when it ends.
 BEGUN, ENDED = "begun", "ended"
@@ -78,6 +84,18 @@ def end_with(parent: int) -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def readable(descriptors: Iterable[int], seconds: float = math.inf) -> set[int]:
+    """Those of some descriptors that can be read, or have ended, within that time.
+
+    Unlike with select(2), their numbers may be large.
+    """
+    poll = select.poll()
+    for descriptor in descriptors:
+        poll.register(descriptor, select.POLLIN)
+    timeout = None if math.isinf(seconds) else math.ceil(1000.0 * max(0.0, seconds))
+    return {descriptor for descriptor, _ in poll.poll(timeout)}
 
 
 def processor_seconds(pid: int) -> float | None:

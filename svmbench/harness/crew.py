@@ -67,6 +67,7 @@ class Crew:
         self._reporter = reporter
         self._jobs = options.jobs
         self._keep_weights = options.keep_weights
+        self._hung: set[Cell] = set()
         self._limited: set[tuple[object, ...]] = set()
         self._converged: set[tuple[object, ...]] = set()
         self._tops: dict[tuple[object, ...], int] = {}
@@ -96,7 +97,15 @@ class Crew:
 
     def possible(self) -> list[Run]:
         """The pending runs that there is reason to run, as far as the finished ones show."""
-        return [run for run in self.pending.values() if self._not_to_be_made(run) is None]
+        return [
+            run
+            for run in self.pending.values()
+            if self._not_to_be_made(run) is None and not self.hangs(run.cell)
+        ]
+
+    def hangs(self, cell: Cell) -> bool:
+        """Whether a run of a cell waited without end in this call, which makes no other of it."""
+        return cell in self._hung
 
     def renew(self, runs: Mapping[str, Run]) -> None:
         """Replace the pending runs that have the same ids."""
@@ -179,6 +188,8 @@ class Crew:
                     continue
                 if run.instance.hurried or time.monotonic() >= self._deadline:
                     continue
+                if self.hangs(run.cell):  # a later call makes them
+                    continue
                 limit = self._time_limit(run)
                 self._reporter.run_begins(run)
             begun = time.monotonic()
@@ -210,17 +221,21 @@ class Crew:
     def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
         """Remember how a run ended, and the seconds it took if it was run now."""
         self.outcome.states[trace.state] += 1
-        elapsed = _elapsed(trace)
-        self._seconds[run.cell][run.repeat].append(elapsed)
-        if taken is not None:
+        elapsed, known = _elapsed(trace), trace.end.get("elapsed_seconds") is not None
+        if taken is not None and known:
             self._starts.append(max(0.0, taken - elapsed))
             self.outcome.starting += self._starts[-1]
+        # Of a run that was killed, nobody knows what was its start.
+        seconds = elapsed if taken is None or known else taken
+        self._seconds[run.cell][run.repeat].append(seconds)
+        if taken is not None and trace.end.get("hung"):
+            self._hung.add(run.cell)
         if trace.state == "time_limit" and not _stalled(trace):
             self._limited.add((*run.cell, run.horizon))
         if trace.state == "converged":
             self._converged.add((*run.cell, run.horizon))
         tightest = min(run.stop.accuracy, default=0.0)
-        arrived = (p for p in trace.points if p["accuracy"] is not None)
+        arrived = (p for p in trace.reached if p["accuracy"] is not None)
         times = [point["wall"] for point in arrived if point["accuracy"] <= tightest]
         if times:
             problem = run.cell[:2]

@@ -12,9 +12,12 @@ as JSON:
 It answers on its standard output with a line of JSON for each event:
 
 - ``{"event": "started", "pid": 7}``;
-- ``{"event": "answered", "text": "...", "cpu": 0.5}`` for each line that the process writes;
+- ``{"event": "answered", "text": "...", "cpu": 0.5, "at": 9.1}`` for each line that the process
+  writes, with the moment of the monotonic clock;
 - ``{"event": "ended", "code": -9, "cpu": 0.1, "left": 0}`` when it has ended, with its exit code
-  and the number of processes that it left behind.
+  and the number of processes that it left behind;
+- ``{"event": "ended", "code": 76, "refused": 11}`` if the system has refused to start it, with the
+  number of the error.
 
 ``cpu`` counts the seconds of processor time since the last such line. The last line of a process
 includes its descendants.
@@ -26,7 +29,6 @@ import gc
 import json
 import math
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -37,7 +39,7 @@ from time import monotonic
 from typing import Any
 
 from svmbench.harness import worker
-from svmbench.harness.child import CLOSED, processor_seconds
+from svmbench.harness.child import CLOSED, REFUSED, processor_seconds, readable
 from svmbench.harness.leftovers import adopt_orphans, end_children
 from svmbench.harness.pages import populate, present_pages
 
@@ -81,7 +83,7 @@ class Launcher:
         while True:
             watched = [0, self._wakeup, *([self._answers] if self._answers >= 0 else [])]
             left = self._dying_until - monotonic()
-            ready = select.select(watched, [], [], None if math.isinf(left) else max(0.0, left))[0]
+            ready = readable(watched, left)
             if self._answers in ready:
                 self._pass_answers_on()
             if self._wakeup in ready:
@@ -114,28 +116,35 @@ class Launcher:
 
     def _start(self, order: dict[str, Any]) -> bool:
         """Start a process with its first job; True in the forked process."""
-        jobs, self._jobs = os.pipe()
-        self._answers, answers = os.pipe()
+        try:
+            jobs, self._jobs = os.pipe()
+        except OSError as error:
+            return self._refuse(error)
+        try:
+            self._answers, answers = os.pipe()
+        except OSError as error:
+            return self._refuse(error, jobs, self._jobs)
         self._told = self._orphans = 0.0
         self._answer, self._dying_until = b"", math.inf
-        if order["fork"] and self._forks:
-            self._pid = os.fork()
-            if self._pid == 0:
-                self._become_a_worker(jobs, answers)
-                return True
-        else:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "svmbench.harness.worker"],
-                stdin=jobs,
-                stdout=answers,
-                start_new_session=True,
-            )
-            self._pid = process.pid
-            process.returncode = 0  # we wait for it ourselves
+        try:
+            self._pid = os.fork() if order["fork"] and self._forks else _spawned(jobs, answers)
+        except OSError as error:
+            return self._refuse(error, jobs, self._jobs, self._answers, answers)
+        if self._pid == 0:
+            self._become_a_worker(jobs, answers)
+            return True
         os.close(jobs)
         os.close(answers)
         self._report("started", pid=self._pid)
         self._pass_on(order["start"])
+        return False
+
+    def _refuse(self, error: OSError, *opened: int) -> bool:
+        """Report that the system has refused to start a process."""
+        for descriptor in opened:
+            os.close(descriptor)
+        self._pid, self._jobs, self._answers = 0, -1, -1
+        self._report("ended", code=REFUSED, refused=error.errno, cpu=0.0)
         return False
 
     def _become_a_worker(self, jobs: int, answers: int) -> None:
@@ -163,10 +172,12 @@ class Launcher:
 
     def _pass_answers_on(self) -> None:
         if chunk := os.read(self._answers, 1 << 12):
+            at = monotonic()
             *lines, self._answer = (self._answer + chunk).split(b"\n")
             for line in lines:
                 spent = self._newly_spent(processor_seconds(self._pid))
-                self._report("answered", text=line.decode(errors="replace"), cpu=spent)
+                text = line.decode(errors="replace")
+                self._report("answered", text=text, cpu=spent, at=at)
             return
         os.close(self._answers)  # its end is reported once it has been waited for
         self._answers, self._dying_until = -1, monotonic() + DYING
@@ -196,7 +207,7 @@ class Launcher:
 
     def _conclude(self, status: int, seconds: float, code: int | None = None) -> None:
         """Clean up after the run's process, and report its end, if need be with another code."""
-        if self._answers >= 0 and select.select([self._answers], [], [], 0.0)[0]:
+        if self._answers >= 0 and readable([self._answers], 0.0):
             self._pass_answers_on()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._pid, signal.SIGKILL)
@@ -208,6 +219,18 @@ class Launcher:
         spent = self._newly_spent(seconds + self._orphans + seconds_of_left)
         code = os.waitstatus_to_exitcode(status) if code is None else code
         self._report("ended", code=code, cpu=spent, left=left)
+
+
+def _spawned(jobs: int, answers: int) -> int:
+    """Id of a new process that is a worker."""
+    process = subprocess.Popen(
+        [sys.executable, "-P", "-m", "svmbench.harness.worker"],
+        stdin=jobs,
+        stdout=answers,
+        start_new_session=True,
+    )
+    process.returncode = 0  # we wait for it ourselves
+    return process.pid
 
 
 def may_fork() -> bool:

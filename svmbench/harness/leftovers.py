@@ -6,8 +6,9 @@ import ctypes
 import os
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Collection
 
+from svmbench.harness.child import processor_seconds
 from svmbench.harness.system import PROC, read
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -22,8 +23,14 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def end_children() -> tuple[int, float]:
+def end_children(kept: Collection[int] = ()) -> tuple[int, float]:
     """Kill all children, and their children in turn, and wait for them.
+
+    Parameters
+    ----------
+    kept : collection of int
+        Ids of those that live on, as those do that this process may not kill. Without /proc, all
+        do.
 
     Returns
     -------
@@ -32,14 +39,23 @@ def end_children() -> tuple[int, float]:
     seconds : float
         Processor time that they used.
     """
-    count, seconds = 0, 0.0
+    count, seconds, living = 0, 0.0, set(kept)
     while True:
         try:
             pid, _, usage = os.wait4(-1, os.WNOHANG)
             if pid == 0:  # those that live include the children of those that have ended
-                for number in _children():
-                    with suppress(ProcessLookupError):
+                killed = [number for number in _children() if number not in living]
+                if not killed:
+                    return count, seconds
+                for number in killed:
+                    try:
                         os.kill(number, signal.SIGKILL)
+                    except ProcessLookupError:
+                        pass
+                    except PermissionError:  # it runs as another user
+                        living.add(number)
+                if living.issuperset(killed):
+                    continue
                 _, _, usage = os.wait4(-1, 0)
         except ChildProcessError:
             return count, seconds
@@ -47,11 +63,38 @@ def end_children() -> tuple[int, float]:
         seconds += usage.ru_utime + usage.ru_stime
 
 
+def descendants() -> dict[int, float]:
+    """Processor seconds of each living descendant and of those it has waited for, by its id.
+
+    Empty on systems other than Linux.
+    """
+    if sys.platform != "linux":
+        return {}
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # usually there are none, and /proc may be large
+        return {}
+    processes = _processes()
+    found, sought = dict[int, float](), {os.getpid()}
+    while sought:
+        sought = {number for number, (parent, _) in processes.items() if parent in sought}
+        for number in sought:
+            found[number] = (processor_seconds(number) or 0.0) + processes[number][1]
+    return found
+
+
 def _children() -> list[int]:
     own = os.getpid()
-    found = []
+    return [number for number, (parent, _) in _processes().items() if parent == own]
+
+
+def _processes() -> dict[int, tuple[int, float]]:
+    """Parent of each process, and processor seconds of the children that it has waited for."""
+    found = {}
     for place in PROC.glob("[0-9]*"):
         text = read(place / "stat")
-        if text and int(text.rpartition(")")[2].split()[1]) == own:
-            found.append(int(place.name))
+        if text:
+            fields = text.rpartition(")")[2].split()
+            ticks = int(fields[13]) + int(fields[14])  # cutime, cstime
+            found[int(place.name)] = int(fields[1]), ticks / os.sysconf("SC_CLK_TCK")
     return found

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,15 @@ from svmbench.harness import system
 from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.given import changed_parts, copy_of
-from svmbench.harness.shown import Tally, bound_of, counts_of, largest_scaling_of, weights_of
+from svmbench.harness.shown import (
+    Tally,
+    bound_of,
+    copied,
+    counts_of,
+    largest_scaling_of,
+    read_correctly,
+    weights_of,
+)
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
@@ -36,6 +45,14 @@ class Certificate(NamedTuple):
     dual: float | None
     counts: Tally
     largest_scaling: float | None
+
+
+class Watches(NamedTuple):
+    """The stopwatches of one certificate."""
+
+    reading: Stopwatch
+    copying: Stopwatch
+    evaluating: Stopwatch
 
 
 class Measurement:
@@ -65,6 +82,8 @@ class Measurement:
         What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
+    refused : bool
+        Whether the run has `failed` because what it shows cannot be true: it reached nothing.
     loading : float
         Seconds of processor time that importing the solver took.
     shown : Certificate or None
@@ -93,6 +112,7 @@ class Measurement:
         self.reference_dual = reference_dual
         self.reference_primal = reference_primal
         self.reason = ""
+        self.refused = False
         self.clock = Clock()
         self.loading = 0.0
         self.shown: Certificate | None = None
@@ -101,8 +121,8 @@ class Measurement:
         self._converting = Clock()
         self._accounts = Accounts()
         self._pass_seconds = 0.0
-        # Reads and evaluations for a stop by the own gap are on the clock.
-        self._on_clock = Stopwatch(), Stopwatch()
+        # Reads, copies and evaluations for a stop by the own gap are on the clock.
+        self._on_clock = Watches(Stopwatch(), Stopwatch(), Stopwatch())
         self._evaluations = 0
         self._activity: dict[str, float] = {}
         m = problem.data.n_samples
@@ -125,7 +145,8 @@ class Measurement:
         self,
         seed: int,
         trace: TraceWriter | list[dict[str, Any]],
-        settle: Callable[[], object] = lambda: None,
+        settle: Callable[[Collection[int]], object] = lambda _: None,
+        begin: Callable[[], object] = lambda: None,
     ) -> str:
         """Execute the run, append its points to the trace, and return its end state.
 
@@ -134,15 +155,19 @@ class Measurement:
         seed : int
         trace : TraceWriter or list of dict
         settle : callable
-            Ends the processes that the solver has left, before their time is counted.
+            Ends the processes that the solver has left, before their time is counted. It gets the
+            ids of those that had been started before, with the solver's program.
+        begin : callable
+            Called when the run begins, after what is measured before it.
         """
         self._pass_seconds = pass_seconds(self.problem.data)
+        begin()
         begun = system.now()
-        self._accounts = Accounts()
+        self._accounts = accounts = Accounts(partial(read_correctly, self.problem))
         try:
             state = self._train(seed, trace)
         finally:
-            settle()
+            settle(accounts.kept)
             times = self._accounts.close(self.clock, self._converting, self._threads)
             self._activity = system.since(begun) | times
         trained = self.clock.wall / 1e9
@@ -151,7 +176,8 @@ class Measurement:
             if changed:
                 self.reason = f"changed the problem that it was given: {changed}"
             self.reason = self.reason or hidden_work(times, trained)
-        return "failed" if self.reason else state
+        self.refused = bool(self.reason)
+        return "failed" if self.refused else state
 
     def changed(self) -> str:
         """What the solver has changed of the problem that it was given; empty if nothing."""
@@ -203,9 +229,10 @@ class Measurement:
         self._seen = self.clock.wall
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
             self.reason = "its counts decrease"
-        visits = counts.visits / self.problem.data.n_samples
-        pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
-        self.reason = self.reason or pace
+        if not self.solver.foreign:  # such a pass may leave out rows, and m are counted for it
+            visits = counts.visits / self.problem.data.n_samples
+            pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
+            self.reason = self.reason or pace
 
     def _is_over(self) -> bool:
         counts = self._counts()
@@ -235,7 +262,7 @@ class Measurement:
         if self.stop["gap"] is None:
             return None
         with self.clock.running():
-            return self._certify(*self._on_clock)
+            return self._certify(self._on_clock)
 
     def _reach(self, target: int) -> None:
         """Advance until so many rows are visited, or to a limit of presentations."""
@@ -273,13 +300,16 @@ class Measurement:
             ):
                 return
 
-    def _certify(
-        self, reading: Stopwatch | None = None, evaluating: Stopwatch | None = None
-    ) -> Certificate:
-        reading = reading or self._accounts.reading
+    def _certify(self, watches: Watches | None = None) -> Certificate:
+        off_clock = Watches(
+            self._accounts.reading, self._accounts.recording, self._accounts.evaluating
+        )
+        reading, copying, evaluating = watches or off_clock
         with reading.running():
-            w, bias = weights_of(self.solver, self.problem.data.n_features)
-        with (evaluating or self._accounts.evaluating).running():
+            shown, bias = weights_of(self.solver, self.problem.data.n_features)
+        with copying.running():  # as the harness wants it, not the solver
+            w = copied(shown)
+        with evaluating.running():
             training = self.problem.evaluate(w, bias)
         self._evaluations += 1
         with reading.running():
@@ -293,13 +323,14 @@ class Measurement:
         the machine's other activity during the run and, if the features are few, the final weights
         and bias.
         """
-        evaluating = self._accounts.evaluating.wall + self._on_clock[1].wall
+        evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
             **self._activity,
             "load_cpu_seconds": self.loading,
+            **({"refused": True} if self.refused else {}),
         }
         if self.shown and self.shown.w.size <= FEW_FEATURES and np.isfinite(self.shown.w).all():
             facts |= {"weights": self.shown.w.tolist(), "bias": self.shown.bias}

@@ -15,6 +15,7 @@ from typing import Any
 
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
+from svmbench.harness.accounts import CLOCK_RULES
 from svmbench.harness.environment import fingerprint
 from svmbench.harness.trace import CHECKPOINT_RATIO, EACH_ITERATION, SCHEMA_VERSION
 from svmbench.problem import Problem
@@ -59,8 +60,8 @@ class Run:
     solver : SolverSpec
     stop : Stop
     reference_gap : float
-        Relative gap the sweep asks of its references.
         Relative gap that the sweep asks of its references.
+    repeat : int
         From 0; repeats with the same number share their seed across solvers, so that
         comparisons are paired.
     threads : int
@@ -119,6 +120,7 @@ class Run:
             # How long a silent worker is tolerated does not change what it measures.
             "stop": self.stop.model_dump(mode="json", exclude=self._not_in_facts()),
             "reference_gap_asked": self.reference_gap,
+            "clock_rules": CLOCK_RULES,
             "checkpoint_ratio": CHECKPOINT_RATIO,
             **({"each_iteration": EACH_ITERATION} if solver.step == "iteration" else {}),
             "repeat": self.repeat,

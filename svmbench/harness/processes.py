@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import atexit
 import json
+import math
 import os
-import select
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -43,6 +43,10 @@ class Report:
         Seconds of processor time since the last report; None if that is not known.
     left : int
         Number of processes that it left behind.
+    at : float
+        Moment of the answer by the launcher's monotonic clock.
+    refused : int
+        Number of the error with which the system refused to start it; 0 if it did not.
     """
 
     event: Literal["started", "answered", "ended"]
@@ -51,6 +55,8 @@ class Report:
     code: int = 0
     cpu: float | None = None
     left: int = 0
+    at: float = math.nan
+    refused: int = 0
 
 
 class Worker:
@@ -75,6 +81,8 @@ class Worker:
         that is not known.
     code : int
         Exit code of the last process that has ended.
+    refused : int
+        Number of the error with which the system refused to start it; 0 if it did not.
     """
 
     def __init__(self, forks: bool = True) -> None:
@@ -88,7 +96,7 @@ class Worker:
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
         self.pid = 0
         self.cpu: float | None = 0.0
-        self.code = 0
+        self.code = self.refused = 0
 
     def __enter__(self) -> Worker:
         return self
@@ -105,7 +113,7 @@ class Worker:
         if not same:
             self._prepare(run)
         assert self._launcher is not None
-        self._ladder, self._active, self.cpu = ladder, True, 0.0
+        self._ladder, self._active, self.cpu, self.refused = ladder, True, 0.0, 0
         job |= {"parent": self._launcher.pid}
         self._send({"job": job} if same else {"start": job, "fork": self._forks})
 
@@ -113,7 +121,8 @@ class Worker:
         """Have a launcher without a process, and an empty file for standard error."""
         self.end()
         served = run.repeat, pinned(run.threads), _current_folder()
-        if served != self._served or self._count >= RUNS_OF_A_LAUNCHER:
+        died = self._launcher is not None and self._launcher.poll() is not None
+        if died or served != self._served or self._count >= RUNS_OF_A_LAUNCHER:
             self._dismiss()
         self.stderr.seek(0)
         self.stderr.truncate()
@@ -140,7 +149,7 @@ class Worker:
         assert self._launcher.stdout is not None
         stdout = self._launcher.stdout.fileno()
         while b"\n" not in self._rest:
-            if not select.select([stdout], [], [], seconds)[0]:
+            if not child.readable([stdout], seconds):
                 return None
             chunk = os.read(stdout, 1 << 12)
             if not chunk:
@@ -157,6 +166,7 @@ class Worker:
         self.cpu = self.cpu + report.cpu if known else None  # type: ignore[operator]
         if report.event == "ended":
             self.pid, self.code, self._active = 0, report.code, False
+            self.refused = report.refused
         return report
 
     def end(self) -> None:
@@ -188,6 +198,10 @@ class Worker:
 
 #: Workers between two sweeps. Their launchers serve the same repeat of the next sweep.
 _idle: list[Worker] = []
+
+
+# The launchers of a process that forks serve it alone.
+os.register_at_fork(after_in_child=_idle.clear)
 
 
 @contextmanager
@@ -223,6 +237,6 @@ def _wait_for_the_end_of(pid: int) -> None:
     with suppress(OSError, AttributeError):  # it has ended, or the system cannot tell
         descriptor = os.pidfd_open(pid)
         try:
-            select.select([descriptor], [], [], PATIENCE)
+            child.readable([descriptor], PATIENCE)
         finally:
             os.close(descriptor)

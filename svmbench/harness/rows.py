@@ -98,12 +98,12 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     row["disturbed"] = "; ".join(disturbances(known)) or None
     row["off_clock"] = "; ".join(off_clock(known)) or None
     for threshold in run.stop.accuracy:
-        row |= _hit(trace.points, threshold, data.n_samples)
+        row |= _hit(trace.reached, threshold, data.n_samples)
     return row
 
 
 def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
-    """A run's rows of traces.csv."""
+    """A run's rows of traces.csv; none if the run was refused."""
     dataset, lam, label = run.cell
     m = run.instance.problem.data.n_samples
     return [
@@ -128,12 +128,12 @@ def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
             "train_error": point["train_error"],
             "test_error": point["test_error"],
         }
-        for number, point in enumerate(trace.points)
+        for number, point in enumerate(trace.reached)
     ]
 
 
 def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
-    """A run's rows of regret.csv."""
+    """A run's rows of regret.csv; none if the run was refused."""
     dataset, lam, label = run.cell
     return [
         {
@@ -149,7 +149,7 @@ def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
             "regret_high": record["regret_high"],
             "regret_bound": record["regret_bound"],
         }
-        for record in trace.regrets
+        for record in ([] if trace.end.get("refused") else trace.regrets)
     ]
 
 

@@ -226,8 +226,8 @@ class Sitting:
         return self.sweep.stop.time_limit if known is None else known
 
     def is_out_of_time(self, cell: Cell) -> bool:
-        """Whether further repeats of a cell would be skipped."""
-        return self._crew.is_out_of_time(cell)
+        """Whether further repeats of a cell would be skipped, or left to a later call."""
+        return self._crew.is_out_of_time(cell) or self._crew.hangs(cell)
 
     def free_repeats(self, cells: Collection[Cell]) -> list[int]:
         """Numbers of the repeats for which none of these cells has a run, ascending."""

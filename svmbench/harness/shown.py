@@ -6,11 +6,12 @@ afterwards and whose use runs no code of the solver.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.problem import Problem
 from svmbench.solvers.base import Solver
 
 
@@ -38,8 +39,8 @@ def counts_of(solver: Solver) -> Tally:
     )
 
 
-def weights_of(solver: Solver, n_features: int) -> tuple[FloatArray, float]:
-    """Read a solver's weights, into an array of their own, and its bias.
+def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:
+    """Read a solver's weights, which it may change later, and its bias.
 
     Raises
     ------
@@ -54,7 +55,12 @@ def weights_of(solver: Solver, n_features: int) -> tuple[FloatArray, float]:
         raise TypeError(f"w holds {given.dtype}, not floating-point numbers")
     if given.shape != (n_features,):
         raise ValueError(f"w has the shape {given.shape}, not ({n_features},)")
-    return np.array(given, dtype=np.float64, order="C"), float(solver.bias)
+    return given, float(solver.bias)
+
+
+def copied(weights: Array) -> FloatArray:
+    """The weights in double precision, in an array of their own; runs no code of a solver."""
+    return np.array(weights, dtype=np.float64, order="C")
 
 
 def largest_scaling_of(solver: Solver) -> float | None:
@@ -67,3 +73,26 @@ def bound_of(solver: Solver) -> float | None:
     """Read a solver's lower bound."""
     dual = solver.dual()
     return None if dual is None else float(dual)
+
+
+def read_correctly(problem: Problem, shows_bound: bool) -> None:
+    """Do what a solver does that computes what it shows only when it is read.
+
+    Parameters
+    ----------
+    problem : Problem
+    shows_bound : bool
+        Whether it shows a lower bound.
+    """
+    copied(np.ones(problem.data.n_features))
+    if shows_bound:
+        problem.dual(interior(problem))
+
+
+def interior(problem: Problem) -> FloatArray:
+    """Dual variables that are feasible and not 0, so that their D takes a pass over all rows."""
+    labels = problem.data.labels
+    share: Any = 0.5
+    if problem.bias == "free":  # the sums of both classes must be equal
+        share = np.where(labels > 0, np.mean(labels < 0), np.mean(labels > 0))
+    return np.full(problem.data.n_samples, share)

@@ -19,6 +19,7 @@ from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
     CHECKPOINT_RATIO,
+    FORGED,
     Trace,
     add_to_end,
     close_trace,
@@ -53,6 +54,11 @@ def make_run(
 
     If the worker dies, is stopped, or writes nothing for longer than the time limit and the
     sweep's grace, its trace is closed here.
+
+    Raises
+    ------
+    OSError
+        When the system refuses a process.
 
     Parameters
     ----------
@@ -108,8 +114,10 @@ def _execute(
     if trace is not None and trace.end:
         if trace.end.get("sha256") != outcome.digest:
             path.unlink()  # nobody knows who wrote it
+            if ended == "answered":  # the exit code is that of its end by us
+                return close_trace(path, header, "failed", FORGED, cpu, refused=True)
         elif contradiction := _contradiction(trace, outcome.seconds):
-            return close_trace(path, header, "failed", contradiction, cpu)
+            return close_trace(path, header, "failed", contradiction, cpu, refused=True)
         else:
             return trace if cpu is None else add_to_end(path, process_cpu_seconds=cpu)
     if ended == "late":
@@ -119,7 +127,12 @@ def _execute(
     if ended == "silent":
         before = outcome.spent
         spent = None if cpu is None or before is None else cpu - before
-        return close_trace(path, header, *_cause_of_silence(patience, spent), cpu)
+        state, reason = _cause_of_silence(patience, spent)
+        hung = {"hung": True} if state == "interrupted" else {}
+        return close_trace(path, header, state, reason, cpu, **hung)
+    if worker.refused:
+        path.unlink(missing_ok=True)
+        raise OSError(worker.refused, os.strerror(worker.refused))
     if worker.code == child.CANNOT_WRITE:
         path.unlink(missing_ok=True)
         raise UnwritableError(child.last_line(worker.stderr))
@@ -199,7 +212,7 @@ class Waited(NamedTuple):
     digest : str
         Hash of the trace's last line, as the worker answered; empty if it did not.
     seconds : float
-        From the run's beginning to its end, by this process's clock; nan if it was not told.
+        From the run's beginning to its end, by the launcher's clock; nan if it was not told.
     spent : float or None
         Seconds of processor time that the process of a silent run had used for this run when it
         last wrote to its trace; None if that is not known.
@@ -225,7 +238,8 @@ def _wait(worker: Worker, path: Path, patience: float, stop: threading.Event, en
             if report.text not in (child.BEGUN, child.ENDED):
                 seconds = moments.get(child.ENDED, math.nan) - moments.get(child.BEGUN, 0.0)
                 return Waited("answered", report.text, seconds)
-            moments.setdefault(report.text, monotonic())
+            # This process may have been stopped meanwhile, or may be late.
+            moments.setdefault(report.text, report.at)
         grown = path.stat().st_size if path.exists() else 0
         if grown != size:
             size, since = grown, monotonic()
@@ -246,7 +260,7 @@ def _contradiction(trace: Trace, seconds: float) -> str:
     ----------
     trace : Trace
     seconds : float
-        That the run took by the clock of this process.
+        That the run took by the launcher's clock.
     """
     claimed = trace.end.get("elapsed_seconds")
     if claimed is None or math.isnan(seconds):

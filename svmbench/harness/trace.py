@@ -34,6 +34,9 @@ OFF_CLOCK = (
     *("background_cpu_seconds", "load_cpu_seconds"),
 )
 
+#: Reason of a run with lines in its trace that the harness has not written.
+FORGED = "something else has written to its trace"
+
 #: Iterations up to which a solver whose step is an iteration is evaluated after each.
 EACH_ITERATION = 100
 
@@ -136,7 +139,7 @@ class TraceWriter:
         """
         if not self._is_own():
             self._restore()
-            state, facts = "failed", facts | {"reason": "something else has written to its trace"}
+            state, facts = "failed", facts | {"reason": FORGED, "refused": True}
         record = {"kind": "end", "state": state, **facts}
         self._digest.update(_line(record).encode())
         digest = self._digest.hexdigest()
@@ -193,6 +196,11 @@ class Trace:
     def state(self) -> str:
         """One of `svmbench.records.states.ENDS`; 'interrupted' if the trace has no end."""
         return str(self.end.get("state", "interrupted"))
+
+    @property
+    def reached(self) -> list[dict[str, Any]]:
+        """The points that count as results: none if the run was refused."""
+        return [] if self.end.get("refused") else self.points
 
 
 def read_trace(path: Path) -> Trace | None:
@@ -286,7 +294,12 @@ def _is_number(value: Any) -> bool:
 
 
 def close_trace(
-    path: Path, header: dict[str, Any], state: str, reason: str, cpu: float | None = None
+    path: Path,
+    header: dict[str, Any],
+    state: str,
+    reason: str,
+    cpu: float | None = None,
+    **facts: Any,
 ) -> Trace:
     """Close the trace of a worker that died, keep what it wrote, and return it.
 
@@ -298,6 +311,8 @@ def close_trace(
         How the run ended.
     cpu : float, optional
         Seconds of processor time of the run's processes.
+    **facts
+        For the last line.
     """
     written = read_trace(path)
     temporary = path.with_suffix(".tmp")
@@ -305,7 +320,7 @@ def close_trace(
         for record in [*written.points, *written.regrets] if written is not None else []:
             writer.append(record)
         known = {} if cpu is None else {"process_cpu_seconds": cpu}
-        writer.end(state, reason=reason, **known)
+        writer.end(state, reason=reason, **known, **facts)
     rename(temporary, path)
     closed = read_trace(path)
     assert closed is not None  # it was written a moment ago

@@ -92,8 +92,7 @@ def _execute(
         try:
             measurement = _measurement(job, last)
             _limit_memory(job["stop"]["memory_limit"])
-            answer(BEGUN)
-            state = measurement.run(job["seed"], trace, end_children)
+            state = measurement.run(job["seed"], trace, end_children, lambda: answer(BEGUN))
         except MemoryError as error:
             answer(trace.end("out_of_memory", reason=str(error) or "no memory left"))
             return None

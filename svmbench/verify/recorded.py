@@ -160,7 +160,7 @@ def check_points(run: Recorded, trace: Trace) -> None:
                 raise ContradictionError(
                     f"its {what} is {value!r} at point {number}, recorded as {point[what]!r}"
                 )
-    for before, after in pairwise(trace.points):
+    for before, after in pairwise(trace.reached):  # a run may have been refused for this
         for what in ("presentations", "updates", "nonzeros", "wall", "cpu", "visits", "switches"):
             if what in before and what in after and after[what] < before[what]:
                 raise ContradictionError(f"{what} decreases, to {after[what]!r}")

@@ -263,6 +263,18 @@ def test_a_bound_is_reached_or_missed_by_a_factor():
     assert judged(reached, result) == [("adult, dcd", "holds", 1.0)]
 
 
+def test_bounds_of_held_out_sets_are_told_apart(monkeypatch):
+    monkeypatch.setattr(bounds, "last_cache", lambda: 1000)
+    reached = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
+    alike = Target(text="t", kind="alike", part="growth", within=1.15)
+    points = [point(at, m, 4, s) for at, (m, s) in enumerate([(200, 2.0), (400, 5.0)])]
+    for held_out in (False, True):
+        parts = (epochs(), Measured("growth-dense", "growth", "dense", points))
+        result = found(*(replace(part, held_out=held_out) for part in parts))
+        drafts = judge_bounds(result, [reached, alike]).results
+        assert [one.held_out for one in drafts] == [held_out, held_out]
+
+
 def test_a_bound_of_few_repeats_is_open_and_says_what_would_decide_it():
     target = Target(text="t", kind="reaches", part="epochs", solver="dcd", at_most=0.8)
     (one,) = judge_bounds(found(epochs()), [target]).results

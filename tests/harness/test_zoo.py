@@ -8,9 +8,12 @@ from zoo import SPECIMENS, WORK, table
 
 from svmbench.config import Sweep
 from svmbench.harness.run import run_sweep
+from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
 from svmbench.report.notices import notices
+from svmbench.verify.folder import Verifier
 
+REACHED = ("seconds", "cpu_seconds", "epochs", "data_passes")
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs Linux")
@@ -39,8 +42,16 @@ def test_specimen(entry, tmp_path, install):
     runs = pd.read_csv(outcome.folder / "runs.csv", keep_default_na=False).set_index("label")
     found = runs.loc[entry.solver.name]
     assert found["state"] == entry.state, found["reason"]
-    if entry.state != "failed":
+    if entry.state == "failed":
+        assert all(found[f"{what}_to_{at}"] == "" for what in REACHED for at in (0.1, 0.001))
+        curves = pd.read_csv(outcome.folder / "traces.csv")
+        assert not (entry.refused and entry.solver.name in set(curves["label"]))
+    else:
         assert found["off_clock"] == entry.flag
+    trace = read_trace(tmp_path / "runs" / f"{found['id']}.jsonl")
+    assert trace.end.get("refused", False) == entry.refused
+    said = {each.name: each.reason for each in Verifier().folder(tmp_path)}
+    assert not any(said.values()), said
     assert entry.reason in found["reason"]
     assert bool(entry.reason) == bool(found["reason"])
     if entry.flag == "read" or entry.solver.name == "trains-in-counters":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from claims_support import INF, claim, found, noisy, row
 
@@ -65,3 +67,26 @@ def test_a_cell_that_a_limit_hides_is_no_way_to_a_verdict(ratio, wanted):
     hidden = [row("b", [INF] * 6, lam=0.1), row("a", noisy(20.0, 6), lam=0.1)]
     other = [row(label, noisy(f, 6), lam=0.01) for label, f in (("a", 1.0), ("b", ratio))]
     assert lambdas(cheapest(found(claim(by=2.0), *hidden, *other))) == wanted
+
+
+def without_answer(result, at):
+    """The same, but a cell has not been run at all."""
+    found = list(result.cells)
+    parts = tuple(replace(part, answer=None) for part in found[at].parts)
+    found[at] = replace(found[at], parts=parts)
+    return replace(result, cells=tuple(found))
+
+
+def test_a_cell_that_was_not_run_is_not_the_cheapest():
+    assert lambdas(cheapest(without_answer(cells([2.0, 2.0], cells="any"), 0))) == [0.01]
+    most = cells([2.0] * 5, cells="most")
+    assert lambdas(cheapest(without_answer(most, 0))) == [0.01, 0.001, 0.0001]
+
+
+def test_a_cell_of_which_the_time_is_not_known_comes_last():
+    result = cells([2.0, 2.0], cells="any")
+    (part,) = result.cells[0].parts
+    unknown = replace(part, seconds=dict.fromkeys(part.part.rests_on, float("nan")))
+    first = replace(result.cells[0], parts=(unknown,))
+    result = replace(result, cells=(first, *result.cells[1:]))
+    assert lambdas(cheapest(result)) == [0.01]
