@@ -20,8 +20,9 @@ CLOCK_RULES = 2
 #: a pass over the rows, and this share of that otherwise; and in addition this share of training.
 WITHOUT_BOUND, OF_TRAINING = 0.25, 0.02
 
-#: Reads may also take this multiple of what correct ones take, as measured in the same process.
-OF_CORRECT = 2.0
+#: Reads may also take this multiple of what correct ones take, as measured in the same process, and
+#: so many more reads are allowed for, since the first ones find no memory that is ready.
+OF_CORRECT, FIRST_READS = 2.0, 2
 
 #: Seconds that each read may take in addition, for calls in Python, and all reads of a run.
 A_READ, READS_FROM = 30e-6, 0.002
@@ -91,7 +92,7 @@ class Accounts:
         share = 1.0 if shows_bound else WITHOUT_BOUND
         trained = clock.wall - self.charged
         allowed = OF_TRAINING * trained + A_READ * 1e9 * self.reading.count
-        reads, correct = self.evaluating.count, self._correct or Stopwatch()
+        reads, correct = self.evaluating.count + FIRST_READS, self._correct or Stopwatch()
         thread = max(share * self.evaluating.thread, OF_CORRECT * reads * correct.thread)
         wall = max(share * self.evaluating.wall, OF_CORRECT * reads * correct.wall)
         return max(
