@@ -18,7 +18,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from importlib.abc import InspectLoader
 from importlib.util import find_spec
@@ -233,8 +233,12 @@ def _fail(message: str, code: int, debug: bool) -> int:
 
 def _say(message: str) -> None:
     """One line on standard error; nothing where that cannot be written, as a full disk."""
-    with suppress(OSError):
+    try:
         click.echo(f"svmbench: {one_line(message)}", err=True)
+    except OSError:
+        # The interpreter flushes on exit, and would then replace the exit code by its own.
+        if sys.__stderr__ is not None and sys.stderr is sys.__stderr__:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stderr__.fileno())
 
 
 def one_line(message: str) -> str:
