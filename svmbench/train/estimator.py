@@ -56,6 +56,23 @@ class OptimalityBound(NamedTuple):
 class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """What the estimators share."""
 
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        fit_intercept: bool = True,
+        tol: float = 1e-4,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.C = C
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+        self.max_seconds = max_seconds
+        self.n_jobs: Any = n_jobs  # checked by fit, as in scikit-learn
+        self.random_state = random_state
+
     def fit(self, X: Any, y: Any) -> _Linear:
         """Train until every fit is certified to ``tol``.
 
@@ -237,13 +254,15 @@ class LinearSVC(_Linear):
         n_jobs: int | None = None,
         random_state: Any = 0,
     ) -> None:
-        self.C = C
+        super().__init__(
+            C,
+            fit_intercept=fit_intercept,
+            tol=tol,
+            max_seconds=max_seconds,
+            n_jobs=n_jobs,
+            random_state=random_state,
+        )
         self.loss = loss
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def _loss(self) -> str:
         names = {"hinge": "hinge", "squared_hinge": "squared-hinge"}
@@ -270,23 +289,6 @@ class LogisticRegression(_Linear):
     coef_, intercept_, classes_, certificate_, n_iter_, n_features_in_, feature_names_in_
         As for `LinearSVC`.
     """
-
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        fit_intercept: bool = True,
-        tol: float = 1e-4,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-    ) -> None:
-        self.C = C
-        self.fit_intercept = fit_intercept
-        self.tol = tol
-        self.max_seconds = max_seconds
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Probabilities of the classes.
