@@ -17,16 +17,14 @@ from svmbench.errors import ConfigError
 from svmbench.harness.plan import Instance, Run, for_each_horizon
 from svmbench.harness.supervise import CIRCUMSTANCES
 from svmbench.harness.trace import Trace
-from svmbench.problem import BELOW, Loss, Problem, accuracy_of, relative_gap
+from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
+from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
 #: Ends that a worker records itself, after it has kept the weights if it was asked to.
 ENDED_BY_ITSELF = ("converged", "max_steps", "diverged")
-
-#: Rounding of P near 0, which is the mean of differences of numbers near 1.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +144,12 @@ def check_points(run: Recorded, trace: Trace) -> None:
         primal, dual = point["primal"], point["dual"]
         if primal is None:
             continue
-        below = primal < lower - max(BELOW * lower, ROUNDING)
-        if below and trace.state != "failed":
+        below = lies_below(primal, lower)
+        refused = trace.state == "failed" and point["accuracy"] is None
+        if not refused and run.instance.problem.is_below(lower, primal, None):
             raise ContradictionError(f"P is {primal!r} at point {number}, below D_ref {lower!r}")
         known = {
-            "accuracy": accuracy_of(primal, lower, run.stop.distance),
+            "accuracy": 0.0 if below else accuracy_of(primal, lower, run.stop.distance),
             "gap": math.nan if dual is None else relative_gap(primal, dual),
         }
         for what, value in known.items():
