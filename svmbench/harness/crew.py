@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from statistics import fmean
 from typing import Literal
@@ -160,8 +160,8 @@ class Crew:
         with ThreadPoolExecutor(self._jobs) as pool:
             try:
                 tasks = [pool.submit(self._work_on) for _ in range(self._jobs)]
-                while not all(task.done() for task in tasks):
-                    time.sleep(0.02)  # a wait without a timeout would not notice Ctrl-C
+                while wait(tasks, timeout=0.5).not_done:
+                    pass  # a wait without a timeout would not notice Ctrl-C everywhere
             except KeyboardInterrupt:
                 self._stop.set()
                 raise
