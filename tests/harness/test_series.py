@@ -247,12 +247,16 @@ def test_the_repeats_of_a_pair_are_made_in_one_block(simulation, tmp_path):
     assert repeats_of(job)["ocas"] == {0, 1, 5}
 
 
-def test_open_questions_get_their_repeats_in_turns(simulation, tmp_path, monkeypatch):
-    monkeypatch.setattr("svmbench.harness.series.PATIENCE", 1e9)
+def test_open_questions_get_their_repeats_in_turns(simulation, tmp_path):
     pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
     jobs = [job_of(sweep_of(*pair, repeats=RULE), tmp_path / pair[0]) for pair in pairs]
     asked = Asked((0, jobs[0], pairs[0], 8), (1, jobs[1], pairs[1], 6))
-    run_series(jobs, Reporter(), doubts=asked)
+
+    def asked_slowly():
+        simulation.now += 1000.0  # so that a round is to have many repeats
+        return asked()
+
+    run_series(jobs, Reporter(), doubts=asked_slowly)
     made = [("dcd" if label in pairs[0] else "ocas", at) for label, at in beyond(simulation)]
     # Half of what each needs, those of the cheaper question first.
     assert made[:10:2] == [("ocas", 2), ("dcd", 2), ("ocas", 3), ("dcd", 3), ("dcd", 4)]
