@@ -23,7 +23,7 @@ from svmbench.harness.trace import Trace
 LEAST_LIMIT = 1.0
 
 #: Seconds that starting a worker takes, until the first runs show it.
-START = 0.5
+START = 0.2
 
 #: If the wall time of a run is at least this multiple of its processor time, meeting the time limit
 #: says nothing about the solver, and its repeats are run.

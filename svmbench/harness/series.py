@@ -45,7 +45,7 @@ SPARE = 2
 
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
-PATIENCE = 10.0
+PATIENCE = 20.0
 
 #: A question in a series: its key and its words, as several may be about the same cells.
 _Question = tuple[tuple[int, frozenset[Cell]], str]
