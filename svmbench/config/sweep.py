@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -398,6 +398,12 @@ class SolverSpec(_Model):
             if key not in schema.model_fields:
                 hint = nearest(key, ["label", *schema.model_fields])
                 _refuse(f"unknown parameter {key!r} of {name}; {hint}", key)
+        if given.get("precision") == "float32" and "float32" not in get_args(
+            schema.model_fields["precision"].annotation
+        ):
+            _refuse(
+                f"solver {name!r} does not compute in float32; leave its precision out", "precision"
+            )
         # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
         parameters = schema.model_validate_json(json.dumps(given), strict=True)
         if label is None:
