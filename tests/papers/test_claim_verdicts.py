@@ -363,7 +363,6 @@ def flat(epoch, repeat):
             [row("a", noisy(), traces=flat)],
             1,
         ),
-        (claim("rises", solvers=["a"], measure="primal"), [row("a", noisy())], 1),
         (claim("differ", solver="a", over="b", by=2), [row("a", noisy()), row("b", noisy())], 1),
         (
             claim("grows", at_most=1.0),
