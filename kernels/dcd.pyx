@@ -5,7 +5,8 @@
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i is kept in step
 #   update    alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #             w += (change of alpha_i) y_i x_i / (lam m),   n_i = ||x_i||^2, s_i = y_i w.x_i
-#             a row of weight c_i counts c_i times: n_i becomes c_i n_i, and w moves c_i times as far
+#             a row of weight c_i counts c_i times: n_i becomes c_i n_i, and w moves c_i times as
+#             far
 #             zero rows take no part: their alpha_i is argmax q from the start
 #   shrinking G = s_i - 1 + nu alpha_i; a row leaves the pass when alpha_i sits on a bound
 #             and G points outwards by more than any projected gradient of the last pass
