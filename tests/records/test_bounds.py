@@ -2,8 +2,8 @@
 
 import pandas as pd
 import pytest
-
 from recorded_folders import SWEEP, make
+
 from svmbench.errors import DataError
 from svmbench.problem import accuracy_of
 from svmbench.records.bounds import least_accuracy, lies_below
