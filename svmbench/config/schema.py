@@ -12,7 +12,7 @@ from svmbench.config.sweep import Sweep
 from svmbench.data import catalogue
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
 from svmbench.solvers.base import LARGEST_COUNT, Solver
-from svmbench.solvers.program import Program
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver, solvers
 
 Schema = dict[str, Any]
@@ -77,7 +77,7 @@ def _solver(name: str, properties: Schema, definitions: Schema) -> Schema:
 
 def _program(definitions: Schema) -> Schema:
     """A program with its command; the parser finds out whether the command can be run."""
-    program = _solver(Program.name, {}, definitions)
+    program = _solver(ForeignProgram.name, {}, definitions)
     words: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     program["properties"]["command"] |= words
     program["properties"]["reading"] |= {"anyOf": [*words["anyOf"], _NULL]}
@@ -120,7 +120,7 @@ def _ends() -> Schema:
 def _trainable() -> list[Schema]:
     """For each loss, bias and constraint: the solvers that can train it."""
     rules = []
-    known: dict[str, type[Solver]] = {**solvers(), Program.name: Program}
+    known: dict[str, type[Solver]] = {**solvers(), ForeignProgram.name: ForeignProgram}
     for loss in LOSSES:
         named: Schema = {"required": ["name"], "properties": {"name": {"const": loss}}}
         named["type"] = "object"

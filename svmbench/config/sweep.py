@@ -36,7 +36,7 @@ from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
-from svmbench.solvers.program import Program, ProgramParameters
+from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import add_file, find_solver
 
 # --- types of fields ---------------------------------------------------------------
@@ -388,7 +388,7 @@ class SolverSpec(_Model):
         given = dict(value)
         name, label = given.pop("name", None), given.pop("label", None)
         if name is None and "command" in given:
-            name = Program.name
+            name = ForeignProgram.name
         if name is None:
             _refuse("missing key 'name'; write {name: SOLVER, ...}")
         if not isinstance(name, str):

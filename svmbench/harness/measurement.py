@@ -27,7 +27,7 @@ from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
 from svmbench.solvers.base import Solver
-from svmbench.solvers.program import Program
+from svmbench.solvers.program import ForeignProgram
 
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
 #: the drift of its weights from its dual variables.
@@ -118,7 +118,7 @@ class Measurement:
         self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
-        if isinstance(solver, Program):
+        if isinstance(solver, ForeignProgram):
             solver.seconds = stop["time_limit"]
         self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
@@ -294,7 +294,7 @@ class Measurement:
             before = self.clock.wall, self.clock.cpu
             with self.clock.running():
                 self.solver.advance(1)
-            if isinstance(self.solver, Program):
+            if isinstance(self.solver, ForeignProgram):
                 self._count_program(*before, self.solver)
             self._iterations += 1
             counts = self._counts()
@@ -306,14 +306,14 @@ class Measurement:
             ):
                 return
 
-    def _count_program(self, wall: int, cpu: int, program: Program) -> None:
+    def _count_program(self, wall: int, cpu: int, program: ForeignProgram) -> None:
         """Count a program's own time in place of that of the call that ran it.
 
         Parameters
         ----------
         wall, cpu : int
             The clock before that call.
-        program : Program
+        program : ForeignProgram
         """
         spent, program.spent = program.spent, None
         if spent is None:

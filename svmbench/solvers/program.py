@@ -147,7 +147,7 @@ class ProgramParameters(Parameters):
         return self
 
 
-class Spent(NamedTuple):
+class ProgramTime(NamedTuple):
     """Nanoseconds of a training.
 
     Parameters
@@ -164,14 +164,14 @@ class Spent(NamedTuple):
     output: int
 
 
-class Program(Solver):
+class ForeignProgram(Solver):
     """A program that reads the rows from a file and writes a model to another.
 
     Attributes
     ----------
     seconds : float or None
         Time after which the program is killed; the harness sets it.
-    spent : Spent or None
+    spent : ProgramTime or None
         What the last training took, which the harness counts in place of the time of `advance`.
     """
 
@@ -192,7 +192,7 @@ class Program(Solver):
         if not self.parameters.ladder and self.parameters.tolerance is None:
             self.horizon = "none"
         self.seconds: float | None = None
-        self.spent: Spent | None = None
+        self.spent: ProgramTime | None = None
         self._reading: tuple[int, int, int] | None = None  # wall and its spread, cpu
         self._remark = ""
 
@@ -211,14 +211,14 @@ class Program(Solver):
     def convert(self, problem: Problem) -> None:
         """Write the rows to a file."""
         _remove_abandoned()
-        self._folder = _Folder()
+        self._folder = _WorkFolder()
         form = self.parameters.data or ("vw" if self.parameters.model == "vw" else "libsvm")
         write_rows(self._folder.path / "data", problem.data, form)
         self._problem = problem
 
     def take_over(self, other: Solver) -> bool:
         """Use the file that another run of the ladder has written."""
-        assert isinstance(other, Program)
+        assert isinstance(other, ForeignProgram)
         self._folder, self._problem = other._folder, other._problem
         self._reading = other._reading
         return True
@@ -244,7 +244,7 @@ class Program(Solver):
         limit = None if self.seconds is None else self.seconds + reading / 1e9
         done = self._run(self.parameters.command, limit)
         wall = max(done.wall - reading, spread, LEAST)
-        self.spent = Spent(wall, max(done.cpu - reading_cpu, 0), done.reading)
+        self.spent = ProgramTime(wall, max(done.cpu - reading_cpu, 0), done.reading)
         if done.late:
             self.spent = self.spent._replace(wall=max(wall, int((self.seconds or 0.0) * 1e9)))
             return
@@ -340,7 +340,7 @@ class Program(Solver):
         self.counters.nonzeros = passes * data.nnz
 
 
-class _Folder:
+class _WorkFolder:
     """A temporary folder, locked while this process lives and removed with this object."""
 
     def __init__(self) -> None:

@@ -17,7 +17,7 @@ import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
 from svmbench.solvers.plug_in import GROUP
-from svmbench.solvers.program import Program
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import file_of, load_file, unload_files
 
 #: Solvers of the single files that this process was given.
@@ -52,8 +52,8 @@ def find_solver(name: str) -> type[Solver]:
     ConfigError
         If the name is unknown; the message gives the nearest known name.
     """
-    if name == Program.name:
-        return Program
+    if name == ForeignProgram.name:
+        return ForeignProgram
     known = solvers()
     if name in known:
         return known[name]
@@ -100,7 +100,7 @@ def _own() -> list[type[Solver]]:
             and issubclass(member, Solver)
             and member.__module__ == module.__name__
             and "name" in vars(member)
-            and member is not Program  # it is nothing without a command
+            and member is not ForeignProgram  # it is nothing without a command
         ]
     return found
 

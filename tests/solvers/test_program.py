@@ -14,7 +14,7 @@ from svmbench.errors import ConfigError, DataError
 from svmbench.harness.measurement import Measurement
 from svmbench.solvers import program as programs
 from svmbench.solvers.execution import KEPT, execute
-from svmbench.solvers.program import Program, ProgramParameters
+from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.program_files import read_weights, write_rows
 from svmbench.solvers.registry import find_solver, solvers
 from twins.optimum import optimum
@@ -62,7 +62,7 @@ def trainer(tmp_path):
 
 def made(command, **more):
     """A program with these parameters, which writes text models unless told otherwise."""
-    return Program(ProgramParameters(command=command, **({"model": "text"} | more)))
+    return ForeignProgram(ProgramParameters(command=command, **({"model": "text"} | more)))
 
 
 def script(text, **more):
@@ -82,7 +82,7 @@ WRITE = "import sys; open(sys.argv[2], 'w').write('0.5\\n' * {})"
 
 
 def test_it_is_found_by_name_but_not_listed():
-    assert find_solver("program") is Program
+    assert find_solver("program") is ForeignProgram
     assert "program" not in solvers()
 
 
@@ -397,11 +397,11 @@ def test_the_program_and_its_files_are_part_of_the_identity(tmp_path):
     parameters = ProgramParameters(
         command=(PYTHON, str(path), "1", "1", "{data}", "{model}"), model="text"
     )
-    first = Program.build_with(parameters)
+    first = ForeignProgram.build_with(parameters)
     assert set(first["files"]) == {PYTHON, str(path)}
-    assert Program.build_with(parameters) == first
+    assert ForeignProgram.build_with(parameters) == first
     path.write_text(TRAINER + "# changed\n")
-    assert Program.build_with(parameters) != first
+    assert ForeignProgram.build_with(parameters) != first
 
 
 def test_the_name_of_the_program_is_the_label():
