@@ -57,5 +57,5 @@ def test_rows_that_the_system_does_not_let_a_worker_open_are_no_fault_of_a_solve
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(cache, "_open_entry", refuse)
-    with pytest.raises(RowsError, match="cannot be (opened|read)|removed or damaged"):
+    with pytest.raises(RowsError, match=r"cannot be (opened|read)|removed or damaged"):
         open_rows(str(tmp_path))
