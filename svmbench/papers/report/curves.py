@@ -29,7 +29,7 @@ from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, lifted, median_curve, trajectories
 from svmbench.report.panels import draw_curve, limit_abscissa
 from svmbench.report.plots import rounded
-from svmbench.report.sheet import CurveName
+from svmbench.report.sheet import SMALL, CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -127,7 +127,7 @@ class Curves(Drawer):
             titles[gid] = f"{curve.solver}, published"
         if found:
             (sample,) = axes.plot([], [], color=_NOT_RUN, **style)
-            axes.legend([sample], ["published"], loc="upper right", fontsize=7, frameon=False)
+            axes.legend([sample], ["published"], loc="upper right", fontsize=SMALL, frameon=False)
         return titles
 
     def _title(self, key: str, curve: Curve) -> str:

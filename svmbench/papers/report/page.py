@@ -184,6 +184,7 @@ def to_page(
     return render(
         "papers.html",
         ["report.css", "papers.css"],
+        "report.js",
         papers=papers,
         views=views,
         signs=VERDICTS,
@@ -198,7 +199,7 @@ def to_page(
         not_run=[view for view in views if view.not_run],
         shares=shares,
         profiles=profiles,
-        colours={name: look.colour for name, look in looks.items()},
+        lines_of={name: look.background for name, look in looks.items()},
         environments=_environments(everything),
     )
 

@@ -26,7 +26,7 @@ _MARKS: dict[ClaimVerdict, tuple[str, str]] = {
 }
 
 #: Inches: a line of text, the lowest row, the axis with its labels. Characters per line of text.
-_LINE, _LEAST, _WIDTH, _CHARACTERS = 0.14, 0.3, 7.6, 62
+_LINE, _LEAST, _WIDTH, _CHARACTERS = 0.165, 0.3, 8.4, 62
 
 #: Factors beyond this, and below its inverse, are drawn at the edge.
 _FURTHEST = 300.0
