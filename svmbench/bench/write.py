@@ -171,7 +171,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
 _WATCH = {
     "peers": "Look left of the line at 1: there a peer was faster than the champion.",
     "ratios": "Look for marks whose interval crosses the line at 1: there the order is open.",
-    "epochs": "Look at how far each mark is from the black bar, the least that this machine allows.",
+    "epochs": "Look at how far each mark is from the black bar, the machine's own limit.",
 }
 
 

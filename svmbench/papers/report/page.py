@@ -146,6 +146,12 @@ class PaperView:
     verdicts: Figure | None = None
 
     @property
+    def counted(self) -> dict[str, int]:
+        """The number of its claims by verdict; none if it has no claims."""
+        found = Counter[str](result.verdict for view in self.items for result in view.claims)
+        return {verdict: found[verdict] for verdict in VERDICTS} if found else {}
+
+    @property
     def counts(self) -> str:
         """The counts of its verdicts."""
         return counted(result for view in self.items for result in view.claims)

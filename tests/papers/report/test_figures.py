@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -480,7 +481,7 @@ def test_profiles_are_of_the_problems_that_all_solvers_ran_on():
 
 def test_a_solver_with_few_problems_takes_none_from_the_others():
     many = [ProblemCosts(False, {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0})] * 9
-    few = [ProblemCosts(False, {name: 1.0 for name in "abc"}, {name: 1.0 for name in "abc"})] * 2
+    few = [ProblemCosts(False, dict.fromkeys("abc", 1.0), dict.fromkeys("abc", 1.0))] * 2
     assert len(in_common(many + few)) == 11
     assert len(in_common(few)) == 2
     assert set(in_common(few)[0].seconds) == {"a", "b", "c"}
@@ -527,3 +528,19 @@ def test_what_is_asked_for_and_not_run_is_known(source):
 def test_axes_that_no_figure_has_are_refused(keys, message):
     with pytest.raises(ValidationError, match=message):
         shape(**keys)
+
+
+def test_panels_of_stand_ins_say_how_many_rows_they_have(papered, source):
+    sizes = {
+        row.group.dataset: (row.group.stand_in, int(row.group.runs["m"].iloc[0]))
+        for row in source.rows
+    }
+    (rows,) = (m for stand_in, m in sizes.values() if stand_in)
+    written = "".join(
+        path.read_text(encoding="utf-8")
+        for path in sorted((papered / "demo" / "times").glob("figure-*.svg"))
+    )
+    titles = re.findall(r">([^<>]*\(STAND-IN\)[^<>]*)</text>", written)
+    assert titles
+    assert all(title.endswith(f", m = {rows:,}") for title in titles)
+    assert f"adult, m = {rows:,}" not in written
