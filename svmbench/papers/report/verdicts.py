@@ -132,8 +132,8 @@ def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> li
             1,
             title,
             remarks="Dots: measured factors, with their intervals where they are bounded. "
-            "Shaded: the factors claimed. Filled: real data; open: a stand-in. Circle: holds; cross: does not hold; "
-            "diamond: open.",
+            "Shaded: the factors claimed. Filled: real data; open: a stand-in. Circle: holds; "
+            "cross: does not hold; diamond: open.",
             panel=(_WIDTH, sum(row.height for row in rows)),
         )
         (axes,) = sheet.axes
