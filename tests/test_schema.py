@@ -29,6 +29,7 @@ RULES = {
     "Input should be greater than or equal to 1048576": "a size has at least 1 MiB",
     "leave it out": "rules between a solver's parameters",
     "leave out eta or epochs": "rules between a solver's parameters",
+    "cannot be read": "a plug-in can be read",
     "appears twice": "the ends of a logspace differ",
     "at most .*, a hundredth of the tightest accuracy": "the reference is tight enough",
 }

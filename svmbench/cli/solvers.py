@@ -8,6 +8,7 @@ import pkgutil
 import re
 import textwrap
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -79,6 +80,7 @@ WIDTH = 88
 @click.option(
     "--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only solvers of this family."
 )
+@options.plugins
 @options.as_json
 def command(
     name: str | None,
@@ -86,9 +88,12 @@ def command(
     bias: str | None,
     constraint: str | None,
     family: str | None,
+    plugins: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     """List the solvers, or describe the solver NAME in full.
+
+    Those of a file given by --plugin are listed too.
 
     The description has its mathematics, every parameter with default and source, what is
     reconstructed and what the sources leave open.
@@ -257,6 +262,10 @@ def _horizon(facts: dict[str, Any]) -> str:
 
 
 def _family(solver: type[Solver]) -> str:
+    from svmbench.solvers.single_file import file_of
+
+    if (path := file_of(solver)) is not None:
+        return path.name
     place = f"{svmbench.solvers.__name__}."
     within = solver.__module__.removeprefix(place).partition(".")[0]
     return within.replace("_", "-") if solver.__module__.startswith(place) else within
@@ -269,7 +278,7 @@ def _group(facts: dict[str, Any]) -> str:
 def _heading(group: str) -> str:
     """A family's name and the first line of its package's docstring."""
     if group == PLUG_IN:
-        return f"{PLUG_IN}: Solvers of other packages."
+        return f"{PLUG_IN}: Solvers of other packages and files."
     folder = FOLDERS[FAMILIES.index(group)]
     package = import_module(f"{svmbench.solvers.__name__}.{folder}")
     return f"{group}: {(package.__doc__ or '').partition(chr(10))[0]}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,13 @@ _LISTED = 20
     help="regularised: the weight of a constant feature, LIBLINEAR's -B 1. free: not regularised.",
 )
 @click.option(
+    "--weight",
+    "weights",
+    multiple=True,
+    metavar="CLASS=W",
+    help="Multiply C by W for the rows of a class, LIBLINEAR's -wCLASS W; may be repeated.",
+)
+@click.option(
     "--tol",
     "tolerance",
     type=click.FloatRange(0.0, math.inf, min_open=True, max_open=True),
@@ -91,6 +99,7 @@ def command(
     cost: float | None,
     lam: float | None,
     bias: str,
+    weights: tuple[str, ...],
     tolerance: float,
     time_limit: str,
     threads: int,
@@ -113,12 +122,13 @@ def command(
     if cost is not None and lam is not None:
         raise click.UsageError("-C and --lambda; keep one of them")
     seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
+    class_weights = _class_weights(weights)
     path = options.target(model) if model else _default_model(data)
     for each in (path, certificate_path(path)):
         require_replaceable(each, data)
         require_writable(each)
     begun = time.monotonic()
-    examples = read_examples(data)
+    examples = replace(read_examples(data), class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
     with _shown(quiet or as_json) as show:
@@ -142,6 +152,20 @@ def command(
             err=True,
         )
     return 1 if short else 0
+
+
+def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for each in given:
+        label, _, weight = each.partition("=")
+        try:
+            which, value = int(label), float(weight)
+        except ValueError:
+            raise click.UsageError(f"--weight {each}: write CLASS=W, such as 1=10") from None
+        if which in found:
+            raise click.UsageError(f"--weight {each}: class {which} has a weight already")
+        found[which] = value
+    return found
 
 
 def _default_model(data: Path) -> Path:
@@ -193,6 +217,9 @@ def _summary(
         f"{len(model.labels)} classes",
         f"{objective.loss}, {bias}, C = {objective.C:.6g}, λ = {objective.regularisation(m):.6g}",
     ]
+    if examples.class_weights:
+        each = (f"class {label} {w:g}" for label, w in sorted(examples.class_weights.items()))
+        lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
     against = model.labels if len(trained.fits) > 1 else model.labels[:1]
     for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:
         lines.append(

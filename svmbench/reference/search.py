@@ -100,12 +100,14 @@ def balanced_descent(problem: Problem, due: Callable[[], bool] = never) -> Itera
     rho = single if 0.0 < single < math.inf else size
     with_constant, _ = Bias(rho=rho).apply(data, None)
     solver = _Multiplied()
-    solver.start(Problem(with_constant, problem.lam, problem.loss), seed=0)
+    weighted = Problem(with_constant, problem.lam, problem.loss, row_weights=problem.row_weights)
+    solver.start(weighted, seed=0)
     labels = data.labels.astype(np.float64)
     while True:
         _descend(solver, problem, due)
         alpha = solver.alpha
-        solver.shift(rho * float(alpha @ labels) / (problem.lam * data.n_samples))
+        imbalance = float(problem.counted(alpha) @ labels)
+        solver.shift(rho * imbalance / (problem.lam * data.n_samples))
         alpha = problem.repaired(alpha)
         w = problem.weights(alpha)
         yield w, best_bias(problem, data.rows.dot(w)), alpha

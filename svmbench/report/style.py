@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -144,6 +145,21 @@ def looks_of(runs: pd.DataFrame, solvers: Sequence[str]) -> dict[str, Look]:
 def _shade(colour: str, turn: int) -> str:
     """The colour for labels after so many turns through the dashes: darker each time."""
     return to_hex(tuple(np.array(to_rgb(colour)) * 0.6**turn))
+
+
+def free_colour(taken: Sequence[str]) -> str | None:
+    """The colour of the palette that differs most from those taken; None if all are alike."""
+    nearest = {
+        colour: min((difference(colour, other) for other in taken), default=math.inf)
+        for colour in PALETTE
+    }
+    best = max(PALETTE, key=lambda colour: nearest[colour])
+    return to_hex(best) if nearest[best] >= ALIKE else None
+
+
+def recoloured(look: Look, colour: str) -> Look:
+    """The look with another colour, and with its ink."""
+    return replace(look, colour=colour, ink=_ink(colour))
 
 
 def difference(one: str, other: str) -> float:

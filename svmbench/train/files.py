@@ -43,14 +43,16 @@ def certificate(trained: Trained, examples: Examples, objective: Objective) -> d
     """What is certified, of which rows, and by what program."""
     rows, labels = examples.rows, trained.model.labels
     against = labels if len(trained.fits) > 1 else labels[:1]
+    weights = {str(label): weight for label, weight in examples.class_weights.items()}
     return {
         "schema_version": SCHEMA_VERSION,
         "program": f"svmbench {svmbench.__version__}",
-        "problem": "P = lambda/2 ||w||^2 + 1/m sum loss, D <= P* <= P",
+        "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P",
         "loss": objective.loss,
         "C": objective.C,
         "lambda": objective.regularisation(rows.n_samples),
         "bias": objective.bias,
+        "class_weights": weights,
         "data": {
             "name": rows.name,
             "sha256": rows.provenance.sha256,
@@ -62,6 +64,7 @@ def certificate(trained: Trained, examples: Examples, objective: Objective) -> d
         "fits": [
             {
                 "class": label,
+                "lambda": fit.lam,
                 "P": fit.primal,
                 "D": fit.dual,
                 # JSON knows no infinity: without a positive lower bound there is no such gap.

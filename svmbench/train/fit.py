@@ -63,6 +63,8 @@ class Fit:
         Of training, certificates included.
     method : str
         The method that found w.
+    lam : float
+        The problem's lambda: P divided by it is 1/2 ||w||^2 + C sum c_i loss.
     """
 
     w: FloatArray
@@ -73,6 +75,7 @@ class Fit:
     looks: int
     seconds: float
     method: str
+    lam: float
 
     @property
     def gap(self) -> float:
@@ -133,7 +136,10 @@ def fit(
     if problem.is_below(found.proven(), found.primal, found.w, found.bias):
         raise AssertionError(f"P = {found.primal!r} is below the proven D = {found.proven()!r}")
     dual = min(found.proven(), found.primal)
-    return Fit(found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method)
+    return Fit(
+        found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method,
+        problem.lam,
+    )  # fmt: skip
 
 
 class _Best:
@@ -263,7 +269,8 @@ def _groups(
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
-        return [[_Method("newton", smooth.newton(problem, due), least=MOST_ITERATIONS)]]
+        steps = smooth.newton(problem, due, wanted=tolerance)
+        return [[_Method("newton", steps, least=MOST_ITERATIONS)]]
     down = (balanced_descent if free else descent)(problem, due)
     robust = [
         _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
@@ -274,9 +281,12 @@ def _groups(
         step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0) + 10.0 * data.nnz
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
-        return [[_newton(problem, seed, due), *robust], interiors]
+        if problem.row_weights is None:
+            return [[_newton(problem, seed, due), *robust], interiors]
+        weighted = _Method("newton", smooth.newton(problem, due), least=MOST_ITERATIONS)
+        return [[weighted, *robust], interiors]
     robust += interiors
-    if free:
+    if free or problem.row_weights is not None:
         return [robust]
     return [[_Method("auto", _champion(problem, tolerance, seed, due))], robust]
 

@@ -213,3 +213,44 @@ def test_more_columns_than_memory_are_one_line(folder, monkeypatch):
     result = invoke("train", "wide")
     assert result.exit_code == 3
     assert "wide: training on 2,000,000,000 columns needs 176.0 GB of memory" in result.stderr
+
+
+def test_weights_of_classes(folder):
+    found = invoke("train", SPARSE, "--weight", "1=3", "--weight", "-1=0.5", "--json")
+    assert found.exit_code == 0, found.stderr
+    facts = json.loads(found.stdout)
+    assert facts["class_weights"] == {"1": 3.0, "-1": 0.5}
+    assert facts["fits"][0]["lambda"] != facts["lambda"]
+    equal = json.loads(
+        invoke("train", SPARSE, "--weight", "1=2", "--weight", "-1=2", "--json").stdout
+    )
+    double = json.loads(invoke("train", SPARSE, "-C", "2", "--json").stdout)
+    assert equal["fits"][0]["P"] == pytest.approx(double["fits"][0]["P"], rel=1e-12)
+    assert "weights: class 1 3" in invoke("train", SPARSE, "--weight", "1=3").stdout
+
+
+@pytest.mark.parametrize(
+    ("weight", "says"),
+    [
+        ("1=0", "the weight of class 1 must be positive and finite, not 0.0"),
+        ("1=-2", "must be positive and finite"),
+        ("1=nan", "must be positive and finite"),
+        ("1=inf", "must be positive and finite"),
+        ("5=2", "a weight for class 5, which has no rows; known: 1, -1"),
+        ("1", "write CLASS=W"),
+        ("one=1", "write CLASS=W"),
+        ("1=much", "write CLASS=W"),
+    ],
+)
+def test_weights_that_make_no_sense(folder, weight, says):
+    result = invoke("train", SPARSE, "--weight", weight)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not list(folder.iterdir())
+
+
+def test_a_class_has_one_weight():
+    result = invoke("train", SPARSE, "--weight", "1=2", "--weight", "1=3")
+    assert result.exit_code == 2
+    assert "class 1 has a weight already" in result.stderr

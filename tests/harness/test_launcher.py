@@ -90,6 +90,15 @@ def test_the_next_sweep_has_the_launcher_of_the_same_repeat(tmp_path, launchers,
     assert [is_alive(launcher) for launcher in (first, third, fourth)] == [False, False, True]
 
 
+def test_a_launcher_serves_different_repeats_of_different_cells(tmp_path, launchers):
+    wanted = sweep(repeats={"at_least": 1, "until": "decided", "at_most": 3})
+    for repeat, name in enumerate(("one", "two", "one")):
+        options = Options(repeats_of={("tiny-separable", 0.01, "dcd"): [repeat]})
+        run_sweep(wanted, tmp_path / name, options=options)
+    first, second, third = (launcher for launcher, _ in launchers)
+    assert first == second != third
+
+
 def test_a_launcher_ends_with_its_parent(tmp_path):
     script = """
 import os, signal, sys

@@ -149,18 +149,28 @@ def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
 
 
 def told_apart(series: Sequence[Series]) -> list[Series]:
-    """Series with equal or similar colours get different dashes."""
-    from svmbench.report.style import ALIKE, DASHES, difference
+    """Series with similar colours get different dashes; variants of a solver other colours, too.
 
+    Variants are series that have the solver's colour. The first of them keeps it. Each other one
+    takes the colour of the palette that differs most from all of the panel's.
+    """
+    from svmbench.report.style import ALIKE, DASHES, difference, free_colour, recoloured
+
+    own = [each.look.colour for each in series]
+    taken = list(dict.fromkeys(own))
     found: list[Series] = []
-    for each in series:
-        taken = [
+    for number, each in enumerate(series):
+        colour = each.look.colour
+        dashes = [
             other.look.dash
-            for other in found
-            if difference(each.look.colour, other.look.colour) < ALIKE
+            for other, before in zip(found, own, strict=False)
+            if difference(colour, before) < ALIKE
         ]
-        dash = min(DASHES, key=taken.count)
-        found.append(replace(each, look=replace(each.look, dash=dash)))
+        look = replace(each.look, dash=min(DASHES, key=dashes.count))
+        if colour in own[:number] and (free := free_colour(taken)) is not None:
+            taken.append(free)
+            look = recoloured(look, free)
+        found.append(replace(each, look=look))
     return found
 
 

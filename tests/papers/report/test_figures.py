@@ -10,6 +10,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pydantic import ValidationError
 
@@ -77,8 +78,9 @@ def test_panels_are_split_as_asked(source):
     assert all(len(panel.series) == 4 for panel in by_both)
     (alone,) = panels(source, shape(panels=[], of={"dataset": "adult", "solver": "dcd"}), LOOKS)
     assert [each.name for each in alone.series] == ["dcd, λ = 1e-4", "dcd, λ = 1e-5"]
-    colours = {each.look.colour for each in alone.series}
-    assert colours == {"#009E73"}
+    first, second = (each.look.colour for each in alone.series)
+    assert first == "#009E73"
+    assert difference(first, second) >= ALIKE
     assert alone.series[0].look.dash != alone.series[1].look.dash
 
 
@@ -139,6 +141,30 @@ def test_curves_of_one_figure_are_told_apart_by_every_eye(key):
             for one, other in combinations([each.look for each in apart], 2):
                 assert one.dash != other.dash or difference(one.colour, other.colour) >= ALIKE
                 assert one.colour == other.colour or difference(one.colour, other.colour) >= ALIKE
+
+
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_variants_of_a_solver_differ_in_colour_from_each_other_and_from_the_rest(count):
+    teal, red = "#44AA99", "#B04020"
+    looks = [Look(teal, "solid", teal)] * count + [Look(red, "solid", red)]
+    first, *variants, last = [
+        each.look
+        for each in told_apart([Series(str(at), [], look) for at, look in enumerate(looks)])
+    ]
+    assert (first.colour, last.colour) == (teal, red)
+    assert len({each.dash for each in (first, *variants[:4])}) == min(count, 5)
+    new = [each for each in variants if each.colour != teal]
+    assert len(new) >= min(count - 1, 4)  # of the palette, so many are apart to every eye
+    for one, other in combinations([first.colour, last.colour, *(each.colour for each in new)], 2):
+        assert difference(one, other) >= ALIKE
+    for each in new:
+        assert contrast_with_white(each.ink) >= 4.5
+
+
+def contrast_with_white(colour: str) -> float:
+    """As WCAG 2 defines it."""
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour)]
+    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
 
 
 def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
