@@ -175,6 +175,24 @@ def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
     assert difference(red, green) == difference(green, red) < ALIKE
 
 
+def test_a_curve_above_a_fixed_range_is_named_and_not_drawn_at_its_edge(source):
+    asked = {"x": "epochs", "y": "primal", "log_x": False, "log_y": False}
+    of = {"dataset": "adult", "lambda": 1e-4}
+    free, _ = draw(source, shape(**asked, of=of), LOOKS)
+    lowest = {
+        line.get_gid(): line.get_ydata().min()
+        for line in free.axes[0].lines
+        if (line.get_gid() or "").endswith("-line")
+    }
+    ordered = sorted(lowest.values())
+    between = (ordered[0] + ordered[-1]) / 2
+    figure, _ = draw(source, shape(**asked, of=of, y_range=[0, between]), LOOKS)
+    drawn_now = sum((line.get_gid() or "").endswith("-line") for line in figure.axes[0].lines)
+    assert drawn_now == sum(height <= between for height in ordered) < len(ordered)
+    (text,) = [t.get_text() for t in figure.axes[0].texts if "above the frame" in t.get_text()]
+    assert len(text.split(":")[1].split(",")) == len(ordered) - drawn_now
+
+
 def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
     curves = [
         {"dataset": "adult", "solver": "dcd", "x": "epochs", "y": "train_error",
