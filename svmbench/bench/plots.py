@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, machine_bound
-from svmbench.bench.tables.fastest import Entry, entries
+from svmbench.bench.tables.fastest import FastestEntry, entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
 from svmbench.records.groups import heading, short
 from svmbench.records.samples import samples
@@ -82,7 +82,7 @@ def write_plots(
                 yield path, caption
 
 
-def _raced(everything: Sequence[Entry]) -> list[Entry]:
+def _raced(everything: Sequence[FastestEntry]) -> list[FastestEntry]:
     """All solvers at the accuracy with the most problems that the champion and a peer reached."""
     reached = [one for one in everything if math.isfinite(one.seconds.median)]
     ours = {one.problem for one in reached if one.solver == champion()}
@@ -101,7 +101,7 @@ def _raced(everything: Sequence[Entry]) -> list[Entry]:
     ]
 
 
-def _peers(raced: Sequence[Entry], looks: Mapping[str, Look]) -> Figure:
+def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
     """A line for each set and λ, a mark for each peer that reached the accuracy there."""
     ours = {one.problem: one.seconds.median for one in raced if one.solver == champion()}
     lines = list(ours)

@@ -30,7 +30,7 @@ _AHEAD: Mapping[Standing, str] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class FastestEntry:
     """A solver on one problem of the oracle's sweeps.
 
     Parameters
@@ -60,9 +60,9 @@ class Entry:
         return self.set, self.lam, self.accuracy
 
 
-def entries(found: Found) -> list[Entry]:
+def entries(found: Found) -> list[FastestEntry]:
     """Every solver's fastest setting on every problem, in the order of the sets."""
-    best: dict[tuple[_Problem, str], Entry] = {}
+    best: dict[tuple[_Problem, str], FastestEntry] = {}
     for one in _measured(found):
         key = one.problem, one.solver
         if key not in best or one.seconds.median < best[key].seconds.median:
@@ -71,13 +71,13 @@ def entries(found: Found) -> list[Entry]:
     return sorted(best.values(), key=lambda one: (sets.index(one.set), -one.lam, -one.accuracy))
 
 
-def _measured(found: Found) -> Iterator[Entry]:
+def _measured(found: Found) -> Iterator[FastestEntry]:
     for part in found.of_kind("oracle"):
         for group in part.groups:
             for accuracy in part.thresholds:
                 seconds = summary(group, Asked("seconds", accuracy))
                 if seconds.samples:
-                    yield Entry(
+                    yield FastestEntry(
                         part.set,
                         group.stand_in,
                         part.held_out,
@@ -110,7 +110,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
     for one in everything:
         counts[one.solver] = counts.get(one.solver, 0) + 1
     order = sorted(counts, key=lambda name: (name != champion(), -counts[name], name))
-    grid: TableSpec[Entry] = TableSpec(
+    grid: TableSpec[FastestEntry] = TableSpec(
         "fastest",
         "Seconds of every solver",
         (
@@ -152,7 +152,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
     return grid.table([TablePart("Every set, λ and accuracy", said, rows)])
 
 
-def _cell(one: Entry, least: float) -> Cell:
+def _cell(one: FastestEntry, least: float) -> Cell:
     median, low, high = one.seconds.median, one.seconds.low, one.seconds.high
     if math.isinf(median):
         return Cell("not reached", value=median, hint=f"{one.label}: {one.seconds.limit}")
