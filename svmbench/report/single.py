@@ -298,7 +298,9 @@ def _drawn(
     ems = 4.5 + 0.62 * max(map(len, curves))
     across = max(1, min(len(curves), int(width * 72 / (0.9 * style.text * ems))))
     legend_lines = -(-len(curves) // across)
-    height = style.aspect * width + 1.6 * style.text / 72 * legend_lines
+    # At least nine lines of text for the frame with its title and labels.
+    height = max(style.aspect * width, 9 * style.text / 72)
+    height += 1.6 * style.text / 72 * legend_lines
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
