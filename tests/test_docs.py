@@ -137,7 +137,10 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
 
 
 def test_the_described_configurations_run(tmp_path, no_files):
+    programs = {"programs": "liblinear-train"}
     for config in write_described(tmp_path):
+        if not shutil.which(programs.get(config.stem, sys.executable)):
+            continue  # that program is not installed; tests/solvers/test_program.py uses its own
         folder = tmp_path / config.stem
         command = [sys.executable, "-P", "-m", "svmbench", "run", config, "--out", folder]
         done = subprocess.run([*command, "--quiet"], capture_output=True, text=True)
@@ -145,7 +148,7 @@ def test_the_described_configurations_run(tmp_path, no_files):
         runs = pd.read_csv(folder / "runs.csv")
         for _, ends in runs.groupby(["dataset", "label"]):
             assert (ends["accuracy"] <= load_sweep(config).stop.accuracy[-1]).any()
-        assert set(runs["state"]) == {"converged"}
+        assert set(runs["state"]) <= {"converged", "spared"}
 
 
 def test_the_example_of_a_new_solver_is_the_template():

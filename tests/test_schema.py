@@ -55,6 +55,8 @@ def of_keys(documents):
 
 def of_solvers(documents):
     for choice in documents.schema["properties"]["solvers"]["items"]["anyOf"]:
+        if choice.get("title") == "program":
+            continue  # it does not say whether a command can be run
         for value in documents.candidates(choice):
             solver = solvers()[value if isinstance(value, str) else value["name"]]
             fitting = {"loss": solver.losses[0], "bias": solver.biases[0]}
@@ -86,6 +88,27 @@ def test_schema_and_parser_agree(documents, made):
     assert wrong == []
     assert accepted > 200
     assert rules >= {"3.0 is no whole number", "labels differ" if made is of_solvers else "names"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "fits"),
+    [
+        ({"command": "train {data} {model}", "model": "npz"}, True),
+        (
+            {"command": ["train", "{data}", "{model}"], "model": "npz", "reading": "cat {data}"},
+            True,
+        ),
+        ({"name": "program", "command": "train {data} {model}", "model": "vw", "label": "x"}, True),
+        ({"command": "train {data} {model}"}, False),
+        ({"command": "train {data} {model}", "model": "pickle"}, False),
+        ({"command": 3, "model": "npz"}, False),
+        ({"command": "train {data} {model}", "model": "npz", "eta0": 1}, False),
+    ],
+)
+def test_schema_and_parser_agree_on_programs(documents, entry, fits):
+    document = BASE | {"solvers": [entry]}
+    assert documents.fits(document) is fits
+    assert (refusal(document) is None) is fits
 
 
 def refusal(document):

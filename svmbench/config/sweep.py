@@ -36,6 +36,7 @@ from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
+from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import add_file, find_solver
 
 # --- types of fields ---------------------------------------------------------------
@@ -379,13 +380,15 @@ class SolverSpec(_Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _resolve(cls, value: Any) -> Any:
+    def _resolve(cls, value: Any, info: ValidationInfo) -> Any:
         """Look up the solver and let its own schema check the rest of the mapping."""
         value = _as_named(value)
         if not isinstance(value, dict) or isinstance(value.get("parameters"), Parameters):
             return value
         given = dict(value)
         name, label = given.pop("name", None), given.pop("label", None)
+        if name is None and "command" in given:
+            name = ForeignProgram.name
         if name is None:
             _refuse("missing key 'name'; write {name: SOLVER, ...}")
         if not isinstance(name, str):
@@ -405,9 +408,12 @@ class SolverSpec(_Model):
                 f"solver {name!r} does not compute in float32; leave its precision out", "precision"
             )
         # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
-        parameters = schema.model_validate_json(json.dumps(given), strict=True)
+        text = json.dumps(given)
+        parameters = schema.model_validate_json(text, strict=True, context=info.context)
         if label is None:
             label = _default_label(name, parameters, given)
+            if isinstance(parameters, ProgramParameters):
+                label = Path(parameters.command[0]).name
         return {"name": name, "label": label, "parameters": parameters}
 
 

@@ -383,6 +383,11 @@ class Solver(ABC):
         }
 
     @classmethod
+    def build_with(cls, parameters: Any) -> dict[str, Any]:
+        """The build of an instance with these parameters, which may name further files."""
+        return cls.build()
+
+    @classmethod
     def _source_files(cls) -> list[Path]:
         """Python files of the solver, its ancestors and the classes that their modules use.
 

@@ -17,6 +17,7 @@ import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
 from svmbench.solvers.plug_in import GROUP
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import file_of, load_file, unload_files
 
 #: Solvers of the single files that this process was given.
@@ -44,13 +45,15 @@ def solvers() -> dict[str, type[Solver]]:
 
 
 def find_solver(name: str) -> type[Solver]:
-    """The solver with this name.
+    """The solver with this name; ``program`` is the one that runs a command.
 
     Raises
     ------
     ConfigError
         If the name is unknown; the message gives the nearest known name.
     """
+    if name == ForeignProgram.name:
+        return ForeignProgram
     known = solvers()
     if name in known:
         return known[name]
@@ -97,6 +100,7 @@ def _own() -> list[type[Solver]]:
             and issubclass(member, Solver)
             and member.__module__ == module.__name__
             and "name" in vars(member)
+            and member is not ForeignProgram  # it is nothing without a command
         ]
     return found
 

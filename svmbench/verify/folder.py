@@ -187,7 +187,9 @@ class Verifier:
             run = self._read(folder, path.stem)
             if run is None or misfit(run, sweep):
                 continue
-            built = builds.get(run.solver.name) or find_solver(run.solver.name).build()
+            built = builds.get(run.solver.name) or find_solver(run.solver.name).build_with(
+                run.solver.parameters
+            )
             if run.header["build"] == built and (run.header["machine"], run.contended) in others:
                 reason = "runs.csv does not list it; 'svmbench run' writes that table again"
                 yield Verification("run", path.stem, "does not hold", reason)
