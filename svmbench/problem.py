@@ -31,6 +31,7 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.kernels import objective, terms
 from svmbench.kernels.projection import project_l1
+from svmbench.records.bounds import BELOW, lies_below
 
 #: The losses whose conjugate is a parabola.
 HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
@@ -43,9 +44,6 @@ OUTSIDE = 1e-5
 
 #: Relative difference of the two classes' sums of alpha that counts as rounding.
 UNBALANCED = 1e-12
-
-#: Share by which rounding may take P below a certified lower bound on P*.
-BELOW = 1e-9
 
 
 @dataclass(frozen=True)
@@ -218,7 +216,7 @@ class Problem:
         primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
         return Evaluation(primal if self.admits(w) else primal + math.inf, int(errors))
 
-    def is_below(self, bound: float, primal: float, w: Array, bias: float = 0.0) -> bool:
+    def is_below(self, bound: float, primal: float, w: Array | None, bias: float = 0.0) -> bool:
         """Whether P(w, b) lies farther below a lower bound on P* than rounding explains.
 
         Parameters
@@ -226,10 +224,11 @@ class Problem:
         bound : float
         primal : float
             P(w, b).
-        w : ndarray, shape (d,)
+        w : ndarray, shape (d,), or None
+            None if w and b are not known: rounding explains as much as for any that have this P.
         bias : float
         """
-        if not primal < bound * (1.0 - BELOW):
+        if not lies_below(primal, bound):
             return False
         # With an optimum near 0, P is the small mean of differences of numbers near 1. A margin
         # of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|), and the mean of the
@@ -238,12 +237,22 @@ class Problem:
         indptr = self.data.indptr
         longest = self.data.n_features if indptr is None else int(np.diff(indptr).max())
         longest_norm = math.sqrt(float(np.max(self.data.rows.norms2())))
-        reach = math.sqrt(_squared_norm(_double(w))) * longest_norm + abs(bias)
-        off = (longest + 3.0) * unit * reach
+        off = (longest + 3.0) * unit * self._reach(primal, longest_norm, w, bias)
         gamma = self.loss.nu if self.loss.name in HINGES else 0.0  # the others' slope is below 1
         slope = 1.0 if gamma == 0.0 else math.sqrt(2.0 * primal / gamma)
         second = 0.0 if gamma == 0.0 else off * off / gamma
         return primal + slope * off + second + 4.0 * unit < bound * (1.0 - BELOW)
+
+    def _reach(self, primal: float, longest_norm: float, w: Array | None, bias: float) -> float:
+        """The largest ||w|| ||x|| + |b|; the largest of all w and b with this P if w is None."""
+        if w is not None:
+            return math.sqrt(_squared_norm(_double(w))) * longest_norm + abs(bias)
+        products = math.sqrt(2.0 * max(primal, 0.0) / self.lam) * longest_norm
+        if self.bias == "none":
+            return products
+        # There are rows of both classes, and no loss exceeds m P: with the hinge no margin is
+        # below 1 - m P. The others' losses are at least the hinge's, less 1.
+        return 2.0 * products + 2.0 + self.data.n_samples * max(primal, 0.0)
 
     def primal(self, w: Array, bias: float = 0.0) -> float:
         """P(w, b)."""

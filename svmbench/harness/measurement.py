@@ -26,6 +26,7 @@ from svmbench.harness.shown import (
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
+from svmbench.records.bounds import lies_below
 from svmbench.solvers.base import Solver
 from svmbench.solvers.program import ForeignProgram
 
@@ -367,6 +368,8 @@ class Measurement:
         if self.problem.is_below(self.reference_dual, primal, w, bias):
             self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
             accuracy = math.nan  # it has reached no accuracy
+        elif lies_below(primal, self.reference_dual):
+            accuracy = 0.0
         m, test = self.problem.data.n_samples, self.test
         return {
             "kind": "point",
