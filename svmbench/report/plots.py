@@ -28,6 +28,7 @@ from svmbench.report.numbers import format_value
 from svmbench.report.panels import draw_curve, limit_abscissa, remark, set_ticks
 from svmbench.report.sheet import (
     PANELS_ACROSS,
+    SMALL,
     CurveName,
     Sheet,
     save_figure,
@@ -319,6 +320,6 @@ def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -
             xytext=(0, -2),
             textcoords="offset points",
             va="top",
-            fontsize=7,
+            fontsize=SMALL,
             color="#666666",
         )

@@ -55,6 +55,7 @@ def train(
     time_limit: float = math.inf,
     threads: int = 1,
     progress: Callable[[int, float], None] = lambda label, gap: None,
+    start: Trained | None = None,
 ) -> Trained:
     """Train a model until each of its fits is certified to the tolerance.
 
@@ -72,6 +73,9 @@ def train(
         Fits at the same time.
     progress : callable
         Called with a class and its gap.
+    start : Trained, optional
+        To begin from: of the same rows, with any C, loss and weights. It is ignored where the
+        numbers of rows, columns or classes differ.
 
     Raises
     ------
@@ -93,6 +97,7 @@ def train(
     if objective.bias == "regularised":
         examples = replace(examples, rows=with_constant(examples.rows))
 
+    starts = _starts(start, examples.rows, classes, wanted)
     given_up = threading.Event()
 
     bias = "free" if objective.bias == "free" else "none"
@@ -105,6 +110,7 @@ def train(
             time_limit=time_limit,
             progress=lambda gap: progress(label, gap),
             given_up=given_up.is_set,
+            start=starts.get(label),
         )
 
     # Threads of BLAS gain nothing on vectors, and take the processors from one another.
@@ -114,6 +120,16 @@ def train(
         else:
             fits = _in_threads(of_class, wanted, threads, given_up)
     return Trained(_model(classes, objective, fits), fits)
+
+
+def _starts(
+    start: Trained | None, rows: Dataset, classes: tuple[int, ...], wanted: tuple[int, ...]
+) -> dict[int, Fit]:
+    if start is None or start.model.labels != classes:
+        return {}
+    sizes = rows.n_samples, rows.n_features
+    fits = zip(wanted, start.fits, strict=True)
+    return {label: fit for label, fit in fits if (len(fit.alpha), len(fit.w)) == sizes}
 
 
 def _problem(examples: Examples, label: int, objective: Objective, bias: str) -> Problem:

@@ -65,6 +65,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         fit_intercept: bool = True,
         tol: float = 1e-4,
         class_weight: Any = None,
+        warm_start: bool = False,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -73,6 +74,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.fit_intercept = fit_intercept
         self.tol = tol
         self.class_weight = class_weight
+        self.warm_start = warm_start
         self.max_seconds = max_seconds
         self.n_jobs: Any = n_jobs  # checked by fit, as in scikit-learn
         self.random_state = random_state
@@ -125,6 +127,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ValueError(str(error)) from None
         self.classes_ = classes  # only now: a fit that is interrupted leaves the old model whole
         self._keep(trained)
+        self._last = trained if self.warm_start else None
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -202,6 +205,7 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seed=int(seed),
             time_limit=math.inf if self.max_seconds is None else self.max_seconds,
             threads=jobs if jobs > 0 else available_processors(),
+            start=getattr(self, "_last", None) if self.warm_start else None,
         )
 
     def _keep(self, trained: Trained) -> None:
@@ -243,6 +247,9 @@ class LinearSVC(_Linear):
     class_weight : dict or 'balanced', optional
         Factors of C for the classes' rows, as in scikit-learn's LinearSVC: of more than two
         classes, each counts where its class is trained against the rest.
+    warm_start : bool, default False
+        Begin from the last fit where the numbers of rows, columns and classes are the same. The
+        dual variables of that fit are kept.
     max_seconds : float, optional
         Time limit of each fit; it then warns.
     n_jobs : int, optional
@@ -272,6 +279,7 @@ class LinearSVC(_Linear):
         fit_intercept: bool = True,
         tol: float = 1e-4,
         class_weight: Any = None,
+        warm_start: bool = False,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -281,6 +289,7 @@ class LinearSVC(_Linear):
             fit_intercept=fit_intercept,
             tol=tol,
             class_weight=class_weight,
+            warm_start=warm_start,
             max_seconds=max_seconds,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -304,7 +313,7 @@ class LogisticRegression(_Linear):
     ----------
     C : float, default 1.0
         Weight of the losses.
-    fit_intercept, tol, class_weight, max_seconds, n_jobs, random_state
+    fit_intercept, tol, class_weight, warm_start, max_seconds, n_jobs, random_state
         As for `LinearSVC`.
 
     Attributes

@@ -254,3 +254,43 @@ def test_a_class_has_one_weight():
     result = invoke("train", SPARSE, "--weight", "1=2", "--weight", "1=3")
     assert result.exit_code == 2
     assert "class 1 has a weight already" in result.stderr
+
+
+def test_cross_validation_chooses_c(folder):
+    result = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "m")
+    assert result.exit_code == 0, result.stderr
+    (chosen,) = [line for line in result.stdout.splitlines() if line.endswith("chosen")]
+    facts = json.loads((folder / "m.json").read_text())
+    assert facts["C"] == pytest.approx(float(chosen.split()[0]), rel=1e-5)
+    values = facts["cross_validation"]["values"]
+    best = min(values, key=lambda each: (each["error"], each["C"]))
+    assert best["C"] == facts["C"]
+    assert facts["fits"][0]["relative_gap"] <= 1e-4
+    assert (folder / "m.cv.svg").read_text().startswith("<?xml")
+    again = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "n", "--json")
+    assert json.loads(again.stdout)["cross_validation"] == facts["cross_validation"]
+    assert (folder / "n.cv.svg").read_bytes() == (folder / "m.cv.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("--cv", "1"), 2, "1 is not in the range x>=2"),
+        (("--cv", "5", "-C", "1"), 2, "--cv chooses C"),
+        (("--cv", "100000"), 3, "fewer than the 100000 folds"),
+    ],
+)
+def test_cross_validation_that_makes_no_sense(folder, options, code, says):
+    result = invoke("train", SPARSE, *options)
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.exit_code == code
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+def test_a_huge_c_is_certified_or_said_not_to_be(loss):
+    result = invoke("train", SPARSE, "-C", "1e12", "--loss", loss, "--time-limit", "5s", "--json")
+    gap = json.loads(result.stdout)["fits"][0]["relative_gap"]
+    assert (result.exit_code == 0) == (gap is not None and gap <= 1e-4)
+    assert (result.exit_code == 0) or "not certified to" in result.stderr

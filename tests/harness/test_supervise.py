@@ -10,41 +10,14 @@ import time
 
 import pandas as pd
 import pytest
+from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
-from svmbench.config import Sweep
 from svmbench.harness import accounts, child, processes, supervise, system
-from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import Report, Worker
-from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+from svmbench.harness.run import run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import Waited, make_run
 from svmbench.harness.trace import TraceWriter
-
-BASE = {
-    "version": 1,
-    "name": "small",
-    "datasets": ["tiny-separable"],
-    "lambda": [0.01],
-    "solvers": ["dcd"],
-    "stop": {"accuracy": [0.1], "max_epochs": 20, "time_limit": 1000.0},
-    "repeats": 1,
-}
-SILENT = {"accuracy": [0.1], "time_limit": 0.5, "grace": 1.0}
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the means")
-
-
-def sweep(**changes):
-    return Sweep.model_validate(BASE | changes)
-
-
-def plan(**changes):
-    wanted = sweep(**changes)
-    return plan_runs(wanted, prepare(wanted, Reporter(), Options()))
-
-
-def runs_csv(folder):
-    return pd.read_csv(folder / "runs.csv").set_index("label")
 
 
 def test_a_parent_that_is_late_does_not_fail_its_run(tmp_path, monkeypatch):

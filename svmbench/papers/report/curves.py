@@ -29,7 +29,7 @@ from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, lifted, median_curve, trajectories
 from svmbench.report.panels import draw_curve, limit_abscissa
 from svmbench.report.plots import rounded
-from svmbench.report.sheet import CurveName
+from svmbench.report.sheet import SMALL, CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -144,7 +144,7 @@ class Curves(Drawer):
                 ["published"],
                 loc="upper right",
                 bbox_to_anchor=corner,
-                fontsize=7,
+                fontsize=SMALL,
                 frameon=False,
             )
         return titles

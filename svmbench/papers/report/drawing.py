@@ -19,7 +19,7 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.report.panels import set_ticks
-from svmbench.report.sheet import CurveName
+from svmbench.report.sheet import SMALL, CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,7 +188,7 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> int:
         transform=axes.transAxes,
         ha="right",
         va="top",
-        fontsize=7,
+        fontsize=SMALL,
         color="#666666",
         zorder=6,
         bbox={

@@ -64,6 +64,20 @@ def caption(source: ItemResults, shape: FigureShape) -> str:
     return f"{source.item.number}: {shape.title or what}{f', {what}' if shape.title else ''}{mark}"
 
 
+#: What to look at in each kind of figure.
+_LOOKS = {
+    "curve": "Look at which curve is lowest at each place of the horizontal axis.",
+    "across": "Look at how each line rises or falls from left to right.",
+    "regret": "Look at whether a curve stays below its dashed bound, and which grows slowest.",
+    "lines": "Look at how close the lines of each panel are to each other.",
+}
+
+
+def look(shape: FigureShape) -> str:
+    """What to look at in a figure, in a sentence."""
+    return _LOOKS[shape.kind]
+
+
 def _rows(source: ItemResults, shape: FigureShape) -> list[MeasuredRow]:
     return [row for row in source.rows if row.lies_in(shape.of)]
 
@@ -191,11 +205,28 @@ def draw(
     for at, (axes, panel) in enumerate(zip(sheet.axes, found, strict=True)):
         axes.set_xlabel(x, labelpad=2)
         axes.set_ylabel(y if at % PANELS_ACROSS == 0 else "")
-        axes.set_title(panel.title, loc="left", fontsize=8.5)
+        axes.set_title(_titled(panel), loc="left", fontsize=8.5)
         drawn = drawer(axes, panel, f"panel-{at}")
         titles |= drawn.titles
         sheet.name_curves(axes, drawn.names)
     return sheet.finish(), titles
+
+
+def _titled(panel: Panel) -> str:
+    """A panel's title, with the number of rows of the stand-ins it shows."""
+    sizes = sorted(
+        {
+            int(row.group.runs["m"].iloc[0])
+            for each in panel.series
+            for row in each.rows
+            if row.group.stand_in
+        }
+    )
+    if not sizes:
+        return panel.title
+    least, most = f"{sizes[0]:,}", f"{sizes[-1]:,}"
+    rows = f"m = {least}" if len(sizes) == 1 else f"m = {least} to {most}"
+    return f"{panel.title}, {rows}" if panel.title else f"stand-in, {rows}"
 
 
 def _names(found: Sequence[Panel], shape: FigureShape) -> list[str]:

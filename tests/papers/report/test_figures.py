@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import combinations
 
@@ -24,7 +25,14 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
 from svmbench.records.measures import Asked
-from svmbench.report.overall import WITHIN, ProblemCosts, problems_of, profiles_of, shares
+from svmbench.report.overall import (
+    WITHIN,
+    ProblemCosts,
+    in_common,
+    problems_of,
+    profiles_of,
+    shares,
+)
 from svmbench.report.style import ALIKE, Look, difference
 from svmbench.solvers.registry import solvers
 
@@ -503,14 +511,25 @@ def test_shares_of_the_virtual_best_solver():
     assert [share.solver for share in shares(PROBLEMS)] == ["b", "a", "c"]
 
 
-def test_profiles_are_of_the_problems_a_solver_ran_on():
-    seconds, epochs = profiles_of(PROBLEMS)["performance"]
-    assert seconds.curves["a (3)"] == ([1.0, 2.0], [1 / 3, 2 / 3])
-    assert seconds.curves["b (2)"] == ([1.0, 1.04], [0.5, 1.0])
-    assert seconds.curves["c (2)"] == ([3.0], [0.5])
-    assert epochs.curves["c (2)"] == ([1.0], [0.5])
-    (data,) = profiles_of(PROBLEMS)["data"]
-    assert data.curves["a (3)"] == ([2.0, 4.0], [1 / 3, 2 / 3])
+def test_profiles_are_of_the_problems_that_all_solvers_ran_on():
+    both = in_common(PROBLEMS)
+    assert [set(each.seconds) for each in both] == [{"a", "b"}] * 2  # as many with c come second
+    assert [each.stand_in for each in both] == [False, True]
+    seconds, epochs = profiles_of(both)["performance"]
+    assert seconds.curves["a"] == ([1.0, 2.0], [0.5, 1.0])
+    assert seconds.curves["b"] == ([1.0, 1.04], [0.5, 1.0])
+    assert epochs.curves["a"] == ([1.0], [1.0])
+    (data,) = profiles_of(both)["data"]
+    assert data.curves["a"] == ([2.0, 4.0], [0.5, 1.0])
+
+
+def test_a_solver_with_few_problems_takes_none_from_the_others():
+    many = [ProblemCosts(False, {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0})] * 9
+    few = [ProblemCosts(False, dict.fromkeys("abc", 1.0), dict.fromkeys("abc", 1.0))] * 2
+    assert len(in_common(many + few)) == 11
+    assert len(in_common(few)) == 2
+    assert set(in_common(few)[0].seconds) == {"a", "b", "c"}
+    assert in_common([]) == []
 
 
 def test_shared_runs_count_once(source):
@@ -553,3 +572,19 @@ def test_what_is_asked_for_and_not_run_is_known(source):
 def test_axes_that_no_figure_has_are_refused(keys, message):
     with pytest.raises(ValidationError, match=message):
         shape(**keys)
+
+
+def test_panels_of_stand_ins_say_how_many_rows_they_have(papered, source):
+    sizes = {
+        row.group.dataset: (row.group.stand_in, int(row.group.runs["m"].iloc[0]))
+        for row in source.rows
+    }
+    (rows,) = (m for stand_in, m in sizes.values() if stand_in)
+    written = "".join(
+        path.read_text(encoding="utf-8")
+        for path in sorted((papered / "demo" / "times").glob("figure-*.svg"))
+    )
+    titles = re.findall(r">([^<>]*\(STAND-IN\)[^<>]*)</text>", written)
+    assert titles
+    assert all(title.endswith(f", m = {rows:,}") for title in titles)
+    assert f"adult, m = {rows:,}" not in written
