@@ -1,5 +1,6 @@
 """A certified benchmark of linear support vector machine training.
 
+``svmbench.load_results("results/NAME")`` gives the results of a sweep as pandas frames and figures.
 ``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LogisticRegression``) gives scikit-learn
 estimators, which need ``pip install 'svmbench[sklearn]'``.
 """
@@ -17,7 +18,9 @@ _ESTIMATORS = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load an estimator when it is first asked for: scikit-learn is an optional dependency."""
+    """Load what is asked for first now: pandas is slow to load, scikit-learn is optional."""
+    if name == "load_results":
+        return import_module("svmbench.report.frames").load_results
     if name not in _ESTIMATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -40,6 +40,13 @@ _TITLE_CHARACTER, _CHARACTER = 0.088, 0.066
 #: of a line of that column. A page shows 4/3 pixels per point, so that no text is below 11 pixels.
 SMALL, NAME_SIZE, _BESIDE, _LEADING = 8.25, 8.25, 12.0, 10.5
 
+#: What each format says of its origin; no dates, since the bytes must not change.
+_METADATA: Mapping[str, dict[str, str | None]] = {
+    "png": {"Software": "svmbench"},
+    "svg": {"Creator": "svmbench", "Date": None},
+    "pdf": {"Creator": "svmbench", "CreationDate": None},
+}
+
 #: Width of the narrowest sheet in inches: 600 pixels on a page.
 _NARROWEST = 6.25
 
@@ -301,22 +308,31 @@ def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterat
     """
     from svmbench.report.style import DPI
 
-    for suffix, metadata in (
-        ("png", {"Software": "svmbench"}),
-        ("svg", {"Creator": "svmbench", "Date": None}),  # no date: bytes must not change
-        ("pdf", {"Creator": "svmbench", "CreationDate": None}),
-    ):
-        picture = BytesIO()
-        figure.savefig(picture, format=suffix, dpi=DPI, metadata=metadata)
-        content = picture.getvalue()
+    for suffix in _METADATA:
+        content = picture(figure, suffix, DPI)
         if suffix == "svg":
             content = with_titles(content.decode(), titles, _named_curves(figure)).encode()
         elif suffix == "png":
-            content = _with_palette(picture, metadata)
+            content = _with_palette(content)
         file_path = path.with_name(f"{path.name}.{suffix}")
         with replacing(file_path, "wb") as file:
             file.write(content)
         yield file_path
+
+
+def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
+    """A figure as a file's bytes; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+    suffix : {'png', 'svg', 'pdf'}
+    dpi : float
+        Of a PNG.
+    """
+    drawn = BytesIO()
+    figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
+    return drawn.getvalue()
 
 
 def _named_curves(figure: Figure) -> dict[str, str]:
@@ -331,7 +347,7 @@ def _named_curves(figure: Figure) -> dict[str, str]:
     return named
 
 
-def _with_palette(picture: BytesIO, metadata: Mapping[str, str | None]) -> bytes:
+def _with_palette(content: bytes) -> bytes:
     """A PNG with a palette of 256 colours, which takes a third of the bytes."""
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
@@ -339,9 +355,9 @@ def _with_palette(picture: BytesIO, metadata: Mapping[str, str | None]) -> bytes
     from svmbench.report.style import DPI
 
     chunks = PngInfo()
-    for key, value in metadata.items():
+    for key, value in _METADATA["png"].items():
         chunks.add_text(key, value or "")
-    opaque = Image.open(picture).convert("RGB")
+    opaque = Image.open(BytesIO(content)).convert("RGB")
     reduced = BytesIO()
     opaque.quantize(256, dither=Image.Dither.NONE).save(
         reduced, "png", optimize=True, dpi=(DPI, DPI), pnginfo=chunks
