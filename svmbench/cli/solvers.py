@@ -16,11 +16,13 @@ import click
 import svmbench.solvers
 from svmbench.cli import options
 from svmbench.cli.columns import align
+from svmbench.cli.series import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svmbench.solvers.base import Solver
+    from svmbench.verify.checked import Checked
 
 LIMITS = {
     "exclusiveMinimum": ">",
@@ -80,6 +82,7 @@ WIDTH = 88
 @click.option(
     "--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only solvers of this family."
 )
+@click.option("--check", is_flag=True, help="Check that NAME keeps the contract of solvers.")
 @options.plugins
 @options.as_json
 def command(
@@ -88,12 +91,15 @@ def command(
     bias: str | None,
     constraint: str | None,
     family: str | None,
+    check: bool,
     plugins: tuple[Path, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """List the solvers, or describe the solver NAME in full.
 
-    Those of a file given by --plugin are listed too.
+    Those of a file given by --plugin are listed too. With --check, NAME is trained on small
+    problems instead, and every line says what holds or what is wrong. Exits 1 if something is
+    wrong, 2 if there is no such solver, and 3 if it is not installed.
 
     The description has its mathematics, every parameter with default and source, what is
     reconstructed and what the sources leave open.
@@ -104,9 +110,13 @@ def command(
     if name is not None:
         if family or any(asked.values()):
             raise click.UsageError("NAME and a filter exclude each other; leave one of them out")
+        if check:
+            return _check(find_solver(name), as_json)
         facts = describe(find_solver(name))
         click.echo(_json(facts) if as_json else page(facts))
-        return
+        return 0
+    if check:
+        raise click.UsageError("--check needs the NAME of a solver")
     found = [
         facts
         for facts in map(describe, solvers().values())
@@ -119,6 +129,39 @@ def command(
         click.echo(listing(found))
     else:
         click.echo("no solver matches; drop a filter")
+    return 0
+
+
+def _check(solver: type[Solver], as_json: bool) -> int:
+    """Print a line per check of the contract and a verdict; return the exit code."""
+    from svmbench.errors import ConfigError, DataError
+    from svmbench.solvers.program import ForeignProgram
+    from svmbench.verify.checked import run_checks
+
+    if solver is ForeignProgram:
+        raise ConfigError("a program is checked by its runs; name a solver of a file or package")
+    if missing := solver.missing():
+        raise DataError(f"{solver.name}: {missing}")
+    results = []
+    for result in run_checks(solver):
+        results.append(result)
+        if not as_json:
+            click.echo(_check_line(result))
+    wrong = sum(bool(result.wrong) for result in results)
+    if as_json:
+        click.echo(_json([vars(result) for result in results]))
+    elif wrong:
+        click.echo(f"{solver.name}: {wrong} of {counted(len(results), 'check')} failed")
+    else:
+        click.echo(f"{solver.name}: keeps the contract of solvers")
+    return 1 if wrong else 0
+
+
+def _check_line(result: Checked) -> str:
+    if result.wrong:
+        return f"FAILS  {result.what}\n" + "\n".join(_wrapped(result.wrong, " " * 7, 7))
+    kinds = f" ({counted(result.kinds, 'kind')} of problem)" if result.kinds else ""
+    return f"holds  {result.what}{kinds}"
 
 
 def describe(solver: type[Solver]) -> dict[str, Any]:
