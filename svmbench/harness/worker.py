@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
-from svmbench.errors import UnwritableError
+from svmbench.errors import DataError, UnwritableError
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, end_with
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
@@ -188,6 +188,8 @@ def open_rows(path: str) -> Dataset:
         data = open_cached(Path(path))
     except OSError as error:
         raise RowsError(f"{path}: the cached rows cannot be read ({error.strerror})") from error
+    except DataError as error:  # too many open files, or no memory to open them
+        raise RowsError(str(error)) from error
     if data is None:
         raise RowsError(f"{path}: the cached rows were removed or damaged; run again")
     data.touch()
