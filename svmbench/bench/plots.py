@@ -13,7 +13,7 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, machine_bound
 from svmbench.bench.tables.fastest import FastestEntry, entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading, place_words, short
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
@@ -108,7 +108,8 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
     shown = {one.problem: one for one in raced}
     sheet, axes = _sheet(
         [
-            f"{heading(one.set, one.stand_in)}{'*' * one.held_out}, λ = {one.written_lambda}"
+            f"{heading(one.set, one.stand_in)}{'*' * one.held_out}, "
+            f"{place_words(one.written_lambda)}"
             for one in shown.values()
         ],
         f"All peers against {champion()}, to ε = {short(raced[0].accuracy)}",
@@ -142,7 +143,7 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     }
     sheet, axes = _sheet(
         [
-            f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam)}"
+            f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam, plain_from=0.1)}"
             for name, stand_in, held_out, lam in problems
         ],
         f"LIBLINEAR against {champion()}",

@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from svmbench.errors import DataError
-from svmbench.records.groups import heading, regularisation, short
+from svmbench.records.groups import heading, place_words, regularisation, short
 from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
@@ -148,6 +148,7 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
         information=[notice for notice in known if notice.informs],
         tables=tables,
         titles=_TITLES,
+        place_words=place_words,
         lines=_lines,
         lines_of=_backgrounds(results),
         figures=list(_figures(results, pictures)),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group, place_words, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
@@ -147,7 +147,7 @@ class LambdaPanels:
 def _of_lambda(results: Results, groups: Sequence[Group], kind: str) -> LambdaPanels:
     curves = [_curves(results, groups, abscissa, kind) for abscissa, _ in _ABSCISSAE]
     return LambdaPanels(
-        title=f"λ = {groups[0].written_lambda}",
+        title=place_words(groups[0].written_lambda),
         optimum=groups[0].middle("reference_dual"),
         curves=curves,
         missing=[group.label for group in groups if group.label not in curves[0]],
@@ -212,7 +212,7 @@ def _title(
     unit = "epochs" if abscissa == "epochs" else "seconds"
     height = "P(w)" if kind == "log-primal" else "accuracy"
     lines = [
-        f"{group.label}, λ = {group.written_lambda}",
+        f"{group.label}, {place_words(group.written_lambda)}",
         f"{height} {rounded(curve.middle[-1])} after {rounded(curve.x[-1])} {unit}: "
         f"{_FATES[curve.fate]}",
     ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from svmbench.durable import replacing
 from svmbench.errors import ConfigError, nearest
 from svmbench.records.along import values_along
-from svmbench.records.groups import Group, heading, regularisation, short
+from svmbench.records.groups import Group, heading, place_words, regularisation, short
 from svmbench.records.measures import MEASURES, Measure
 from svmbench.records.read import Results
 from svmbench.report.curves import Curve, FloatArray, lifted, median_curve, trajectories
@@ -322,7 +322,7 @@ def _drawn(
         )
     set_ticks(axes)
     first = groups[0]
-    place = f"{heading(first.dataset, first.stand_in)}, λ = {first.written_lambda}"
+    place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
     axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
                    color="#B00000" if first.stand_in else "black")  # fmt: skip
     axes.set_xlabel(ABSCISSAE[asked.x][1], fontsize=style.text)

@@ -195,18 +195,18 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights = {k: float(weight) for k, weight in enumerate(each)}
         return Examples(_dataset(X), labels, rows, weights)
 
-    def _train(self, examples: Examples, objective: Objective) -> Trained:
+    def _how(self) -> dict[str, Any]:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         jobs = 1 if self.n_jobs is None else self.n_jobs
-        return train(
-            examples,
-            objective,
-            self.tol,
-            seed=int(seed),
-            time_limit=math.inf if self.max_seconds is None else self.max_seconds,
-            threads=jobs if jobs > 0 else available_processors(),
-            start=getattr(self, "_last", None) if self.warm_start else None,
-        )
+        return {
+            "seed": int(seed),
+            "time_limit": math.inf if self.max_seconds is None else self.max_seconds,
+            "threads": jobs if jobs > 0 else available_processors(),
+        }
+
+    def _train(self, examples: Examples, objective: Objective) -> Trained:
+        start = getattr(self, "_last", None) if self.warm_start else None
+        return train(examples, objective, self.tol, start=start, **self._how())
 
     def _keep(self, trained: Trained) -> None:
         model, fits = trained.model, trained.fits

@@ -122,16 +122,21 @@ class Validation:
         C, ascending.
     errors : ndarray of int64, shape (K, len(values))
         Errors of each fold. Where its path ended early, its last errors are repeated.
-    rows : int
-        Rows of all folds together.
+    fold_rows : ndarray of int64, shape (K,)
+        Rows of each fold.
     gap : float
         Largest relative gap of all fits.
     """
 
     values: tuple[float, ...]
     errors: Array
-    rows: int
+    fold_rows: Array
     gap: float
+
+    @property
+    def rows(self) -> int:
+        """Rows of all folds together."""
+        return int(self.fold_rows.sum())
 
     def facts(self) -> list[dict[str, float]]:
         """C, error and interval of each value, for a JSON."""
@@ -205,7 +210,7 @@ def cross_validate(
             gap = max(gap, trained.gap)
             at += 1
         most = max(most, at)
-    return Validation(values[:most], errors[:, :most], len(examples.labels), gap)
+    return Validation(values[:most], errors[:, :most], np.bincount(of_row), gap)
 
 
 def assign_folds(examples: Examples, folds: int, seed: int) -> Array:

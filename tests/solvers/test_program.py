@@ -228,10 +228,7 @@ def test_folders_are_removed_also_those_of_a_killed_process(tmp_path, monkeypatc
     abandoned = tmp_path / "svmbench-program-gone"
     abandoned.mkdir()
     (abandoned / "lock").touch()
-    programs._remove_abandoned()
-    assert abandoned.exists()  # it is new, and may be about to be locked
-    monkeypatch.setattr(programs, "_NEW", -1.0)
-    programs._remove_abandoned()
+    programs.remove_abandoned()
     assert not abandoned.exists()
     assert used.exists()
     del solver

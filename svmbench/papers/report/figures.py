@@ -16,7 +16,7 @@ from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
 from svmbench.papers.report.regrets import Regrets
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading, place_words, short
 from svmbench.records.measures import MEASURES
 from svmbench.report.curves import BAND
 from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
@@ -104,7 +104,7 @@ def _panel_words(row: MeasuredRow, name: str) -> str:
     if name == "dataset":
         return heading(row.group.dataset, row.group.stand_in)
     if name == "lambda":
-        return f"λ = {row.group.written_lambda}"
+        return place_words(row.group.written_lambda)
     value = row.axis(name)
     return value if isinstance(value, str) else f"{name} = {short(value, 4)}"
 
