@@ -11,6 +11,7 @@
 #   source    ours, after the locally optimal conjugate gradients of Knyazev, SIAM J. Sci. Comput.
 #             2001, whose plane they share; delta stands for the gradient
 
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
@@ -24,6 +25,10 @@ __build__ = build_record()
 # Below this share of the product of the diagonal, the determinant of the plane's system is
 # rounding: the two directions are one.
 cdef double ROUNDING = 1e-10
+
+# Relative rounding of a sum; and how much longer than its rounding error a direction has to be:
+# when rows leave a direction, nothing else may remain of it.
+cdef double EPSILON = 2.3e-16, CLEAR = 1e6
 
 
 cdef struct Plane:
@@ -52,6 +57,7 @@ cdef class Acceleration(Counters):
     cdef readonly CompactRows rows
     cdef readonly double lam, nu, upper, change
     cdef readonly int64_t refused
+    cdef double _delta_error, _step_error   # of w_delta and w_p, as lengths
     cdef double[::1] _before, _step, _w_before, _w_delta, _w_step
     cdef int32_t[::1] _moving
 
@@ -68,12 +74,18 @@ cdef class Acceleration(Counters):
         Parameters
         ----------
         moving : ndarray of int32
-            The rows that they may move; all rows that have been free since the last step.
+            The rows that they may move, among them all that are free.
         alpha : ndarray of float64, shape (m,)
         w : ndarray of float64, shape (d,)
             w(alpha).
         """
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, i
+        for k in range(self._moving.shape[0]):
+            # Passes that no step followed may have taken a row to a bound.
+            i = self._moving[k]
+            if self._step[i] != 0.0 and not self._free(alpha[i]):
+                self._move(i, -self._step[i], self._w_step)
+                self._step[i] = 0.0
         self._moving = np.array(moving)
         self._w_before[:w.shape[0]] = w
         for k in range(moving.shape[0]):
@@ -111,8 +123,14 @@ cdef class Acceleration(Counters):
         cdef double first = 0.0, second = 0.0, a = 0.0, b = 0.0, ab = 0.0
         cdef double w_first = 0.0, w_second = 0.0, w_a = 0.0, w_b = 0.0, w_ab = 0.0
         cdef Py_ssize_t k, i
+        self._delta_error = 0.0
         for k in range(w.shape[0]):
             self._w_delta[k] = w[k] - self._w_before[k]
+            self._delta_error += w[k] * w[k] + self._w_before[k] * self._w_before[k]
+            w_b += self._w_step[k] * self._w_step[k]
+        self._delta_error = EPSILON * sqrt(self._delta_error)
+        self._step_error += EPSILON * sqrt(w_b)
+        w_b = 0.0
         for k in range(self._moving.shape[0]):
             i = self._moving[k]
             delta, step = alpha[i] - self._before[i], self._step[i]
@@ -136,15 +154,30 @@ cdef class Acceleration(Counters):
             w_a += w_delta * w_delta
             w_b += w_step * w_step
             w_ab += w_delta * w_step
+        if sqrt(w_a) <= CLEAR * self._delta_error:
+            first = w_first = a = w_a = ab = w_ab = 0.0
+        if sqrt(w_b) <= CLEAR * self._step_error:
+            second = w_second = b = w_b = ab = w_ab = 0.0
+            self._forget_step(w.shape[0])
         plane.first = first / m - self.lam * w_first
         plane.second = second / m - self.lam * w_second
         plane.a = self.nu * a / m + self.lam * w_a
         plane.b = self.nu * b / m + self.lam * w_b
         plane.ab = self.nu * ab / m + self.lam * w_ab
 
+    cdef void _forget_step(self, Py_ssize_t d) noexcept nogil:
+        """Begin again with delta as the only direction."""
+        cdef Py_ssize_t k
+        for k in range(self._moving.shape[0]):
+            self._step[self._moving[k]] = 0.0
+        for k in range(d):
+            self._w_step[k] = 0.0
+        self._step_error = 0.0
+
     cdef void _take(self, double[::1] alpha, double[::1] w, double a, double b) noexcept nogil:
         cdef double old, delta, whole, new, rise = 0.0, change = 0.0, square = 0.0, w_old
         cdef Py_ssize_t k, i
+        self._step_error = fabs(1.0 + a) * self._delta_error + fabs(b) * self._step_error
         for k in range(w.shape[0]):
             w_old = w[k]
             w[k] = w_old + a * self._w_delta[k] + b * self._w_step[k]
@@ -177,9 +210,10 @@ cdef class Acceleration(Counters):
         self.refused += 1
         for k in range(self._moving.shape[0]):
             i = self._moving[k]
-            alpha[i], self._step[i] = self._before[i], 0.0
+            alpha[i] = self._before[i]
         for k in range(w.shape[0]):
-            w[k], self._w_step[k] = self._w_before[k], 0.0
+            w[k] = self._w_before[k]
+        self._forget_step(w.shape[0])
 
 
 cdef void solve(const Plane *plane, double *a, double *b) noexcept nogil:

@@ -1,14 +1,14 @@
-"""The best step in the plane of what passes have moved and of the step before, row by row."""
+"""The best step in the plane of what passes have moved and of the step before, with whole rows."""
 
 from __future__ import annotations
 
 import numpy as np
 
-ROUNDING = 1e-10  # the two directions count as one below this share
+ROUNDING = 1e-10  # below this share of what it can be, the determinant counts as 0
 
 
 class Acceleration:
-    """The directions are kept as changes of alpha alone; their weights are found from these."""
+    """The directions are changes of alpha alone; their weights are found from these each time."""
 
     def __init__(self, X, y, lam, nu=0.0, upper=1.0):
         self.X, self.y, self.lam, self.nu, self.upper = X, y, lam, nu, upper
@@ -33,18 +33,21 @@ class Acceleration:
     def step(self, alpha):
         """Alpha at the best point of the plane, or as it is."""
         free = (alpha > 0.0) & (alpha < self.upper)
-        plane = np.stack([np.where(free, alpha - self.before, 0.0), np.where(free, self.last, 0.0)])
+        plane = np.where(free, [alpha - self.before, self.last], 0.0)
         change = self.best(alpha, plane) @ plane
+        inside = free & (alpha + change > 0.0) & (alpha + change < self.upper)
         moved = np.where(free, np.clip(alpha + change, 0.0, self.upper), alpha)
-        inside = free & (moved > 0.0) & (moved < self.upper)
-        self.clipped += int(np.sum(free & ~inside))
         rise = self.dual(moved) - self.dual(alpha)
         if np.any(free & ~inside):
+            self.clipped += 1
             self.closest = min(self.closest, abs(rise))
-        if rise < -1e-15:
-            self.refused += 1
-            self.last = np.zeros(self.m)
-            return alpha
+            if rise < 0.0:
+                self.refused += 1
+                self.last = np.zeros(self.m)
+                return alpha
+        if np.any(free):
+            edges = np.concatenate([(alpha + change)[free], (alpha + change)[free] - self.upper])
+            self.closest = min(self.closest, float(np.min(np.abs(edges))))
         self.taken += bool(change.any())
         self.last = np.where(inside, plane[0] + change, 0.0)
         return moved
@@ -55,9 +58,12 @@ class Acceleration:
         gradient = plane @ (1.0 - self.nu * alpha) / self.m - self.lam * W @ self.weights(alpha)
         hessian = self.nu * plane @ plane.T / self.m + self.lam * W @ W.T
         first, second = hessian[0, 0], hessian[1, 1]
-        share = np.linalg.det(hessian) / (first * second) if first * second > 0.0 else 0.0
-        if abs(share - ROUNDING) < 1e3 * ROUNDING and first * second > 0.0:
-            self.closest = 0.0
-        if share > ROUNDING:
-            return np.linalg.solve(hessian, gradient)
+        sizes = np.linalg.norm(np.concatenate([W, [self.weights(alpha)]]), axis=1)
+        if np.any((sizes[:2] > 0.0) & (sizes[:2] < 1e-5 * sizes[2])):
+            self.closest = 0.0  # where rounding may decide
+        if second > 0.0 and first > 0.0:
+            share = 1.0 - hessian[0, 1] ** 2 / (first * second)
+            self.closest = min(self.closest, 1e-12 if share < 1e3 * ROUNDING else np.inf)
+            if share > ROUNDING:
+                return np.linalg.solve(hessian, gradient)
         return np.array([gradient[0] / first if first > 0.0 else 0.0, 0.0])

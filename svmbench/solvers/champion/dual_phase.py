@@ -112,9 +112,10 @@ class DualPhase:
             return
         if accelerator.may_begin:
             accelerator.begin(state.active_rows, state.alpha, state.w)
-        bound, before = self.bound(), state.nonzeros
+        earlier, before = self.bound(), state.nonzeros
         state.descend(self._rng, block_rows, self._shrinking)
-        if accelerator.may_step(self.bound() - bound, state.nonzeros - before):
+        bound = self.bound()
+        if accelerator.may_step(bound - earlier, bound, state.nonzeros - before):
             alpha = state.alpha
             change = accelerator.step(alpha, state.w, state)
             state.replace(alpha, change)
@@ -194,7 +195,7 @@ class DualPhase:
 
     @property
     def w(self) -> FloatArray:
-        """The certified weights, or a mean of the last two passes, scaled; shape (d,), a new array."""
+        """The certified weights, or a scaled mean of the last two passes; shape (d,), a new array."""
         w: FloatArray = self._state.w[: self._d]
         if self._current:
             return self._scale * w

@@ -16,6 +16,9 @@ LINGERING = 0.3
 #: vectors of length d in order, and so takes at most about a fifth of the time of these passes.
 ENTRIES_A_FEATURE = 8
 
+#: Share of D below which a pass's rise is too close to rounding for a step to be judged.
+SMALLEST_RISE = 1e-13
+
 
 class Accelerator:
     """Steps of `Acceleration`, from when passes gain little until the end.
@@ -28,9 +31,7 @@ class Accelerator:
         Curvature of the loss, and the upper bound of the dual variables.
     """
 
-    def __init__(
-        self, rows: CompactRows, lam: float, nu: float = 0.0, upper: float = 1.0
-    ) -> None:
+    def __init__(self, rows: CompactRows, lam: float, nu: float = 0.0, upper: float = 1.0) -> None:
         self._problem = (rows, lam, nu, upper)
         self._enough = ENTRIES_A_FEATURE * rows.d
         self._kernel: Acceleration | None = None
@@ -53,12 +54,13 @@ class Accelerator:
         """Have the next pass begin anew: other rows may take part in it."""
         self._open = False
 
-    def may_step(self, gain: float, touched: int) -> bool:
+    def may_step(self, gain: float, bound: float, touched: int) -> bool:
         """Whether `step` is to be called after a pass that raised D by ``gain``.
 
         Parameters
         ----------
-        gain : float
+        gain, bound : float
+            The rise of D, and D.
         touched : int
             Entries that the pass has touched.
         """
@@ -68,6 +70,8 @@ class Accelerator:
             self._gain = gain
             return False
         self._touched += touched
+        if gain <= SMALLEST_RISE * bound:
+            self._open = False
         return self._open and self._touched >= self._enough
 
     def step(self, alpha: FloatArray, w: FloatArray, counters: Counters) -> float:
@@ -86,4 +90,4 @@ class Accelerator:
         kernel.step(alpha, w)
         counters.nonzeros += kernel.nonzeros - before
         self._open = False
-        return kernel.change
+        return float(kernel.change)
