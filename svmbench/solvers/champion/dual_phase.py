@@ -195,7 +195,7 @@ class DualPhase:
 
     @property
     def w(self) -> FloatArray:
-        """The certified weights, or a scaled mean of the last two passes; shape (d,), a new array."""
+        """The certified weights, or a scaled mean of two passes; shape (d,), a new array."""
         w: FloatArray = self._state.w[: self._d]
         if self._current:
             return self._scale * w
