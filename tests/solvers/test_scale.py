@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import dense, labels, ordinary_problems
-from svmbench.solvers.dual.scale import LEAST, MOST, best_scale, scaled_gap
+from svmbench.solvers.dual.scale import LEAST, MOST, best_scale
 
 
 def cost(margins, energy, c):
@@ -55,18 +55,6 @@ def test_rows_at_a_bound_may_be_left_out(name):
     kept = ~((alpha == 1.0) & sides)
     assert 0 < np.sum(~kept) < len(y)
     assert best_scale(margins[kept], alpha[kept], energy) == pytest.approx(c, rel=1e-9)
-
-
-@pytest.mark.parametrize("scale", [0.7, 1.0, 1.4])
-def test_the_scaled_gap_is_the_gap_of_scaled_weights(scale):
-    problem = ordinary_problems()["overlapping"]
-    rng = np.random.default_rng(5)
-    alpha = rng.random(50)
-    w = problem.weights(alpha)
-    margins = labels(problem.data) * (dense(problem.data) @ w)
-    energy = problem.lam * 50 * float(w @ w)
-    gap = (problem.primal(scale * w) - problem.dual(alpha)) * 50
-    assert scaled_gap(margins, alpha, energy, scale) == pytest.approx(gap, rel=1e-9)
 
 
 @pytest.mark.parametrize(

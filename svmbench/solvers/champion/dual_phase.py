@@ -12,7 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.dual.accelerator import Accelerator
-from svmbench.solvers.dual.scale import best_scale, scaled_gap
+from svmbench.solvers.dual.scale import best_scale
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
 CACHED_BYTES = 8e6
@@ -77,7 +77,7 @@ class DualPhase:
         self._current = False
         self._work = 0
         self._accelerator = Accelerator(rows, lam) if acceleration else None
-        self._scaling, self._scale, self._scaled_share = scaling, 1.0, 1.0
+        self._scaling, self._scale = scaling, 1.0
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -90,7 +90,6 @@ class DualPhase:
         expected = state.slack_sum / self._m
         if self._scaling:
             self._find_scale()
-            expected *= self._scaled_share
         self._work += state.nonzeros - before
         self._visited += state.nonzeros - before
         if whole:
@@ -121,15 +120,12 @@ class DualPhase:
             state.replace(alpha, change)
 
     def _find_scale(self) -> None:
-        """Estimate the best scale of w, and what it makes of the gap, from some active rows."""
+        """Estimate the best scale of w from some active rows."""
         state = self._state
         stride = max(1, min(SCALE_STRIDE, state.active // SCALE_ROWS))
         margins, alpha = state.sample(stride)
         energy = self._lam * self._m * float(state.w @ state.w) / stride
         self._scale = best_scale(margins, alpha, energy)
-        before = scaled_gap(margins, alpha, energy, 1.0)
-        after = scaled_gap(margins, alpha, energy, self._scale)
-        self._scaled_share = after / before if 0.0 < after < before else 1.0
 
     def _may_certify(self, expected: float) -> bool:
         enough = 0.5 * self._tolerance * self.bound()

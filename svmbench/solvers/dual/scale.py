@@ -46,10 +46,3 @@ def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
         return MOST
     lowest = LEAST if k == 0 else float(kinks[k - 1])
     return max(lowest, float(-slopes[k] / energy))
-
-
-def scaled_gap(margins: FloatArray, alpha: FloatArray, energy: float, scale: float) -> float:
-    """The part of m (P(scale w) - D(alpha)) that these rows and the length of w have."""
-    beyond = scale * margins - 1.0
-    shares = np.where(beyond > 0.0, alpha * beyond, (alpha - 1.0) * beyond)
-    return float(shares.sum()) + 0.5 * energy * (scale - 1.0) ** 2
