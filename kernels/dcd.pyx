@@ -5,6 +5,8 @@
 #             w = w(alpha) = 1/(lam m) sum alpha_i y_i x_i is kept in step
 #   update    alpha_i <- clip(alpha_i + lam m (1 - s_i - nu alpha_i)/(n_i + nu lam m), box)
 #             w += (change of alpha_i) y_i x_i / (lam m),   n_i = ||x_i||^2, s_i = y_i w.x_i
+#             a row of weight c_i counts c_i times: n_i becomes c_i n_i, and w moves c_i times as
+#             far
 #             zero rows take no part: their alpha_i is argmax q from the start
 #   shrinking G = s_i - 1 + nu alpha_i; a row leaves the pass when alpha_i sits on a bound
 #             and G points outwards by more than any projected gradient of the last pass
@@ -35,6 +37,8 @@ cdef class Dcd(DualWise):
     shrinking : bool
     precision : {'float64', 'float32'}
         That of the weights; dual variables are float64.
+    row_weights : ndarray of float64, shape (m,), optional
+        Positive; 1 each by default.
 
     Attributes
     ----------
@@ -55,11 +59,15 @@ cdef class Dcd(DualWise):
     cdef readonly bint shrinking
     cdef Loss loss
     cdef Weights _w
+    cdef const double[::1] _row_weights
 
     def __init__(self, CompactRows rows, double lam, loss, bint shrinking=True,
-                 precision="float64"):
+                 precision="float64", row_weights=None):
         self.lam, self.loss, self.shrinking = lam, loss_of(loss), shrinking
         super().__init__(rows, best_alpha(self.loss, 0.0))
+        self._row_weights = row_weights  # None, too: a view that was never set is not None
+        if row_weights is not None:
+            self.norms2 *= row_weights
         self._w = Weights(rows.c.d, precision)
         self.w = self._w.array
         self.restore()
@@ -105,6 +113,8 @@ cdef inline void shrink(Dcd self, Py_ssize_t i) noexcept nogil:
 cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
     cdef const Rows *rows = &self.rows.c
     cdef const double *norms2 = &self._norms2[0]
+    cdef bint weighted = self._row_weights is not None
+    cdef const double *row_weights = &self._row_weights[0] if weighted else NULL
     cdef double *alpha = &self._alpha[0]
     cdef double lam_m = self.lam * rows.m
     cdef Loss loss = self.loss
@@ -112,7 +122,7 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
     # As members they would be read again after every store to alpha and w.
     cdef double upper = self.upper, lower = self.lower
     cdef double largest = self.largest, smallest = self.smallest
-    cdef double y, old, new, gradient, projected
+    cdef double y, old, new, gradient, projected, step
     cdef Py_ssize_t i
     while more_rows(self, target):
         i = next_row(self)
@@ -134,7 +144,10 @@ cdef void take_steps(Dcd self, weight_t *w, int64_t target) noexcept nogil:
             new = best_coordinate(loss, old, gradient, norms2[i], lam_m)
             alpha[i] = new
             if new != old:
-                row_axpy(rows, i, <weight_t> ((new - old) * y / lam_m), w)
+                step = (new - old) * y / lam_m
+                if weighted:
+                    step *= row_weights[i]
+                row_axpy(rows, i, <weight_t> step, w)
                 self.nonzeros += row_nonzeros(rows, i)
                 self.updates += 1
     self.largest, self.smallest = largest, smallest

@@ -1,7 +1,8 @@
 """A certified benchmark of linear support vector machine training.
 
-``from svmbench import LinearSVC`` (or ``LogisticRegression``) gives scikit-learn estimators, which
-need ``pip install 'svmbench[sklearn]'``.
+``svmbench.load_results("results/NAME")`` gives the results of a sweep as pandas frames and figures.
+``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LogisticRegression``) gives scikit-learn
+estimators, which need ``pip install 'svmbench[sklearn]'``.
 """
 
 from importlib import import_module
@@ -9,15 +10,21 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ESTIMATORS = ("LinearSVC", "LogisticRegression")
+_ESTIMATORS = {
+    "LinearSVC": "svmbench.train.estimator",
+    "LinearSVCCV": "svmbench.train.validated",
+    "LogisticRegression": "svmbench.train.estimator",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Load an estimator when it is first asked for: scikit-learn is an optional dependency."""
+    """Load what is asked for first now: pandas is slow to load, scikit-learn is optional."""
+    if name == "load_results":
+        return import_module("svmbench.report.frames").load_results
     if name not in _ESTIMATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        return getattr(import_module("svmbench.train.estimator"), name)
+        return getattr(import_module(_ESTIMATORS[name]), name)
     except ModuleNotFoundError as error:
         if error.name is None or not error.name.startswith("sklearn"):
             raise

@@ -13,10 +13,15 @@ multiplier with Pi(u)_j = sign(u_j) max(|u_j| - tau, 0),
 D(alpha) <= P* <= P(w, b) for every feasible alpha, w and b, so P - D certifies both. The
 losses and their conjugates are defined in kernels/loss.pxd, the projection in
 kernels/projection.pyx.
+
+A row may have a weight c_i > 0 and then counts c_i times: its loss, its q(alpha_i), and its alpha_i
+in w(alpha) and in the balance are multiplied by c_i. The box of alpha_i remains the same; in terms
+of c_i alpha_i, the weight scales the box.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +29,9 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.kernels import objective
+from svmbench.kernels import objective, terms
 from svmbench.kernels.projection import project_l1
+from svmbench.records.bounds import BELOW, lies_below
 
 #: The losses whose conjugate is a parabola.
 HINGES = ("hinge", "squared-hinge", "smoothed-hinge")
@@ -38,9 +44,6 @@ OUTSIDE = 1e-5
 
 #: Relative difference of the two classes' sums of alpha that counts as rounding.
 UNBALANCED = 1e-12
-
-#: Share by which rounding may take P below a certified lower bound on P*.
-BELOW = 1e-9
 
 
 @dataclass(frozen=True)
@@ -148,12 +151,15 @@ class Problem:
         one class P* = 0, whatever the rows are.
     l1_radius : float
         Radius z of the ball ||w||_1 <= z; inf for no constraint.
+    row_weights : ndarray of float64, shape (m,), optional
+        Weights of the rows, positive, with a mean of 1; all are 1 by default. The solvers dcd and
+        ipm and `svmbench.reference.smooth` know them, the others do not.
 
     Raises
     ------
     ValueError
-        When there is no row, a constant is not positive, a free bias has one class only, or the
-        logistic loss has a ball.
+        When there is no row, a constant is not positive, a free bias has one class only, the
+        logistic loss has a ball, or the weights are not as above.
     """
 
     data: Dataset
@@ -161,6 +167,7 @@ class Problem:
     loss: Loss = HINGE
     bias: str = "none"
     l1_radius: float = math.inf
+    row_weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
         if self.data.n_samples == 0:
@@ -177,6 +184,11 @@ class Problem:
             )
         if self.bias == "free" and (self.data.labels == self.data.labels[0]).all():
             raise ValueError("rows of one class only; a free bias needs both, bias none does not")
+        c = self.row_weights
+        if c is not None and not (
+            c.shape == self.data.labels.shape and (c > 0.0).all() and abs(c.mean() - 1.0) < 1e-9
+        ):
+            raise ValueError("one positive weight for each row is needed, with a mean of 1")
 
     @property
     def constraint(self) -> str:
@@ -193,13 +205,18 @@ class Problem:
         A w outside its ball by rounding alone is scaled back onto the ball.
         """
         weights = self._inside(w)
-        loss, errors = objective.loss_and_errors(
-            self.data.rows, weights, self.loss.code, self.loss.gamma, bias
-        )
+        if self.row_weights is None:
+            loss, errors = objective.loss_and_errors(
+                self.data.rows, weights, self.loss.code, self.loss.gamma, bias
+            )
+        else:
+            margins = self.margins(weights, bias)
+            loss = _weighted_sum(self.row_weights, terms.losses(margins, self.loss))
+            errors = np.count_nonzero(~(margins > 0.0))
         primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
         return Evaluation(primal if self.admits(w) else primal + math.inf, int(errors))
 
-    def is_below(self, bound: float, primal: float, w: Array, bias: float = 0.0) -> bool:
+    def is_below(self, bound: float, primal: float, w: Array | None, bias: float = 0.0) -> bool:
         """Whether P(w, b) lies farther below a lower bound on P* than rounding explains.
 
         Parameters
@@ -207,10 +224,11 @@ class Problem:
         bound : float
         primal : float
             P(w, b).
-        w : ndarray, shape (d,)
+        w : ndarray, shape (d,), or None
+            None if w and b are not known: rounding explains as much as for any that have this P.
         bias : float
         """
-        if not primal < bound * (1.0 - BELOW):
+        if not lies_below(primal, bound):
             return False
         # With an optimum near 0, P is the small mean of differences of numbers near 1. A margin
         # of n summands is off by at most (n + 3) u (||w|| ||x|| + |b|), and the mean of the
@@ -219,16 +237,42 @@ class Problem:
         indptr = self.data.indptr
         longest = self.data.n_features if indptr is None else int(np.diff(indptr).max())
         longest_norm = math.sqrt(float(np.max(self.data.rows.norms2())))
-        reach = math.sqrt(_squared_norm(_double(w))) * longest_norm + abs(bias)
-        off = (longest + 3.0) * unit * reach
+        off = (longest + 3.0) * unit * self._reach(primal, longest_norm, w, bias)
         gamma = self.loss.nu if self.loss.name in HINGES else 0.0  # the others' slope is below 1
         slope = 1.0 if gamma == 0.0 else math.sqrt(2.0 * primal / gamma)
         second = 0.0 if gamma == 0.0 else off * off / gamma
         return primal + slope * off + second + 4.0 * unit < bound * (1.0 - BELOW)
 
+    def _reach(self, primal: float, longest_norm: float, w: Array | None, bias: float) -> float:
+        """The largest ||w|| ||x|| + |b|; the largest of all w and b with this P if w is None."""
+        if w is not None:
+            return math.sqrt(_squared_norm(_double(w))) * longest_norm + abs(bias)
+        products = math.sqrt(2.0 * max(primal, 0.0) / self.lam) * longest_norm
+        if self.bias == "none":
+            return products
+        # There are rows of both classes, and no loss exceeds m P: with the hinge no margin is
+        # below 1 - m P. The others' losses are at least the hinge's, less 1.
+        return 2.0 * products + 2.0 + self.data.n_samples * max(primal, 0.0)
+
     def primal(self, w: Array, bias: float = 0.0) -> float:
         """P(w, b)."""
         return self.evaluate(w, bias).primal
+
+    def margins(self, w: FloatArray, bias: float = 0.0) -> FloatArray:
+        """The margins y_i (w.x_i + b), shape (m,)."""
+        margins: FloatArray = self.data.labels * (self.data.rows.dot(w) + bias)
+        return margins
+
+    def counted(self, alpha: FloatArray) -> FloatArray:
+        """c_i alpha_i, as which rows enter w(alpha) and the balance; alpha without weights."""
+        return alpha if self.row_weights is None else self.row_weights * alpha
+
+    def conjugate_sum(self, alpha: FloatArray) -> float:
+        """Sum of c_i q(alpha_i); -inf where an alpha_i lies outside its box."""
+        total = float(objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma))
+        if self.row_weights is None or total == -math.inf:
+            return total
+        return _weighted_sum(self.row_weights, terms.conjugates(alpha, self.loss))
 
     def weights(self, alpha: FloatArray) -> FloatArray:
         """w(alpha), shape (d,); with a constraint, projected onto it."""
@@ -247,7 +291,7 @@ class Problem:
         feasible: FloatArray = np.clip(alpha, 0.0, self.loss.upper)
         if self.bias == "none":
             return feasible
-        positive, negative = objective.balance(self.data.rows, feasible)
+        positive, negative = objective.balance(self.data.rows, self.counted(feasible))
         smaller = min(positive, negative)
         for label, total in ((1, positive), (-1, negative)):
             if total > smaller:
@@ -261,7 +305,7 @@ class Problem:
         """
         if not self._feasible(alpha):
             return -math.inf
-        total: float = objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma)
+        total = self.conjugate_sum(alpha)
         nearest, tau = self._nearest(self._combination(alpha))
         regular = 0.5 * _squared_norm(nearest)
         if tau > 0.0:
@@ -285,14 +329,19 @@ class Problem:
             return math.inf
         weights, u = self._inside(w), self._combination(alpha)
         nearest, tau = self._nearest(u)
-        terms: float = objective.gap_sum(
-            self.data.rows, weights, alpha, self.loss.code, self.loss.gamma, bias
-        )
+        rest = self._gap_sum(weights, alpha, bias)
         regular = 0.5 * _squared_norm(weights - nearest)
         if tau > 0.0:
             regular += tau * (self.l1_radius - self._size(weights))
             regular += float((tau * np.abs(weights) - weights * (u - nearest)).sum())
-        return self.lam * regular + terms / self.data.n_samples
+        return self.lam * regular + rest / self.data.n_samples
+
+    def _gap_sum(self, w: FloatArray, alpha: FloatArray, bias: float) -> float:
+        loss = self.loss
+        if self.row_weights is None:
+            return float(objective.gap_sum(self.data.rows, w, alpha, loss.code, loss.gamma, bias))
+        each = terms.gap_terms(self.margins(w, bias), alpha, loss)
+        return _weighted_sum(self.row_weights, each)
 
     def _inside(self, w: Array) -> FloatArray:
         """The weights in double precision, scaled back onto their ball after rounding."""
@@ -311,14 +360,14 @@ class Problem:
     def _combination(self, alpha: FloatArray) -> FloatArray:
         """1/(lam m) sum_i alpha_i y_i x_i, shape (d,)."""
         scale = self.lam * self.data.n_samples
-        return np.asarray(objective.combination(self.data.rows, alpha)) / scale
+        return np.asarray(objective.combination(self.data.rows, self.counted(alpha))) / scale
 
     def _feasible(self, alpha: FloatArray) -> bool:
         if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:
             return False
         if self.bias == "none":
             return True
-        positive, negative = objective.balance(self.data.rows, alpha)
+        positive, negative = objective.balance(self.data.rows, self.counted(alpha))
         return bool(abs(positive - negative) <= UNBALANCED * (positive + negative))
 
     def _size(self, w: Array) -> float:
@@ -330,7 +379,10 @@ class Problem:
 
     def facts(self) -> dict[str, Any]:
         """What distinguishes this problem from others, for identities and records."""
-        return {
+        weights = {}
+        if self.row_weights is not None:
+            weights["row_weights"] = hashlib.sha256(self.row_weights.tobytes()).hexdigest()
+        return weights | {
             "data": self.data.identity,
             "lambda": self.lam,
             "loss": self.loss.name,
@@ -344,6 +396,14 @@ def _squared_norm(w: FloatArray) -> float:
     """||w||^2; inf where it overflows, without a warning: a diverged method is a result."""
     with np.errstate(over="ignore", invalid="ignore"):
         return float(w @ w)
+
+
+def _weighted_sum(weights: FloatArray, each: FloatArray) -> float:
+    """Sum of products, rounded once besides the products; inf or nan where it overflows."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = weights * each
+        rough = float(products.sum())
+    return math.fsum(products.tolist()) if math.isfinite(rough) else rough
 
 
 def _double(w: Array) -> FloatArray:

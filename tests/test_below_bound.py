@@ -101,3 +101,24 @@ def test_the_facts_of_a_problem():
         "gamma": None,
         "l1_radius": None,
     }
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", [*CURVATURE, "logistic"])
+def test_of_unknown_weights_rounding_explains_as_much_as_of_any_with_this_p(loss, bias):
+    rng = np.random.default_rng(3)
+    problem = Problem(dataset(X, Y, "dense float64"), 1e-12, Loss(loss, gamma=0.25), bias)
+    for size in 10.0 ** rng.uniform(-3.0, 6.0, size=50):
+        w, b = size * rng.normal(size=3), float(rng.normal()) * 10.0 * (bias == "free")
+        primal = problem.primal(w, b)
+        for share in 10.0 ** rng.uniform(-9.0, 0.0, size=20):
+            bound = primal * (1.0 + share)
+            if problem.is_below(bound, primal, None):
+                assert problem.is_below(bound, primal, w, b)
+    assert problem.is_below(0.5, 0.4, None)
+
+
+def test_unknown_weights_do_not_excuse_what_no_rounding_explains():
+    problem = Problem(dataset(X, Y, "dense float64"), 0.1)
+    assert problem.is_below(1e-8, 0.99e-8, None)
+    assert not problem.is_below(1e-17, 0.99e-17, None)

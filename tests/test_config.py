@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 import yaml
 from hypothesis import given
@@ -33,8 +34,8 @@ from svmbench.data.transforms import (
 )
 from svmbench.errors import ConfigError
 from svmbench.problem import LOSSES, Loss
-from svmbench.solvers.base import Parameters, parameter
-from svmbench.solvers.registry import solvers
+from svmbench.solvers.base import Parameters, Precision, Solver, either_precision, parameter
+from svmbench.solvers.registry import find_solver, solvers
 
 VALID = """\
 version: 1
@@ -794,6 +795,10 @@ class PluggedParameters(Parameters):
         return rates
 
 
+class SingleParameters(PluggedParameters):
+    precision: Precision = either_precision()
+
+
 class Plugged(solvers()["dcd"]):
     name = "plugged"
     schema = PluggedParameters
@@ -805,6 +810,56 @@ def plugged(monkeypatch):
     known = {**solvers(), "plugged": Plugged}
     monkeypatch.setattr(config.sweep, "find_solver", known.__getitem__)
     return changed("- dcd", "- name: plugged\n    rates: [1, 2]\n    inner: {rate: 3}")
+
+
+class Foreign(Solver):
+    """A solver that has nothing in common with ours."""
+
+    name = "foreign"
+    schema = PluggedParameters
+
+    def start(self, problem, seed):
+        """Do nothing."""
+
+    def advance(self, steps):
+        """Do nothing."""
+
+    @property
+    def w(self):
+        return np.zeros(1)
+
+
+class Single(Foreign):
+    name = "single"
+    schema = SingleParameters
+
+
+class Another(solvers()["mpu"]):
+    name = "another"
+
+
+@pytest.mark.parametrize("foreign", [Foreign, Another], ids=lambda each: each.name)
+def test_a_plug_in_that_does_not_say_that_it_computes_in_float32_is_not_given_it(
+    foreign, monkeypatch, load, refusal
+):
+    monkeypatch.setattr(
+        config.sweep, "find_solver", (solvers() | {foreign.name: foreign}).__getitem__
+    )
+    text = VALID.replace("- dcd", f"- name: {foreign.name}\n    precision: float32")
+    assert refusal(text) == (
+        f"11:5: solver '{foreign.name}' does not compute in float32; leave its precision out"
+    )
+    assert load(text.replace("float32", "float64")).solvers[0].parameters.precision == "float64"
+    assert foreign.schema.model_json_schema()["properties"]["precision"]["const"] == "float64"
+
+
+@pytest.mark.parametrize("foreign", [Single, Plugged], ids=lambda each: each.name)
+def test_a_plug_in_may_compute_in_float32(foreign, monkeypatch, load):
+    monkeypatch.setattr(
+        config.sweep, "find_solver", (solvers() | {foreign.name: foreign}).__getitem__
+    )
+    text = VALID.replace("- dcd", f"- name: {foreign.name}\n    precision: float32")
+    assert load(text).solvers[0].parameters.precision == "float32"
 
 
 def test_parameters_of_plug_ins_are_read_and_written(plugged, load):
@@ -1075,9 +1130,9 @@ def test_schema_describes_every_key_and_every_parameter():
         for choice in schema["properties"]["solvers"]["items"]["anyOf"]
         if "properties" in choice
     }
-    assert set(choices) == set(solvers())
+    assert set(choices) == {*solvers(), "program"}
     for name, choice in choices.items():
-        assert set(solvers()[name].schema.model_fields) < set(choice["properties"])
+        assert set(find_solver(name).schema.model_fields) < set(choice["properties"])
         assert choice["additionalProperties"] is False
         described.append({key: v for key, v in choice["properties"].items() if key != "name"})
     for properties in described:

@@ -15,6 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
+from svmbench.config import load_sweep
+from svmbench.solvers import registry
 
 ROOT = Path(__file__).resolve().parent.parent
 TEMPLATE = ROOT / "docs" / "plugin-template"
@@ -92,23 +94,63 @@ def test_scripts_know_their_options(command):
         assert re.search(rf"{option}\b", done.stdout), option
 
 
+def write_described(folder):
+    """Write the files that the page on new solvers describes; return its configurations."""
+    page = (ROOT / "docs" / "adding-a-solver.md").read_text()
+    code = TEMPLATE / "src" / "svmbench_subgradient" / "__init__.py"
+    shutil.copy(code, folder / "my_solver.py")
+    configs = []
+    for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL):
+        name = re.search(r"^name: (\S+)$", text, re.MULTILINE)[1]
+        configs.append(folder / f"{name}.yaml")
+        configs[-1].write_text(text)
+    return configs
+
+
+@pytest.fixture
+def no_files():
+    """Forget the single files that a test has loaded."""
+    yield
+    registry.forget_files()
+
+
 @pytest.mark.parametrize(
     "command", sorted({c for _, c in COMMANDS if c.startswith("svmbench")}), ids=str
 )
-def test_svmbench_knows_its_commands(command, monkeypatch):
+def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
     monkeypatch.chdir(ROOT)
+    if "my_" in command:  # a file that the page describes
+        write_described(tmp_path)
+        monkeypatch.chdir(tmp_path)
     arguments = shlex.split(command)[1:]
     placeholder = any(re.search(r"\b[A-Z]{2,}\b", argument) for argument in arguments)
     if (
         placeholder
         or len(arguments) == 1
-        or arguments[0] in ("report", "compare", "data", "verify", "train", "predict")
+        or arguments[0] in ("report", "plot", "compare", "data", "verify", "train", "predict")
     ):
         arguments = [arguments[0], "--help"]
+    elif "--check" in arguments:
+        arguments.remove("--check")  # tests/verify/test_contract.py does it with this file
     elif arguments[0] in ("run", "papers", "bench"):
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
+
+
+def test_the_described_configurations_run(tmp_path, no_files):
+    programs = {"programs": "liblinear-train"}
+    for config in write_described(tmp_path):
+        if not shutil.which(programs.get(config.stem, sys.executable)):
+            continue  # that program is not installed; tests/solvers/test_program.py uses its own
+        folder = tmp_path / config.stem
+        command = [sys.executable, "-P", "-m", "svmbench", "run", config, "--out", folder]
+        done = subprocess.run([*command, "--quiet"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        runs = pd.read_csv(folder / "runs.csv")
+        for _, ends in runs.groupby(["dataset", "label"]):
+            assert (ends["accuracy"] <= load_sweep(config).stop.accuracy[-1]).any()
+        assert set(runs["state"]) <= {"converged", "spared"}
 
 
 def test_the_example_of_a_new_solver_is_the_template():

@@ -29,6 +29,7 @@ RULES = {
     "Input should be greater than or equal to 1048576": "a size has at least 1 MiB",
     "leave it out": "rules between a solver's parameters",
     "leave out eta or epochs": "rules between a solver's parameters",
+    "cannot be read": "a plug-in can be read",
     "appears twice": "the ends of a logspace differ",
     "at most .*, a hundredth of the tightest accuracy": "the reference is tight enough",
 }
@@ -54,6 +55,8 @@ def of_keys(documents):
 
 def of_solvers(documents):
     for choice in documents.schema["properties"]["solvers"]["items"]["anyOf"]:
+        if choice.get("title") == "program":
+            continue  # it does not say whether a command can be run
         for value in documents.candidates(choice):
             solver = solvers()[value if isinstance(value, str) else value["name"]]
             fitting = {"loss": solver.losses[0], "bias": solver.biases[0]}
@@ -85,6 +88,27 @@ def test_schema_and_parser_agree(documents, made):
     assert wrong == []
     assert accepted > 200
     assert rules >= {"3.0 is no whole number", "labels differ" if made is of_solvers else "names"}
+
+
+@pytest.mark.parametrize(
+    ("entry", "fits"),
+    [
+        ({"command": "train {data} {model}", "model": "npz"}, True),
+        (
+            {"command": ["train", "{data}", "{model}"], "model": "npz", "reading": "cat {data}"},
+            True,
+        ),
+        ({"name": "program", "command": "train {data} {model}", "model": "vw", "label": "x"}, True),
+        ({"command": "train {data} {model}"}, False),
+        ({"command": "train {data} {model}", "model": "pickle"}, False),
+        ({"command": 3, "model": "npz"}, False),
+        ({"command": "train {data} {model}", "model": "npz", "eta0": 1}, False),
+    ],
+)
+def test_schema_and_parser_agree_on_programs(documents, entry, fits):
+    document = BASE | {"solvers": [entry]}
+    assert documents.fits(document) is fits
+    assert (refusal(document) is None) is fits
 
 
 def refusal(document):

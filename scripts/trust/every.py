@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import json
+import math
 import mmap
 import os
 import pkgutil
@@ -26,7 +27,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from faults import Findings, Place, differences
@@ -87,6 +88,7 @@ class Page(ctypes.Structure):
         ("path", ctypes.c_char * 400),
         ("root", ctypes.c_char * 400),
         ("program", ctypes.c_char * 400 * 4),
+        ("place", ctypes.c_ulong),
     )
 
 
@@ -125,12 +127,30 @@ class End:
         Calls that were counted.
     failed : str
         The call that failed, with its path or size.
+    place : str
+        Place in the program that made this call, as a number.
     """
 
     code: int | None
     said: str
     calls: int
     failed: str
+    place: str = ""
+
+
+class Call(NamedTuple):
+    """One call of a sweep.
+
+    Parameters
+    ----------
+    what : str
+        Its name, with its path or size.
+    place : str
+        Place in the program that makes it: the call and the innermost frames of its Python stack.
+    """
+
+    what: str
+    place: str
 
 
 class Trials:
@@ -162,12 +182,14 @@ class Trials:
         if end.code != 0:
             raise click.ClickException(f"the undisturbed sweep ended with {end.code}: {end.said}")
 
-    def calls(self, role: str, error: str, least: int) -> list[str]:
-        """The calls of an undisturbed sweep, with their paths or sizes."""
+    def calls(self, role: str, error: str, least: int) -> list[Call]:
+        """The calls of an undisturbed sweep."""
         self._prepare(self.place)
         self.list.write_text("")
         self._sweep(self.place, Fault(role, error, -1, least))
-        return [_without_numbers(line) for line in self.list.read_text().splitlines()]
+        lines = self.list.read_text(errors="replace").splitlines()
+        parts = (line.rpartition("\t") for line in lines)
+        return [Call(_without_numbers(what), place) for what, _, place in parts]
 
     def tried(self, fault: Fault) -> tuple[End, list[str]]:
         """Run the sweep with a fault and once more without; return the end and what is wrong."""
@@ -228,7 +250,8 @@ class Trials:
         page.armed = 0
         failed = f"{page.call.decode()} {page.path.decode(errors='replace')}" if page.fired else ""
         said = self.complaints.read_text(errors="replace")
-        return End(code, said, page.count, failed.replace(str(place.root), ""))
+        at = f"{page.place:x}" if page.fired else ""
+        return End(code, said, page.count, failed.replace(str(place.root), ""), at)
 
     def _be_the_sweep(self, place: Place, disturbed: bool) -> None:
         code = 99
@@ -356,6 +379,8 @@ def main() -> None:
 @click.option("--to", "last", default=sys.maxsize, help="The last one; by default all.")
 @click.option("--every", default=1, show_default=True, help="Take each so manieth call only.")
 @click.option("--same", default=2, show_default=True, help="So many of the same call and path.")
+@click.option("--places", is_flag=True, help="One call of each place in the program.")
+@click.option("--minutes", type=float, help="Stop after this time.")
 @click.option("--log", type=click.Path(path_type=Path), help="Results; calls in it are left out.")
 def sweep(
     role: str,
@@ -365,6 +390,8 @@ def sweep(
     last: int,
     every: int,
     same: int,
+    places: bool,
+    minutes: float | None,
     log: Path | None,
 ) -> None:
     """Fail calls of a sweep, in the process that runs it or in its workers."""
@@ -375,14 +402,25 @@ def sweep(
     tried: Counter[str] = Counter()
     codes: Counter[int | None] = Counter()
     broken = 0
-    chosen = _chosen(calls, same)
+    chosen = _one_of_each_place(calls) if places else _chosen([c.what for c in calls], same)
+    until = math.inf if minutes is None else time.monotonic() + 60.0 * minutes
+    seen = {each["place"] for each in known.values()}
     for number in chosen:
-        if number in known or not first <= number <= last or (number - first) % every:
+        if time.monotonic() > until:
+            break
+        if places and calls[number - 1].place in seen:
+            continue
+        if (
+            (number in known and not places)
+            or not first <= number <= last
+            or (number - first) % every
+        ):
             continue
         end, wrong = trials.tried(Fault(role, error, number, least))
         if not end.failed:
             continue  # the number of calls differs a little from sweep to sweep
         tried[end.failed.split()[0]] += 1
+        seen.add(end.place)
         codes[end.code] += 1
         broken += bool(wrong)
         for line in wrong:
@@ -390,12 +428,15 @@ def sweep(
         if log is not None:
             facts: dict[str, Any] = {"role": role, "error": error, "least": least}
             facts |= {"number": number, "failed": end.failed, "code": end.code}
+            facts |= {"place": end.place}
             with log.open("a") as file:
                 file.write(json.dumps(facts | {"said": end.said, "wrong": wrong}) + "\n")
     click.echo(
         f"{error}, {role}: {len(calls)} calls, {len(chosen)} chosen, {tried.total()} failed,"
         f" {broken} broken"
     )
+    there = {call.place for call in calls}
+    click.echo(f"  {len(there)} places, {len(there & seen)} of them failed once or more")
     click.echo("  " + ", ".join(f"{count} {call}" for call, count in tried.most_common()))
     click.echo("  exit codes: " + ", ".join(f"{n} x {code}" for code, n in codes.most_common()))
     sys.exit(1 if broken else 0)
@@ -412,12 +453,21 @@ def _chosen(calls: list[str], same: int) -> list[int]:
     return chosen
 
 
-def _known(log: Path | None, *kind: object) -> set[int]:
+def _one_of_each_place(calls: list[Call]) -> list[int]:
+    """Numbers of the first call of each place."""
+    first: dict[str, int] = {}
+    for number, call in enumerate(calls, 1):
+        first.setdefault(call.place, number)
+    return list(first.values())
+
+
+def _known(log: Path | None, *kind: object) -> dict[int, dict[str, Any]]:
+    """The results in a log, by the call's number."""
     if log is None or not log.exists():
-        return set()
-    lines = [json.loads(line) for line in log.read_text().splitlines()]
+        return {}
+    lines = [{"place": ""} | json.loads(line) for line in log.read_text().splitlines()]
     return {
-        line["number"]
+        line["number"]: line
         for line in lines
         if (line["role"], line["error"], line["least"]) == kind and not line["wrong"]
     }

@@ -31,6 +31,7 @@ struct page {
     long target, count, least;
     int fired, process;
     char call[32], path[400], root[400], program[4][400];
+    unsigned long place;
 };
 
 static struct page *page;
@@ -70,12 +71,44 @@ static int meant(const char *path)
     return started;
 }
 
+/* A number for the place in the program that makes a call: its Python stack, innermost frames
+ * first, as faulthandler prints it. Calls of threads that run no Python have that of their name. */
+#define FRAMES 10
+static unsigned long place_of(const char *call)
+{
+    static void *(*state)(void);
+    static const char *(*dump)(int, void *);
+    static __thread char text[1 << 14];
+    unsigned long hash = 1469598103934665603UL;
+    int lines = 0;
+    inside++;
+    if (!dump) {
+        *(void **)&state = dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+        *(void **)&dump = dlsym(RTLD_DEFAULT, "_Py_DumpTraceback");
+    }
+    void *own = dump && state ? state() : NULL;
+    long size = 0;
+    int file = own ? syscall(SYS_memfd_create, "stack", MFD_CLOEXEC) : -1;
+    if (file >= 0) {
+        dump(file, own);
+        size = syscall(SYS_pread64, file, text, sizeof text, 0);
+        syscall(SYS_close, file);
+    }
+    for (; *call; call++) hash = (hash ^ (unsigned char)*call) * 1099511628211UL;
+    for (long i = 0; i < size && lines <= FRAMES; i++) {
+        lines += text[i] == '\n';
+        hash = (hash ^ (unsigned char)text[i]) * 1099511628211UL;
+    }
+    inside--;
+    return hash;
+}
+
 /* With a negative number all calls are written to a file beside the trial's folder. */
 static void list(const char *call, const char *path)
 {
-    char name[420], line[480];
+    char name[420], line[500];
     snprintf(name, sizeof name, "%s/../calls", page->root);
-    int size = snprintf(line, sizeof line, "%s %s\n", call, path ? path : "");
+    int size = snprintf(line, sizeof line, "%s %s\t%lx\n", call, path ? path : "", place_of(call));
     int file = syscall(SYS_openat, AT_FDCWD, name, O_WRONLY | O_CREAT | O_APPEND, 0666);
     syscall(SYS_write, file, line, size);
     syscall(SYS_close, file);
@@ -86,6 +119,7 @@ static int fires(const char *call, const char *path)
     if (page->target < 0) list(call, path);
     if (__atomic_add_fetch(&page->count, 1, __ATOMIC_SEQ_CST) != page->target) return 0;
     page->fired = 1;
+    page->place = place_of(call);
     page->process = syscall(SYS_getpid);
     strncpy(page->call, call, sizeof page->call - 1);
     strncpy(page->path, path ? path : "", sizeof page->path - 1);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver, solvers
 
 #: Its name in profiles, whichever solver it is.
@@ -33,6 +34,8 @@ def named(entry: str | dict[str, Any]) -> dict[str, Any]:
     name those of either.
     """
     given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)
+    if "command" in given:
+        given.setdefault("name", ForeignProgram.name)
     if given.get("name") != ROLE:
         return given
     given["name"] = champion()

@@ -1,8 +1,9 @@
-"""The pictures of a benchmark: ratios to LIBLINEAR, and epochs with their bounds."""
+"""The pictures of a benchmark: all peers, ratios to LIBLINEAR, and epochs with their bounds."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, machine_bound
+from svmbench.bench.tables.fastest import FastestEntry, entries
 from svmbench.bench.versus import Versus, by_problem, comparisons, most_pairs
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading, place_words, short
 from svmbench.records.samples import samples
 from svmbench.records.statistics import median, median_interval
-from svmbench.report.sheet import Sheet, log_ticks, save_figure, uniform_style
+from svmbench.report.sheet import SMALL, Sheet, log_ticks, save_figure, uniform_style
+from svmbench.solvers.registry import find_solver
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +50,7 @@ def write_plots(
     looks: Mapping[str, Look],
     folder: Path,
 ) -> Iterator[tuple[Path, str]]:
-    """Draw ``ratios.*`` and ``epochs.*``; each file with the caption of its picture.
+    """Draw ``peers.*``, ``ratios.*`` and ``epochs.*``; each file with the caption of its picture.
 
     Parameters
     ----------
@@ -63,6 +66,12 @@ def write_plots(
     every = map(most_pairs, by_problem(comparisons(found, than)))
     compared = [one for one in every if 0.0 < one.estimate < math.inf]
     with uniform_style():
+        if raced := _raced(entries(found)):
+            caption = (
+                f"Seconds of every peer over the champion’s, to ε = {short(raced[0].accuracy)}"
+            )
+            for path in save_figure(_peers(raced, looks), folder / "peers", {}):
+                yield path, caption
         if compared:
             caption = "Seconds of LIBLINEAR over the champion’s; right of 1 the champion is faster"
             for path in save_figure(_ratios(compared, threshold), folder / "ratios", {}):
@@ -71,6 +80,56 @@ def write_plots(
             caption = "Nanoseconds per stored nonzero of an epoch, with the bounds of this machine"
             for path in save_figure(_epochs(found, looks), folder / "epochs", {}):
                 yield path, caption
+
+
+def _raced(everything: Sequence[FastestEntry]) -> list[FastestEntry]:
+    """All solvers at the accuracy with the most problems that the champion and a peer reached."""
+    reached = [one for one in everything if math.isfinite(one.seconds.median)]
+    ours = {one.problem for one in reached if one.solver == champion()}
+    met = {one.problem for one in reached if find_solver(one.solver).foreign} & ours
+    if not met:
+        return []
+    counts = Counter(accuracy for _, _, accuracy in met)
+    # As many problems at several accuracies: the tightest of these.
+    accuracy = max(counts, key=lambda each: (counts[each], -each))
+    return [
+        one
+        for one in reached
+        if one.accuracy == accuracy
+        and one.problem in met
+        and (one.solver == champion() or find_solver(one.solver).foreign)
+    ]
+
+
+def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
+    """A line for each set and λ, a mark for each peer that reached the accuracy there."""
+    ours = {one.problem: one.seconds.median for one in raced if one.solver == champion()}
+    lines = list(ours)
+    shown = {one.problem: one for one in raced}
+    sheet, axes = _sheet(
+        [
+            f"{heading(one.set, one.stand_in)}{'*' * one.held_out}, "
+            f"{place_words(one.written_lambda)}"
+            for one in shown.values()
+        ],
+        f"All peers against {champion()}, to ε = {short(raced[0].accuracy)}",
+        "median seconds of a peer over those of the champion",
+        "* kept out of tuning" if any(one.held_out for one in raced) else "",
+    )
+    axes.axvline(1.0, color="#888888", linewidth=0.8)
+    peers = list(dict.fromkeys(one.solver for one in raced if one.solver != champion()))
+    ratios = []
+    for number, name in enumerate(peers):
+        dots = [
+            _Dot(lines.index(one.problem), value, value, value)
+            for one in raced
+            if one.solver == name
+            for value in [one.seconds.median / ours[one.problem]]
+        ]
+        ratios += [dot.value for dot in dots]
+        _draw(axes, dots, name, number, {"color": looks[name].colour})
+    axes.set_xlim(min(0.5, min(ratios) / 1.5), max(20.0, max(ratios) * 1.5))
+    return _finished(sheet, axes)
 
 
 def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
@@ -84,7 +143,7 @@ def _ratios(compared: Sequence[Versus], threshold: float) -> Figure:
     }
     sheet, axes = _sheet(
         [
-            f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam)}"
+            f"{heading(name, stand_in)}{'*' if held_out else ''}, λ = {short(lam, plain_from=0.1)}"
             for name, stand_in, held_out, lam in problems
         ],
         f"LIBLINEAR against {champion()}",
@@ -171,5 +230,5 @@ def _draw(
 
 def _finished(sheet: Sheet, axes: Axes) -> Figure:
     log_ticks(axes.xaxis, plain_below=1000.0)
-    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=7.5)
+    sheet.figure.legend(loc="outside right upper", frameon=False, fontsize=SMALL)
     return sheet.finish()

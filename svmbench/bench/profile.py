@@ -6,6 +6,7 @@ configs/bench/targets.yaml.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -26,6 +27,7 @@ from svmbench.config.sweep import (
     DatasetSpec,
     Duration,
     Flag,
+    Plugins,
     Positive,
     RepeatsOrNumber,
     Slug,
@@ -35,7 +37,7 @@ from svmbench.config.sweep import (
     Whole,
 )
 from svmbench.errors import ConfigError, nearest
-from svmbench.solvers.registry import find_solver
+from svmbench.solvers.registry import add_file, find_solver
 
 
 def _as_data(value: Any) -> Any:
@@ -187,6 +189,10 @@ class Profile(Strict):
     version: Literal[1]
     name: Slug
     title: Text
+    plugins: Plugins = Field(
+        default=(),
+        description="Python files with solvers, relative to the profile; they are executed.",
+    )
     budget: Duration | None = Field(default=None, description="Seconds for everything.")
     entries_a_second: Positive = Field(
         default=5000.0, description="Entries of a stand-in, per second of the profile's own budget."
@@ -216,6 +222,24 @@ class Profile(Strict):
                     refuse(f"unknown data set {label!r}; {nearest(label, known)}", *place)
         return self
 
+    def with_plugins(self, files: Sequence[Path]) -> Profile:
+        """The profile with the solvers of these files in each sweep to an accuracy.
+
+        Parameters
+        ----------
+        files : sequence of Path
+            Python files that define solvers.
+        """
+        names = [solver.name for file in files for solver in add_file(file)]
+        sweeps = {
+            key: part.model_copy(update={"solvers": (*part.solvers, *_new(part, names))})
+            if part.kind == "oracle"
+            else part
+            for key, part in self.sweeps.items()
+        }
+        paths = dict.fromkeys([*self.plugins, *(file.absolute() for file in files)])
+        return self.model_copy(update={"sweeps": sweeps, "plugins": tuple(paths)})
+
     def chosen(self, labels: Names) -> list[SetSpec]:
         """The sets of these labels; all if there are none."""
         return [each for each in self.sets if not labels or each.label in labels]
@@ -240,6 +264,7 @@ class Profile(Strict):
         plain = {
             "version": 1,
             "name": f"{name}-{chosen.label}".lower().replace(" ", "-"),
+            "plugins": list(self.plugins),
             "datasets": [chosen.data],
             "lambda": list(part.lambdas),
             "solvers": entries(part),
@@ -256,6 +281,12 @@ class Profile(Strict):
             raise ConfigError(
                 f"profile {self.name}, sweep {name}: {' '.join(first['msg'].split())}"
             ) from None
+
+
+def _new(part: SweepPart, names: Sequence[str]) -> list[str]:
+    """Those of the names that no entry of the part has."""
+    known = {named(entry)["name"] for entry in part.solvers}
+    return [name for name in dict.fromkeys(names) if name not in known]
 
 
 def entries(part: SweepPart) -> list[dict[str, Any]]:

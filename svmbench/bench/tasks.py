@@ -29,6 +29,7 @@ from svmbench.harness.environment import fingerprint, memory_kills
 from svmbench.records.states import FAULTS, RERUN
 from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
+from svmbench.solvers.single_file import address
 
 SCHEMA_VERSION = 3
 
@@ -120,7 +121,7 @@ def solver_job(entry: dict[str, Any]) -> dict[str, Any]:
     return {
         "name": solver.name,
         "label": entry.get("label", solver.name),
-        "solver_class": f"{solver.__module__}:{solver.__qualname__}",
+        "solver_class": address(solver),
         "parameters": parameters.model_dump(mode="json"),
     }
 

@@ -20,11 +20,10 @@ from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.tables import build_tables
 from svmbench.bench.tables.bounds import aimed_text, measured_text
-from svmbench.bench.tables.ratios import fastest, standings
 from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
-from svmbench.report.html import environment_facts, figure_of, render
+from svmbench.report.html import LOOKS, environment_facts, figure_of, render
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
@@ -127,10 +126,10 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     tables = build_tables(found, judged, contributions)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
     looks = _looks()
-    pictures = write_overall(
+    pictures = list(write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots"))
+    pictures += write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
     )
-    pictures += write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots")
     facts = environment()
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
@@ -140,6 +139,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
         render(
             "bench.html",
             ["report.css", "papers.css", "bench.css"],
+            "report.js",
             title=f"Benchmark: {plan.profile.name}",
             about=plan.profile.title,
             champion=champion(),
@@ -149,22 +149,34 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
             listed=LISTED,
             measured=measured_text,
             aimed=aimed_text,
-            standings=standings(fastest(found), judged.threshold),
+            shares=contributions,
             counts=Counter(one.verdict for one in judged.results),
             signs=SIGNS,
             tables=tables,
             figures=[
-                figure_of(path, text, page if linked else None)
+                replace(figure_of(path, text, page if linked else None), look=_look(path.stem))
                 for path, text in pictures
                 if path.suffix == suffix
             ],
             linked=linked,
             suffix=suffix,
-            colours={name: look.colour for name, look in looks.items()},
+            lines_of={name: look.background for name, look in looks.items()},
             environment=list(environment_facts(facts)),
         ),
     )
     return judged
+
+
+#: What to look at in each picture.
+_WATCH = {
+    "peers": "Look left of the line at 1: there a peer was faster than the champion.",
+    "ratios": "Look for marks whose interval crosses the line at 1: there the order is open.",
+    "epochs": "Look at how far each mark is from the black bar, the machine's own limit.",
+}
+
+
+def _look(name: str) -> str:
+    return _WATCH.get(name) or LOOKS.get(name.removeprefix("profile-"), "")
 
 
 def _looks() -> dict[str, Look]:

@@ -8,7 +8,7 @@ A cell **holds** if all its parts that can be tested do, and **does not hold** i
 it; `quantifiers` has the verdict of a claim from those of its cells. A claim is open when there are
 no runs of it. Cells that cannot be tested are listed separately. Signed ranks decide a statistical
 claim, once each of its cells has the pairs that its value rests on; with too few data sets for them
-it is open, whatever its cells say.
+it cannot be tested, whatever its cells say.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from svmbench.claims.parts import (
     ClaimVerdict,
     PartResult,
     combine,
+    data_sets,
 )
 from svmbench.claims.path import path
 from svmbench.claims.places import Slot
@@ -226,13 +227,10 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     changes = may_change(claim.cells, [cell.verdict for cell in cells])
     summary, ranks = "", None
     if claim.across is not None:
-        ranks = over_data_sets(claim, cells)
-        lacking = any(part.part.lacks for cell in cells for part in cell.parts)
-        complete = not lacking and ranks.data_sets == _comparable(cells)
-        if complete and ranks.data_sets >= MIN_DATA_SETS:
-            verdict = _OF_RANKS[ranks.verdict]
-        elif verdict != "not testable":
-            verdict = "open"
+        values = over_data_sets(claim, cells).values()
+        ranks = across([value for value in values if not math.isnan(value)])
+        if verdict != "not testable":
+            verdict = _by_ranks(ranks, cells, any(map(math.isnan, values)))
         summary = f"{_statistically(ranks)}; "
     return ClaimResult(
         claim,
@@ -245,15 +243,34 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     )
 
 
-_OF_RANKS: Mapping[str, ClaimVerdict] = {"above": "holds", "below": "does not hold", "open": "open"}
+def _by_ranks(ranks: Across, cells: Sequence[CellResult], hidden: bool) -> ClaimVerdict:
+    """The verdict of a statistical claim: what the test says, once every data set has its value.
+
+    A claim that one method is "statistically" ahead does not hold if the test shows no difference.
+
+    Parameters
+    ----------
+    ranks : Across
+    cells : sequence of CellResult
+    hidden : bool
+        Whether limits hide the sign of a data set's value.
+    """
+    if data_sets(cells) < MIN_DATA_SETS:
+        return "not testable"
+    if hidden or any(part.part.lacks for cell in cells for part in cell.parts):
+        return "open"
+    if ranks.data_sets < MIN_DATA_SETS:
+        return "not testable"
+    return "holds" if ranks.verdict == "above" else "does not hold"
 
 
-def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
-    """Signed ranks of one value per data set: the median over its cells of their log-ratios.
+def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> dict[str, float]:
+    """The value of each data set for signed ranks: the median over its cells of their log-ratios.
 
     The log-ratio of a cell is the median of its first pairs, `PAIRS_A_SET` of them, and is taken
     relative to `by`. Later pairs do not count: other claims may have asked for them because of
-    what the first ones showed, and a p-value does not allow for that.
+    what the first ones showed, and a p-value does not allow for that. The value is nan if limits
+    hide its sign.
     """
     values: dict[str, list[float]] = {}
     for cell in cells:
@@ -261,13 +278,7 @@ def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> Across:
             if part.answer is not None and part.part.question is not None and part.pairs:
                 log = _first(part.part.question, math.log(claim.by))
                 values.setdefault(cell.dataset, []).append(log)
-    middles = [_middle(logs) for logs in values.values()]
-    return across([middle for middle in middles if not math.isnan(middle)])
-
-
-def _comparable(cells: Sequence[CellResult]) -> int:
-    """How many data sets have informative pairs."""
-    return len({cell.dataset for cell in cells if any(part.pairs for part in cell.parts)})
+    return {name: _middle(logs) for name, logs in values.items()}
 
 
 def _first(question: Question, boundary: float) -> float:
@@ -291,7 +302,8 @@ def _statistically(ranks: Across) -> str:
     sets = f"{ranks.data_sets} data set{'' if ranks.data_sets == 1 else 's'}"
     if ranks.data_sets < MIN_DATA_SETS:
         return f"{sets}, too few for a statement over data sets (at least {MIN_DATA_SETS})"
-    return f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
+    shown = "" if ranks.verdict != "open" else ": no difference is shown"
+    return f"over {sets} p = {ranks.p_value:.2g} (signed ranks){shown}"
 
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:

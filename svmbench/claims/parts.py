@@ -240,7 +240,9 @@ class ClaimResult:
             held = sum(cell.verdict == "holds" for cell in tested)
             still = f" ({undecided} open)" if undecided else ""
             return f"holds in {held} of {len(tested)}{still}"
-        if self.verdict == "does not hold" and undecided and self.across is None:
+        if self.verdict == "does not hold" and self.across is not None:
+            return f"does not hold{' (no difference shown)' * (self.across.verdict == 'open')}"
+        if self.verdict == "does not hold" and undecided:
             return f"does not hold ({undecided} of {len(tested)} open)"
         return self.verdict
 

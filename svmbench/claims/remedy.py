@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from svmbench.claims.measured import SweepCell
-from svmbench.claims.parts import CellResult, PartResult, data_sets
-from svmbench.evidence import MIN_DATA_SETS, Across
+from svmbench.claims.parts import CellResult, PartResult
+from svmbench.evidence import Across
 from svmbench.harness.crew import START
 
 
@@ -26,7 +26,7 @@ def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
         For a statistical claim.
     """
     if ranks is not None:
-        return _across(cells, ranks)
+        return _across(cells)
     undecided = [cell for cell in cells if cell.verdict == "open"]
     parts = [part for cell in undecided for part in cell.parts if part.verdict == "open"]
     said = [_repeats(parts)] if any(part.more for part in parts) else []
@@ -44,17 +44,15 @@ def of(cells: Sequence[CellResult], ranks: Across | None) -> str:
     return f"{takes} Elsewhere, {unlikely}" if takes else unlikely[0].upper() + unlikely[1:]
 
 
-def _across(cells: Sequence[CellResult], ranks: Across) -> str:
-    sets = data_sets(cells)
-    if sets < MIN_DATA_SETS:
-        return f"It would take at least {MIN_DATA_SETS} data sets; there are {sets}."
+def _across(cells: Sequence[CellResult]) -> str:
     lacking = [part for cell in cells for part in cell.parts if part.part.lacks]
     said = [_repeats(lacking)] if any(part.answer is not None for part in lacking) else []
     if any(part.answer is None for part in lacking):
         said.append("runs that are still missing")
     if said:
         return f"It would take {', and '.join(said)}."
-    return "It would take more data sets: those there are do not agree enough."
+    limits = dict.fromkeys(part.part.limit for cell in cells for part in cell.parts)
+    return f"It would take {', and '.join(filter(None, limits)) or 'longer time limits'}."
 
 
 def _repeats(parts: Sequence[PartResult]) -> str:

@@ -1,4 +1,4 @@
-"""Claims that a curve rises between two of its points."""
+"""Claims that a curve rises between two of its points: observed, without a test."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 
 from svmbench.claims.curves import FloatArray, curve
 from svmbench.claims.model import Claim
-from svmbench.claims.parts import ClaimCell, ClaimPart
-from svmbench.evidence import reaching
+from svmbench.claims.parts import SEEDS, ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.records.moments import in_order
 from svmbench.records.samples import states
 from svmbench.records.states import STATES
@@ -22,13 +21,14 @@ _ROUNDING = 1e-9
 def rises(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each solver: in most runs its curve rises between two neighbouring points.
 
-    Where a curve rises from one point to the next, some step between them raised it. A run that
-    failed is left out, because its last values prove nothing.
+    Where a curve rises from one point to the next, some step between them raised it. A run's seed
+    determines its curve, so the verdict is about the seeds that were run. A run that failed is left
+    out, because its last values prove nothing.
     """
     for label in claim.solvers:
         if label not in cell.rows:
             if label in cell.absent:
-                yield ClaimPart(label, (), reaching(()), observed="open", note="no runs yet")
+                yield ClaimPart(label, observed="open", note="no runs yet")
             continue
         row = cell.rows[label]
         ends = states(row.group)
@@ -40,14 +40,21 @@ def rises(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
         shares = [_share_of_rises(curves[repeat]) for repeat in in_order(curves, row.group)]
         if not shares:
             reason = "no curve has two points"
-            yield ClaimPart(label, row.cells, reaching(()), reason=reason)
+            yield ClaimPart(label, row.cells, reason=reason)
             continue
-        note = (
-            f"{claim.asked.words} rises in {sum(share > 0 for share in shares)} of {len(shares)} "
-            f"runs, from {100 * median(shares):.0f} % of the points to the next"
+        so, seeds = sum(share > 0 for share in shares), len(shares)
+        lacks = 0 if "skipped" in ends.values() else max(0, SEEDS - seeds)
+        verdict: ClaimVerdict = "holds" if 2 * so > seeds else "does not hold"
+        yield ClaimPart(
+            label,
+            row.cells,
+            observed="open" if lacks else verdict,
+            note=f"{claim.asked.words} rises in {so} of {seeds} runs, from "
+            f"{100 * median(shares):.0f} % of the points to the next",
+            by_factor=False,
+            seeds=seeds,
+            lacks=lacks,
         )
-        question = reaching([share > 0 for share in shares])
-        yield ClaimPart(label, row.cells, question, note=note, by_factor=False)
 
 
 def _share_of_rises(heights: FloatArray) -> float:

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     help="Time for everything, such as 90s or 2h; a later call continues.  "
     "[default: the profile's]",
 )
+@options.plugins
 @options.fetch
 @options.offline_beside_fetch
 @click.option("--fresh", is_flag=True, help="Repeat everything, finished or not.")
@@ -49,6 +50,7 @@ def command(
     profile: str,
     dry_run: bool,
     budget: str | None,
+    plugins: tuple[Path, ...],
     fetch: bool,
     offline: bool,
     fresh: bool,
@@ -72,7 +74,7 @@ def command(
     from svmbench.bench.run import carry_out
     from svmbench.bench.targets import load_targets
 
-    chosen, targets = load_profile(profile), load_targets()
+    chosen, targets = load_profile(profile).with_plugins(plugins), load_targets()
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
     planned = plan(chosen, root, allowed, fetch and not (dry_run or report_only))

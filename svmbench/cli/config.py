@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.series import counted
 
 
@@ -50,7 +51,8 @@ def show(file: Path) -> None:
 
 
 @command.command()
-def schema() -> None:
+@options.plugins
+def schema(plugins: tuple[Path, ...]) -> None:
     """Print the JSON schema of configurations, for editors and other programs."""
     from svmbench.config import sweep_schema
 

@@ -43,6 +43,29 @@ quiet = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
+def _loaded(
+    ctx: click.Context, param: click.Parameter, files: tuple[Path, ...]
+) -> tuple[Path, ...]:
+    """Load the plug-ins, so that their solvers are known by name."""
+    if files:
+        from svmbench.solvers.registry import add_file
+
+        for file in files:
+            add_file(file)
+    return files
+
+
+plugins = click.option(
+    "--plugin",
+    "plugins",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    callback=_loaded,
+    help="A Python file that defines a solver, which then takes part. May be repeated.",
+)
+
+
 class _Folder(click.Path):
     """A folder; an empty name, as of a variable that is not set, is refused."""
 

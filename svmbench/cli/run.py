@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     envvar="SCALE",
     help="Rows of a stand-in as a fraction of the published number.  [env: SCALE]",
 )
+@options.plugins
 @options.fresh
 @options.retry_failed
 @options.keep_weights
@@ -58,6 +59,7 @@ def command(
     jobs: int,
     stand_in: bool,
     scale: float,
+    plugins: tuple[Path, ...],
     fresh: bool,
     retry_failed: bool,
     keep_weights: bool,
@@ -71,9 +73,9 @@ def command(
     Finished runs are reused as long as nothing that could change them has changed.
     Ctrl-C keeps what was measured; run the same command again to continue.
     """
-    from svmbench.config import load_sweep
+    from svmbench.config import load_sweep, with_plugins
 
-    sweep = load_sweep(config)
+    sweep = with_plugins(load_sweep(config), plugins)
     if dry_run:
         click.echo(describe(sweep))
         return 0

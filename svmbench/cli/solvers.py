@@ -8,6 +8,7 @@ import pkgutil
 import re
 import textwrap
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,11 +16,13 @@ import click
 import svmbench.solvers
 from svmbench.cli import options
 from svmbench.cli.columns import align
+from svmbench.cli.series import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svmbench.solvers.base import Solver
+    from svmbench.verify.checked import Checked
 
 LIMITS = {
     "exclusiveMinimum": ">",
@@ -79,6 +82,8 @@ WIDTH = 88
 @click.option(
     "--family", type=click.Choice([*FAMILIES, PLUG_IN]), help="Only solvers of this family."
 )
+@click.option("--check", is_flag=True, help="Check that NAME keeps the contract of solvers.")
+@options.plugins
 @options.as_json
 def command(
     name: str | None,
@@ -86,9 +91,15 @@ def command(
     bias: str | None,
     constraint: str | None,
     family: str | None,
+    check: bool,
+    plugins: tuple[Path, ...],
     as_json: bool,
-) -> None:
+) -> int:
     """List the solvers, or describe the solver NAME in full.
+
+    Those of a file given by --plugin are listed too. With --check, NAME is trained on small
+    problems instead, and every line says what holds or what is wrong. Exits 1 if something is
+    wrong, 2 if there is no such solver, and 3 if it is not installed.
 
     The description has its mathematics, every parameter with default and source, what is
     reconstructed and what the sources leave open.
@@ -99,9 +110,13 @@ def command(
     if name is not None:
         if family or any(asked.values()):
             raise click.UsageError("NAME and a filter exclude each other; leave one of them out")
+        if check:
+            return _check(find_solver(name), as_json)
         facts = describe(find_solver(name))
         click.echo(_json(facts) if as_json else page(facts))
-        return
+        return 0
+    if check:
+        raise click.UsageError("--check needs the NAME of a solver")
     found = [
         facts
         for facts in map(describe, solvers().values())
@@ -114,6 +129,39 @@ def command(
         click.echo(listing(found))
     else:
         click.echo("no solver matches; drop a filter")
+    return 0
+
+
+def _check(solver: type[Solver], as_json: bool) -> int:
+    """Print a line per check of the contract and a verdict; return the exit code."""
+    from svmbench.errors import ConfigError, DataError
+    from svmbench.solvers.program import ForeignProgram
+    from svmbench.verify.checked import run_checks
+
+    if solver is ForeignProgram:
+        raise ConfigError("a program is checked by its runs; name a solver of a file or package")
+    if missing := solver.missing():
+        raise DataError(f"{solver.name}: {missing}")
+    results = []
+    for result in run_checks(solver):
+        results.append(result)
+        if not as_json:
+            click.echo(_check_line(result))
+    wrong = sum(bool(result.wrong) for result in results)
+    if as_json:
+        click.echo(_json([vars(result) for result in results]))
+    elif wrong:
+        click.echo(f"{solver.name}: {wrong} of {counted(len(results), 'check')} failed")
+    else:
+        click.echo(f"{solver.name}: keeps the contract of solvers")
+    return 1 if wrong else 0
+
+
+def _check_line(result: Checked) -> str:
+    if result.wrong:
+        return f"FAILS  {result.what}\n" + "\n".join(_wrapped(result.wrong, " " * 7, 7))
+    kinds = f" ({counted(result.kinds, 'kind')} of problem)" if result.kinds else ""
+    return f"holds  {result.what}{kinds}"
 
 
 def describe(solver: type[Solver]) -> dict[str, Any]:
@@ -257,6 +305,10 @@ def _horizon(facts: dict[str, Any]) -> str:
 
 
 def _family(solver: type[Solver]) -> str:
+    from svmbench.solvers.single_file import file_of
+
+    if (path := file_of(solver)) is not None:
+        return path.name
     place = f"{svmbench.solvers.__name__}."
     within = solver.__module__.removeprefix(place).partition(".")[0]
     return within.replace("_", "-") if solver.__module__.startswith(place) else within
@@ -269,7 +321,7 @@ def _group(facts: dict[str, Any]) -> str:
 def _heading(group: str) -> str:
     """A family's name and the first line of its package's docstring."""
     if group == PLUG_IN:
-        return f"{PLUG_IN}: Solvers of other packages."
+        return f"{PLUG_IN}: Solvers of other packages and files."
     folder = FOLDERS[FAMILIES.index(group)]
     package = import_module(f"{svmbench.solvers.__name__}.{folder}")
     return f"{group}: {(package.__doc__ or '').partition(chr(10))[0]}"

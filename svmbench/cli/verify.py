@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from svmbench.cli import options
 from svmbench.cli.series import counted
 
 if TYPE_CHECKING:
@@ -23,7 +24,14 @@ if TYPE_CHECKING:
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write results to this file.")
 @click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
 @click.option("--quiet", is_flag=True, help="Do not list figures that hold.")
-def command(folders: tuple[Path, ...], table: Path | None, plots: bool, quiet: bool) -> int:
+@options.plugins
+def command(
+    folders: tuple[Path, ...],
+    table: Path | None,
+    plots: bool,
+    quiet: bool,
+    plugins: tuple[Path, ...],
+) -> int:
     """Recompute P, D_ref and errors of the results in and below FOLDER, in extended precision.
 
     Every row of runs.csv, traces.csv and regret.csv, the tables and the page of the report are
@@ -32,7 +40,8 @@ def command(folders: tuple[Path, ...], table: Path | None, plots: bool, quiet: b
     reference optima, from the weights and dual variables in the cache. The rows are first checked
     against their hashes. A figure holds if it deviates by no more than rounding may explain, a
     bound that is computed along with it. Exits 1 if a figure does not hold, and 3 if something
-    needed is missing or damaged.
+    needed is missing or damaged. No file that the results name as a plug-in is executed; give those
+    that you trust with --plugin.
     """
     # Deferred: SciPy takes longer to load than most commands to run.
     from rich.console import Console

@@ -1,6 +1,7 @@
 """Configurations: a YAML file becomes a typed, frozen `Sweep`, or one line saying why not."""
 
 from svmbench.config.files import dump_sweep, find_config, load_sweep
+from svmbench.config.plugins import with_plugins
 from svmbench.config.schema import sweep_schema
 from svmbench.config.sweep import (
     DatasetSpec,
@@ -24,4 +25,5 @@ __all__ = [
     "find_config",
     "load_sweep",
     "sweep_schema",
+    "with_plugins",
 ]

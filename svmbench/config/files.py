@@ -16,7 +16,7 @@ from svmbench.document import Dumper
 from svmbench.errors import ConfigError
 
 
-def load_sweep(path: Path) -> Sweep:
+def load_sweep(path: Path, load_plugins: bool = True) -> Sweep:
     """Read a configuration.
 
     Parameters
@@ -24,13 +24,15 @@ def load_sweep(path: Path) -> Sweep:
     path : Path
         A YAML file; one that does not exist but comes with svmbench (``configs/adult.yaml``,
         ``adult.yaml`` or ``adult``) is loaded from there.
+    load_plugins : bool
+        Whether to execute the plug-ins that it names: not those of somebody's results.
 
     Raises
     ------
     ConfigError
         ``path:line:column: what; what to do``, for the first of the errors found.
     """
-    return read_model(find_config(path), Sweep)
+    return read_model(find_config(path), Sweep, load_plugins)
 
 
 def find_config(path: Path) -> Path:
@@ -73,6 +75,8 @@ def _short_path(path: Path) -> str:
 def dump_sweep(sweep: Sweep) -> str:
     """The sweep as YAML with every default written out; `load_sweep` reads it back."""
     plain = sweep.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"solvers"})
+    if not sweep.plugins:
+        del plain["plugins"]
     plain["datasets"] = [_shortest(spec) for spec in plain["datasets"]]
     plain["loss"] = _shortest(plain["loss"])
     plain["solvers"] = [

@@ -26,7 +26,7 @@ def as_list(value: Any) -> Any:
     return value if isinstance(value, list | tuple | None) else [value]
 
 
-def read_model(path: Path, model: type[Model]) -> Model:
+def read_model(path: Path, model: type[Model], load_plugins: bool = True) -> Model:
     """Read a YAML file as a model; relative paths in it start at its folder.
 
     Parameters
@@ -34,6 +34,8 @@ def read_model(path: Path, model: type[Model]) -> Model:
     path : Path
     model : type
         A pydantic model. Its fields are the keys of the file.
+    load_plugins : bool
+        Whether to execute the plug-ins that the file names.
 
     Raises
     ------
@@ -41,8 +43,9 @@ def read_model(path: Path, model: type[Model]) -> Model:
         ``path:line:column: what; what to do``, for the first of the errors found.
     """
     document = parse_document(path)
+    context = {"folder": path.parent, "load_plugins": load_plugins}
     try:
-        return model.model_validate(document.value, context={"folder": path.parent})
+        return model.model_validate(document.value, context=context)
     except ValidationError as error:
         errors = error.errors(include_url=False)
         raise complaint(document, errors, partial(keys_at, model)) from None

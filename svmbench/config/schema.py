@@ -11,8 +11,9 @@ from typing import Any
 from svmbench.config.sweep import Sweep
 from svmbench.data import catalogue
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
-from svmbench.solvers.base import LARGEST_COUNT
-from svmbench.solvers.registry import solvers
+from svmbench.solvers.base import LARGEST_COUNT, Solver
+from svmbench.solvers.program import ForeignProgram
+from svmbench.solvers.registry import find_solver, solvers
 
 Schema = dict[str, Any]
 
@@ -28,6 +29,7 @@ def sweep_schema() -> Schema:
         definitions.pop(name)
     choices: list[Schema] = [{"enum": list(solvers())}]
     choices += [_solver(name, properties, definitions) for name in solvers()]
+    choices.append(_program(definitions))
     properties["solvers"] |= {"items": {"anyOf": choices}, "uniqueItems": True}
     names = catalogue.names()
     properties["datasets"]["items"]["anyOf"][0] = {"enum": names}
@@ -49,7 +51,7 @@ def sweep_schema() -> Schema:
 
 def _solver(name: str, properties: Schema, definitions: Schema) -> Schema:
     """A solver with its parameters and a label."""
-    solver = solvers()[name]
+    solver = find_solver(name)
     parameters = solver.schema.model_json_schema(ref_template="#/$defs/{model}")
     definitions |= parameters.pop("$defs", {})
     for each in parameters["properties"].values():
@@ -71,6 +73,17 @@ def _solver(name: str, properties: Schema, definitions: Schema) -> Schema:
         },
         "required": ["name", *parameters.get("required", [])],
     }
+
+
+def _program(definitions: Schema) -> Schema:
+    """A program with its command; the parser finds out whether the command can be run."""
+    program = _solver(ForeignProgram.name, {}, definitions)
+    words: Schema = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+    program["properties"]["command"] |= words
+    program["properties"]["reading"] |= {"anyOf": [*words["anyOf"], _NULL]}
+    for key in ("type", "items"):
+        program["properties"]["command"].pop(key, None)
+    return program | {"required": ["command", "model"]}
 
 
 def _named_or_own(names: list[str]) -> list[Schema]:
@@ -107,19 +120,20 @@ def _ends() -> Schema:
 def _trainable() -> list[Schema]:
     """For each loss, bias and constraint: the solvers that can train it."""
     rules = []
+    known: dict[str, type[Solver]] = {**solvers(), ForeignProgram.name: ForeignProgram}
     for loss in LOSSES:
         named: Schema = {"required": ["name"], "properties": {"name": {"const": loss}}}
         named["type"] = "object"
         given: Schema = {"anyOf": [{"const": loss}, named]}
         if loss == "hinge":
             given["anyOf"].append({"type": "object", "not": {"required": ["name"]}})
-        able = [name for name, solver in solvers().items() if loss in solver.losses]
+        able = [name for name, solver in known.items() if loss in solver.losses]
         rules.append(_only("loss", given, able, default=loss == "hinge"))
     for bias in BIASES:
-        able = [name for name, solver in solvers().items() if bias in solver.biases]
+        able = [name for name, solver in known.items() if bias in solver.biases]
         rules.append(_only("bias", {"const": bias}, able, default=bias == "none"))
     for constraint in CONSTRAINTS:
-        able = [name for name, solver in solvers().items() if constraint in solver.constraints]
+        able = [name for name, solver in known.items() if constraint in solver.constraints]
         given = _NULL if constraint == "none" else {"type": "object"}
         rules.append(_only("constraint", given, able, default=constraint == "none"))
     return rules

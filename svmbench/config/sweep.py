@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import (
     AfterValidator,
@@ -36,7 +36,8 @@ from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.solvers.base import Parameters
-from svmbench.solvers.registry import find_solver
+from svmbench.solvers.program import ForeignProgram, ProgramParameters
+from svmbench.solvers.registry import add_file, find_solver
 
 # --- types of fields ---------------------------------------------------------------
 
@@ -186,6 +187,33 @@ Weights = Annotated[
     AfterValidator(_distinct),
 ]
 
+
+def _beside(value: Any, info: ValidationInfo) -> Any:
+    """A file's name, which is relative to the folder of the configuration."""
+    if isinstance(value, str):
+        if not value or not value.isprintable():
+            _refuse("Input should be the name of a file", value=value)
+        return Path((info.context or {}).get("folder", "."), value).absolute()
+    return value
+
+
+def _added(path: Path, info: ValidationInfo) -> Path:
+    """Load a plug-in, unless the configuration is that of somebody's results."""
+    if (info.context or {}).get("load_plugins", True):
+        try:
+            add_file(path)
+        except ConfigError as error:
+            _refuse(str(error))
+    return path
+
+
+#: Python files that define solvers; their code is executed when the configuration is read.
+Plugins = Annotated[
+    tuple[Annotated[FileName, BeforeValidator(_beside), AfterValidator(_added)], ...],
+    AfterValidator(_distinct),
+    _DISTINCT,
+]
+
 # --- the models --------------------------------------------------------------------
 
 
@@ -229,11 +257,9 @@ class DatasetSpec(_Model):
 
     @field_validator("path", "test", mode="before")
     @classmethod
-    def _beside(cls, value: Any, info: ValidationInfo) -> Any:
+    def _files(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
-            if not value or not value.isprintable():
-                _refuse("Input should be the name of a file", value=value)
-            return Path((info.context or {}).get("folder", "."), value).absolute()
+            return _beside(value, info)
         if info.field_name == "test" and not (value is None or is_size(value)):
             _refuse(
                 "Input should be the name of a file, or a part of the rows: "
@@ -354,13 +380,15 @@ class SolverSpec(_Model):
 
     @model_validator(mode="before")
     @classmethod
-    def _resolve(cls, value: Any) -> Any:
+    def _resolve(cls, value: Any, info: ValidationInfo) -> Any:
         """Look up the solver and let its own schema check the rest of the mapping."""
         value = _as_named(value)
         if not isinstance(value, dict) or isinstance(value.get("parameters"), Parameters):
             return value
         given = dict(value)
         name, label = given.pop("name", None), given.pop("label", None)
+        if name is None and "command" in given:
+            name = ForeignProgram.name
         if name is None:
             _refuse("missing key 'name'; write {name: SOLVER, ...}")
         if not isinstance(name, str):
@@ -373,10 +401,19 @@ class SolverSpec(_Model):
             if key not in schema.model_fields:
                 hint = nearest(key, ["label", *schema.model_fields])
                 _refuse(f"unknown parameter {key!r} of {name}; {hint}", key)
+        if given.get("precision") == "float32" and "float32" not in get_args(
+            schema.model_fields["precision"].annotation
+        ):
+            _refuse(
+                f"solver {name!r} does not compute in float32; leave its precision out", "precision"
+            )
         # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
-        parameters = schema.model_validate_json(json.dumps(given), strict=True)
+        text = json.dumps(given)
+        parameters = schema.model_validate_json(text, strict=True, context=info.context)
         if label is None:
             label = _default_label(name, parameters, given)
+            if isinstance(parameters, ProgramParameters):
+                label = Path(parameters.command[0]).name
         return {"name": name, "label": label, "parameters": parameters}
 
 
@@ -534,6 +571,10 @@ class Sweep(_Model):
 
     version: One = Field(description="Version of this format.")
     name: Slug = Field(description="Name of the sweep and of its results folder.")
+    plugins: Plugins = Field(
+        default=(),
+        description="Python files with solvers, relative to the configuration; they are executed.",
+    )
     datasets: Annotated[
         tuple[
             Annotated[

@@ -67,6 +67,7 @@ class Accounts:
         self._before = descendants()
         self.kept = frozenset(self._before)
         self._begun = now()
+        self._aside, self._aside_cpu = 0, 0
 
     def charge(self, clock: Clock, shows_bound: bool) -> None:
         """Add to the clock what the reads so far took beyond their allowance.
@@ -100,6 +101,19 @@ class Accounts:
             self.reading.wall - wall - allowed - READS_WALL_FROM * 1e9,
         )
 
+    def except_for(self, wall: int, cpu: int) -> None:
+        """Let a program's start, its reading of the rows and its output count for nothing.
+
+        Parameters
+        ----------
+        wall : int
+            Nanoseconds of a call to a program that are not on the clock.
+        cpu : int
+            Nanoseconds of processor time that reading the program's output took.
+        """
+        self._aside += wall
+        self._aside_cpu += cpu
+
     def close(self, clock: Clock, converting: Clock, threads: int) -> dict[str, float]:
         """The times of the whole run in seconds, as its last line has them.
 
@@ -114,7 +128,7 @@ class Accounts:
         end, begun = now(), self._begun
         elapsed = end.wall - begun.wall
         trained = clock.wall - self.charged
-        own = trained + converting.wall
+        own = trained + converting.wall + self._aside
         off = self.reading.wall + self.evaluating.wall + self.recording.wall
         # Starting and stopping the watches takes time itself.
         unaccounted = elapsed - own - off - A_READ * 1e9 * self.reading.count
@@ -122,7 +136,7 @@ class Accounts:
         used = end.process - begun.process + end.children - begun.children + self._of_living()
         # Off the clock only the harness's own thread has anything to do, but the threads of OpenMP
         # spin for a while after they have worked.
-        background = used - harness - threads * own - (threads - 1) * off
+        background = used - harness - threads * own - (threads - 1) * off - self._aside_cpu
         return {
             "elapsed_seconds": elapsed / 1e9,
             "read_seconds": self.reading.wall / 1e9,

@@ -7,7 +7,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from statistics import fmean
 from typing import Literal
@@ -23,7 +23,7 @@ from svmbench.harness.trace import Trace
 LEAST_LIMIT = 1.0
 
 #: Seconds that starting a worker takes, until the first runs show it.
-START = 0.5
+START = 0.2
 
 #: If the wall time of a run is at least this multiple of its processor time, meeting the time limit
 #: says nothing about the solver, and its repeats are run.
@@ -160,8 +160,8 @@ class Crew:
         with ThreadPoolExecutor(self._jobs) as pool:
             try:
                 tasks = [pool.submit(self._work_on) for _ in range(self._jobs)]
-                while not all(task.done() for task in tasks):
-                    time.sleep(0.02)  # a wait without a timeout would not notice Ctrl-C
+                while wait(tasks, timeout=0.5).not_done:
+                    pass  # a wait without a timeout would not notice Ctrl-C everywhere
             except KeyboardInterrupt:
                 self._stop.set()
                 raise

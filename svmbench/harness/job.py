@@ -178,7 +178,9 @@ def _is_current(path: Path) -> bool:
     try:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())
-        built = find_solver(header["solver"]).build()
+        solver = find_solver(header["solver"])
+        parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
+        built = solver.build_with(parameters)
         return bool(header["build"] == built and header["machine"] == fingerprint())
     except (OSError, ValueError, TypeError, KeyError, ConfigError):
         return False

@@ -26,7 +26,9 @@ from svmbench.harness.shown import (
 from svmbench.harness.streaming import pass_seconds
 from svmbench.harness.trace import TraceWriter, checkpoints, iteration_checkpoints, whole_passes
 from svmbench.problem import Evaluation, Problem, accuracy_of, count_errors, relative_gap
+from svmbench.records.bounds import lies_below
 from svmbench.solvers.base import Solver
+from svmbench.solvers.program import ForeignProgram
 
 #: Relative error allowed in a solver's own lower bound: its rounding, and in single precision
 #: the drift of its weights from its dual variables.
@@ -117,6 +119,8 @@ class Measurement:
         self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
+        if isinstance(solver, ForeignProgram):
+            solver.seconds = stop["time_limit"]
         self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
         self._accounts = Accounts()
@@ -288,8 +292,11 @@ class Measurement:
         counts = self._counts()
         while True:
             stopped = counts.stopped
+            before = self.clock.wall, self.clock.cpu
             with self.clock.running():
                 self.solver.advance(1)
+            if isinstance(self.solver, ForeignProgram):
+                self._count_program(*before, self.solver)
             self._iterations += 1
             counts = self._counts()
             if (
@@ -299,6 +306,21 @@ class Measurement:
                 or self._limit(counts)
             ):
                 return
+
+    def _count_program(self, wall: int, cpu: int, program: ForeignProgram) -> None:
+        """Count a program's own time in place of that of the call that ran it.
+
+        Parameters
+        ----------
+        wall, cpu : int
+            The clock before that call.
+        program : ForeignProgram
+        """
+        spent, program.spent = program.spent, None
+        if spent is None:
+            return
+        self._accounts.except_for(self.clock.wall - wall - spent.wall, spent.output)
+        self.clock.wall, self.clock.cpu = wall + spent.wall, cpu + spent.cpu
 
     def _certify(self, watches: Watches | None = None) -> Certificate:
         off_clock = Watches(
@@ -346,6 +368,8 @@ class Measurement:
         if self.problem.is_below(self.reference_dual, primal, w, bias):
             self.reason = f"P = {primal!r} is below the certified bound {self.reference_dual!r}"
             accuracy = math.nan  # it has reached no accuracy
+        elif lies_below(primal, self.reference_dual):
+            accuracy = 0.0
         m, test = self.problem.data.n_samples, self.test
         return {
             "kind": "point",

@@ -128,7 +128,7 @@ class Run:
             "contended": self.contended,
             # Only if asked for, so that runs without it keep their identity.
             **({"regret": True} if self.regret else {}),
-            "build": solver.build(),
+            "build": solver.build_with(self.solver.parameters),
             "machine": fingerprint(),
         }
 

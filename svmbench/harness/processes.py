@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from time import monotonic
 from typing import IO, Any, Literal
 
@@ -63,7 +64,7 @@ class Worker:
     """The process of the present run; runs of the same ladder share it.
 
     All processes that a launcher forks have the same layout of memory, which can favour one solver.
-    A launcher therefore serves a single repeat, so that no two repeats of a cell share a layout.
+    A launcher therefore serves one repeat of each cell, so that no two repeats share a layout.
 
     Parameters
     ----------
@@ -88,7 +89,8 @@ class Worker:
     def __init__(self, forks: bool = True) -> None:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
-        self._served: tuple[object, ...] | None = None
+        self._conditions: tuple[object, ...] | None = None
+        self._repeats: dict[object, int] = {}  # of the cells that the launcher has served
         self._count = 0
         self._ladder: tuple[object, ...] | None = None
         self._active = False
@@ -111,18 +113,20 @@ class Worker:
         ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
         same = self._active and ladder is not None and ladder == self._ladder
         if not same:
-            self._prepare(run)
+            self._prepare(run, Path(job["trace"]).parent)
         assert self._launcher is not None
         self._ladder, self._active, self.cpu, self.refused = ladder, True, 0.0, 0
         job |= {"parent": self._launcher.pid}
         self._send({"job": job} if same else {"start": job, "fork": self._forks})
 
-    def _prepare(self, run: Run) -> None:
+    def _prepare(self, run: Run, sweep: Path) -> None:
         """Have a launcher without a process, and an empty file for standard error."""
         self.end()
-        served = run.repeat, pinned(run.threads), _current_folder()
+        cell, conditions = (sweep, *run.cell), (pinned(run.threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
-        if died or served != self._served or self._count >= RUNS_OF_A_LAUNCHER:
+        other_repeat = self._repeats.get(cell, run.repeat) != run.repeat
+        worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
+        if died or worn or conditions != self._conditions:
             self._dismiss()
         self.stderr.seek(0)
         self.stderr.truncate()
@@ -130,7 +134,8 @@ class Worker:
             self._launcher = child.start(
                 "svmbench.harness.launcher", run.threads, self.stderr, answers=True
             )
-            self._served, self._count, self._rest = served, 0, b""
+            self._conditions, self._count, self._rest = conditions, 0, b""
+        self._repeats[cell] = run.repeat
         self._count += 1
 
     def _send(self, order: dict[str, Any]) -> None:
@@ -183,7 +188,8 @@ class Worker:
 
     def _dismiss(self) -> int:
         """End the launcher, if there is one, with its process; return its exit code."""
-        launcher, self._launcher, self._served = self._launcher, None, None
+        launcher, self._launcher = self._launcher, None
+        self._repeats.clear()
         if launcher is None:
             return 0
         with suppress(ProcessLookupError):
@@ -196,7 +202,7 @@ class Worker:
         return launcher.returncode
 
 
-#: Workers between two sweeps. Their launchers serve the same repeat of the next sweep.
+#: Workers between two sweeps. Their launchers also serve cells of the next sweep.
 _idle: list[Worker] = []
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from types import TracebackType
@@ -45,7 +45,7 @@ SPARE = 2
 
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
-PATIENCE = 10.0
+PATIENCE = 20.0
 
 #: A question in a series: its key and its words, as several may be about the same cells.
 _Question = tuple[tuple[int, frozenset[Cell]], str]
@@ -303,14 +303,27 @@ class _Series:
                 return
             turn = min(each.doubt.turn for each in todo)
             todo = [each for each in todo if each.doubt.turn == turn]
-            enough = time.monotonic() + PATIENCE * took
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
-            for batch in batches(todo, self._sittings, time_for_all):
-                self._make(batch)
-                if self._over() or time.monotonic() >= enough:
-                    break
+            self._make(self._round(batches(todo, self._sittings, time_for_all), PATIENCE * took))
         self._ask(ask)
+
+    def _round(self, waiting: Iterable[Batch], enough: float) -> list[Batch]:
+        """The first of the batches, until they are expected to take that many seconds.
+
+        Batches with a cell in common would ask for the same repeats: the later one has to wait.
+        """
+        chosen, seconds, taken = [], 0.0, set[tuple[int, Cell]]()
+        for batch in waiting:
+            sitting, cells = self._sittings[batch.job], {(batch.job, at) for at in batch.repeats_of}
+            if taken & cells:
+                continue
+            taken |= cells
+            chosen.append(batch)
+            seconds += sum(len(each) * sitting.seconds(at) for at, each in batch.repeats_of.items())
+            if seconds >= enough:
+                break
+        return chosen
 
     def make_spare_repeats(self) -> None:
         """Run the second repeat of every cell in the time that no question can use.
@@ -349,17 +362,28 @@ class _Series:
             return Open(doubt, None, "information")
         return priced(doubt, self._sittings)
 
-    def _make(self, batch: Batch) -> None:
-        sitting, options = self._sittings[batch.job], Options(repeats_of=batch.repeats_of)
-        before = sitting.outcome.made
-        self._reporter.grow(sitting.lacking(options))
-        self._turn(batch.job, "doubts", self._end, options)
-        if sitting.outcome.made == before:
-            # Its cells are skipped, or wait for their optimum: asking again changes nothing.
-            self._in_vain |= {doubt.key for doubt in batch.served}
-        elif not self._over():
-            for doubt in batch.served:
-                self._pairs_before[doubt.key, doubt.text] = doubt.pairs
+    def _make(self, chosen: Sequence[Batch]) -> None:
+        """Run the repeats of some batches: the first of each, then the second, and so on.
+
+        The repeats of one batch need different launchers (`harness.processes`), and those of
+        different batches can share one.
+        """
+        wanted = [(batch, Options(repeats_of=batch.repeats_of)) for batch in chosen]
+        lacking = [self._sittings[batch.job].lacking(options) for batch, options in wanted]
+        self._reporter.grow(sum(lacking))
+        for batch, options in _by_turns(chosen):
+            if self._over():
+                return
+            self._turn(batch.job, "doubts", self._end, options)
+        if self._over():
+            return
+        for (batch, options), before in zip(wanted, lacking, strict=True):
+            if self._sittings[batch.job].lacking(options) >= before:
+                # Its cells are skipped, or wait for their optimum: asking again changes nothing.
+                self._in_vain |= {doubt.key for doubt in batch.served}
+            else:
+                for doubt in batch.served:
+                    self._pairs_before[doubt.key, doubt.text] = doubt.pairs
 
     # --- turns -----------------------------------------------------------------------
 
@@ -415,6 +439,17 @@ class _Series:
         least = job.sweep.at_least
         self._reporter.grow(self._lacking(at, least) - job.missing(least))
         return sitting
+
+
+def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:
+    """One repeat of every batch, then the next one, until all have been wanted."""
+    repeats = [sorted(set().union(*batch.repeats_of.values())) for batch in chosen]
+    for turn in range(max(map(len, repeats), default=0)):
+        for batch, numbers in zip(chosen, repeats, strict=True):
+            if turn < len(numbers):
+                number = numbers[turn]
+                cells = [cell for cell, each in batch.repeats_of.items() if number in each]
+                yield batch, Options(repeats_of={cell: [number] for cell in cells})
 
 
 def _deadline(end: float | None, weights: Sequence[float]) -> float | None:

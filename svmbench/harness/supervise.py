@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
-from svmbench.harness import child
+from svmbench.harness import child, system
 from svmbench.harness.environment import memory_kills
 from svmbench.harness.plan import Run
 from svmbench.harness.processes import Worker
@@ -27,6 +27,7 @@ from svmbench.harness.trace import (
 )
 from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
+from svmbench.solvers.single_file import address
 
 #: Entries of a trace's first line that are not part of the run's identity (`Run.facts`).
 CIRCUMSTANCES = (
@@ -36,6 +37,10 @@ CIRCUMSTANCES = (
 
 #: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
 UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
+
+#: Seconds for which a machine must have been suspended to interrupt a run. Two clocks are read one
+#: after the other, and the process may have to wait in between.
+SUSPENDED_FROM = 1.0
 
 #: A silent worker that used less than this share of the time was not busy with training.
 IDLE_SHARE = 0.1
@@ -103,13 +108,18 @@ def _execute(
         return close_trace(path, header, "not_installed", missing)
     # Between two checkpoints a run grows by this ratio.
     patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
-    kills = memory_kills()
+    kills, suspended = memory_kills(), system.suspended_seconds()
     worker.give(run, _job(run, path, header))
     outcome = _wait(worker, path, patience, stop, end)
     ended = outcome.how
     if ended != "answered" or run.rung is None:
         worker.end()
     cpu = worker.cpu
+    asleep = system.suspended_seconds() - suspended
+    if asleep > SUSPENDED_FROM and ended != "late":
+        path.unlink(missing_ok=True)  # nobody knows which of its times this has changed
+        reason = f"the machine was suspended for {asleep:.0f} s during the run"
+        return close_trace(path, header, "interrupted", reason, cpu)
     trace = read_trace(path)
     if trace is not None and trace.end:
         if trace.end.get("sha256") != outcome.digest:
@@ -184,7 +194,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
     return {
         "trace": str(path.resolve()),
         "header": header,
-        "solver_class": f"{solver.__module__}:{solver.__qualname__}",
+        "solver_class": address(solver),
         "parameters": run.solver.parameters.model_dump(mode="json"),
         "train": str(instance.train_path),
         "test": str(instance.test_path) if instance.test_path else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -70,6 +71,17 @@ def since(begun: Moment | None) -> dict[str, float]:
         # Ticks are coarser than this process's own time, so the difference may be negative.
         "others_cpu_seconds": max(0.0, ended.busy - begun.busy - own),
     }
+
+
+def suspended_seconds() -> float:
+    """Seconds that the machine has been suspended since it was started; 0 if it does not tell.
+
+    Two clocks give them: CLOCK_BOOTTIME runs while the machine is suspended, CLOCK_MONOTONIC
+    does not (clock_gettime(2)). Only Linux has both.
+    """
+    if sys.platform != "linux":
+        return 0.0
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
 
 
 def busiest(seconds: float) -> list[tuple[str, float]]:

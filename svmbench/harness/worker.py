@@ -15,14 +15,13 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from resource import RLIM_INFINITY, RLIMIT_DATA, RUSAGE_SELF, getrlimit, getrusage, setrlimit
 from typing import Any, NamedTuple
 
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
-from svmbench.errors import UnwritableError
+from svmbench.errors import DataError, UnwritableError
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, end_with
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
@@ -33,6 +32,7 @@ from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.single_file import solver_at
 
 #: Share of the free memory that a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
@@ -166,12 +166,11 @@ def loaded_solver(solver_class: str, parameters: dict[str, Any]) -> Solver:
     Parameters
     ----------
     solver_class : str
-        ``module:name``.
+        As `svmbench.solvers.single_file.address` returns it.
     parameters : dict
         As the solver's schema writes them in JSON.
     """
-    module, _, name = solver_class.partition(":")
-    found: type[Solver] = getattr(import_module(module), name)
+    found = solver_at(solver_class)
     solver = found(found.schema(**parameters))
     solver.load()
     return solver
@@ -189,6 +188,8 @@ def open_rows(path: str) -> Dataset:
         data = open_cached(Path(path))
     except OSError as error:
         raise RowsError(f"{path}: the cached rows cannot be read ({error.strerror})") from error
+    except DataError as error:  # too many open files, or no memory to open them
+        raise RowsError(str(error)) from error
     if data is None:
         raise RowsError(f"{path}: the cached rows were removed or damaged; run again")
     data.touch()

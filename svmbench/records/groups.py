@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -166,6 +167,23 @@ def short(number: float, digits: int = 6, plain_from: float = 1e-3) -> str:
         return f"{number:.{digits}g}"
     mantissa, exponent = f"{number:.{digits - 1}e}".split("e")
     return f"{mantissa.rstrip('0').rstrip('.') if '.' in mantissa else mantissa}e{int(exponent)}"
+
+
+def place_words(written: str) -> str:
+    """A place on the axis of λ, with C first where that is what a user wrote.
+
+    Parameters
+    ----------
+    written : str
+        As `regularisation` prints it.
+
+    Returns
+    -------
+    str
+        ``λ = 1e-4``, or ``C = 1 (λ = 3.07e-5)``.
+    """
+    match = re.fullmatch(r"(\S+) \(C = (\S+)\)", written)
+    return f"C = {match[2]} (λ = {match[1]})" if match else f"λ = {written}"
 
 
 def regularisation(lam: float, C: float) -> str:

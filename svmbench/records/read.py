@@ -15,6 +15,7 @@ import pandas as pd
 
 from svmbench.document import parse_document
 from svmbench.errors import ConfigError, DataError
+from svmbench.records.bounds import least_accuracy
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
 from svmbench.records.disturbance import disturbances
 from svmbench.records.groups import Group, group_runs
@@ -25,10 +26,6 @@ TABLES = ("time", "epochs", "objective", "passes")
 #: Tables of a sweep that does not say which.
 USUAL_TABLES = ("time", "epochs", "objective")
 PLOTS = ("log-primal", "log-suboptimality")
-
-#: Rounding by which P may lie below a lower bound on P*, as a share of it and absolutely: with an
-#: optimum near 0, P is the small mean of differences of numbers near 1.
-_ROUNDING = (1e-9, 1e-12)
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -102,11 +99,14 @@ def read_results(folder: Path) -> Results:
         raise DataError(f"{folder}: no such folder; name one that 'svmbench run' has written")
     config_text = _read_text(folder / "config.yaml")
     config = _parse_config(folder / "config.yaml")
-    runs = _read_runs(folder / "runs.csv")
+    distance = _distance(config)
+    runs = _read_runs(folder / "runs.csv", distance)
     traces = _read_table(folder / "traces.csv", empty=TRACES)
     _convert(traces, folder / "traces.csv", TRACES)
     of_run = runs.set_index("id")
-    _refuse_below(traces, traces["id"].map(of_run["reference_dual"]), folder / "traces.csv")
+    _refuse_below(
+        traces, traces["id"].map(of_run["reference_dual"]), distance, folder / "traces.csv"
+    )
     setup = traces["id"].map(of_run["setup_seconds"])
     traces["seconds_after_setup"] = traces["wall_seconds"] - setup
     thresholds = _thresholds(runs)
@@ -205,7 +205,13 @@ def _without_rows(columns: Sequence[Column]) -> pd.DataFrame:
     return pd.DataFrame(columns=names, dtype=object)
 
 
-def _read_runs(path: Path) -> pd.DataFrame:
+def _distance(config: dict[str, Any]) -> str:
+    """Whether the sweep's accuracies are relative or absolute distances."""
+    stop = config.get("stop")
+    return str(stop.get("distance", "relative")) if isinstance(stop, dict) else "relative"
+
+
+def _read_runs(path: Path, distance: str) -> pd.DataFrame:
     runs = _read_table(path)
     if runs.empty:
         raise DataError(f"{path}: holds no runs; run the sweep first")
@@ -226,20 +232,20 @@ def _read_runs(path: Path) -> pd.DataFrame:
     twice = runs["id"].duplicated()
     if twice.any():
         raise DataError(f"{path}:{_line(twice)}: a run is listed twice; run the sweep again")
-    _refuse_below(runs, runs["reference_dual"], path)
+    _refuse_below(runs, runs["reference_dual"], distance, path)
     runs["disturbed"] = ["; ".join(disturbances(run)) for run in runs.to_dict("records")]
     runs["off_clock"] = ["; ".join(off_clock(run)) for run in runs.to_dict("records")]
     return in_passes(runs, _threshold_texts(runs))
 
 
-def _refuse_below(table: pd.DataFrame, bounds: pd.Series, path: Path) -> None:
-    """Refuse accuracies farther below the certified bound than rounding explains."""
-    accuracy = table["accuracy"]
-    below = (accuracy < -_ROUNDING[0]) & ~(accuracy * bounds > -_ROUNDING[1])
+def _refuse_below(table: pd.DataFrame, bounds: pd.Series, distance: str, path: Path) -> None:
+    """Refuse accuracies that no run records, because P would lie below the certified bound."""
+    least = bounds.map(lambda bound: least_accuracy(bound, distance))
+    below = table["accuracy"] < least
     if below.any():
         raise DataError(
-            f"{path}:{_line(below)}: accuracy {accuracy[below].iloc[0]:g}: P lies below the "
-            "certified bound on P*; 'svmbench verify' says which figure is wrong"
+            f"{path}:{_line(below)}: accuracy {table['accuracy'][below].iloc[0]:g}: P lies below "
+            "the certified bound on P*; 'svmbench verify' says which figure is wrong"
         )
 
 

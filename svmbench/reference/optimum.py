@@ -117,9 +117,9 @@ def certified_optimum(
     Otherwise shrinking dual coordinate descent comes first: it is faster if it converges at
     all. If it has not converged within `HEAD_START` seconds and the features are few, the
     interior-point method takes over; if that ends short of the gap, the descent is resumed.
-    With an l1 ball the interior-point method comes first; if there are many features, it uses
-    only those with weights. The returned bounds are always valid, even if they are those of
-    w = 0 and alpha = 0.
+    With an l1 ball descent without the ball comes first, which ends soon if the ball binds; then
+    the interior-point method, which uses only features with weights if there are many. The
+    returned bounds are always valid, even if they are those of w = 0 and alpha = 0.
     """
     path = reference_path(problem.facts())
     cached = _read(path, problem)
@@ -159,10 +159,10 @@ def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], fl
     few = problem.data.n_features <= FEW_FEATURES
     head_start = min(1.0, HEAD_START / time_limit) if time_limit > 0.0 else 0.0
     if problem.constraint == "l1":
-        last = (dual_gradient(problem), 1.0)
+        inside, last = descent_inside(problem), (dual_gradient(problem), 1.0)
         if few:
-            return [(interior(problem), INTERIOR_SHARE), last]
-        inside, sets = descent_inside(problem), working_sets(problem, FEW_FEATURES)
+            return [(inside, head_start), (interior(problem), INTERIOR_SHARE), last]
+        sets = working_sets(problem, FEW_FEATURES)
         return [(inside, head_start), (sets, INTERIOR_SHARE), (inside, 1.0), last]
     if problem.bias == "none" and problem.loss.name == "hinge":
         turns = [(champion(problem), CHAMPION_SHARE)]

@@ -48,7 +48,9 @@ def never() -> bool:
     return False
 
 
-def descent(problem: Problem, due: Callable[[], bool] = never) -> Iterator[Pair]:
+def descent(
+    problem: Problem, due: Callable[[], bool] = never, start: Pair | None = None
+) -> Iterator[Pair]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
     Parameters
@@ -56,9 +58,13 @@ def descent(problem: Problem, due: Callable[[], bool] = never) -> Iterator[Pair]
     problem : Problem
     due : callable
         Whether to yield what there is; asked after each epoch.
+    start : Pair, optional
+        Its feasible alpha is where the descent begins; zeros by default.
     """
-    solver = Dcd()
+    solver = _Started()
     solver.start(problem, seed=0)
+    if start is not None:
+        solver.resume(start[2], problem.weights(start[2]))
     while True:
         _descend(solver, problem, due)
         alpha = solver.alpha
@@ -78,20 +84,28 @@ def champion(problem: Problem) -> Iterator[Pair]:
             yield solver.w, 0.0, solver.alpha
 
 
-class _Multiplied(Dcd):
-    """Descent with a constant last feature that keeps an offset of its weight."""
+class _Started(Dcd):
+    """Descent from given dual variables, or with an offset of the last feature's weight."""
+
+    def resume(self, alpha: FloatArray, w: FloatArray) -> None:
+        """Go on from these dual variables and their w(alpha)."""
+        self._kernel.alpha[self._order] = alpha[self._order]  # rows of zeros have their best
+        self._kernel.w[:] = w
 
     def shift(self, amount: float) -> None:
         """Add an offset to the last weight, independent of alpha."""
         self._kernel.w[-1] += amount
 
 
-def balanced_descent(problem: Problem, due: Callable[[], bool] = never) -> Iterator[Pair]:
+def balanced_descent(
+    problem: Problem, due: Callable[[], bool] = never, start: Pair | None = None
+) -> Iterator[Pair]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
     A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
     multiplier of a = 0, which is the bias, grows by rho^2 a/(lam m) after every turn. It is kept
-    in the feature's weight, which the descent uses. ``due`` is that of `descent`.
+    in the feature's weight, which the descent uses. ``due`` and ``start`` are those of `descent`;
+    the start's bias counts, too.
     """
     data = problem.data
     size = BIAS_VALUE * math.sqrt(float(data.rows.norms2().mean())) or 1.0
@@ -99,13 +113,18 @@ def balanced_descent(problem: Problem, due: Callable[[], bool] = never) -> Itera
         single = float(np.float32(size))  # so that rows in single precision may stay so
     rho = single if 0.0 < single < math.inf else size
     with_constant, _ = Bias(rho=rho).apply(data, None)
-    solver = _Multiplied()
-    solver.start(Problem(with_constant, problem.lam, problem.loss), seed=0)
+    solver = _Started()
+    weighted = Problem(with_constant, problem.lam, problem.loss, row_weights=problem.row_weights)
+    solver.start(weighted, seed=0)
+    if start is not None:
+        solver.resume(start[2], weighted.weights(start[2]))
+        solver.shift(start[1] / rho)
     labels = data.labels.astype(np.float64)
     while True:
         _descend(solver, problem, due)
         alpha = solver.alpha
-        solver.shift(rho * float(alpha @ labels) / (problem.lam * data.n_samples))
+        imbalance = float(problem.counted(alpha) @ labels)
+        solver.shift(rho * imbalance / (problem.lam * data.n_samples))
         alpha = problem.repaired(alpha)
         w = problem.weights(alpha)
         yield w, best_bias(problem, data.rows.dot(w)), alpha

@@ -1,8 +1,10 @@
 """The optimum of a smooth loss, from Newton steps on w and b.
 
-As in `svmbench.reference.search`, `Problem` certifies what is yielded. The logistic loss has a
-slope between 0 and -1 everywhere, so that minus the slopes at w and b are a feasible alpha. Near
-the optimum P - D is about ||gradient||^2/(2 lambda) for it, which Newton steps square at each turn.
+As in `svmbench.reference.search`, `Problem` certifies what is yielded. Minus the slopes of the
+losses at w and b are a feasible alpha. Near the optimum of the logistic loss P - D is about
+||gradient||^2/(2 lambda), which Newton steps square at each turn. The squared hinge's support, the
+rows with margins below 1, takes the part of the rows' curvatures; once it no longer changes, a
+step reaches the optimum.
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ from scipy.special import expit  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
+from svmbench.kernels.terms import losses
 from svmbench.problem import Problem
-from svmbench.reference.search import never
+from svmbench.reference.search import Pair, never
 from svmbench.solvers.second_order.normal_equations import NormalEquations
+
+#: Losses that Newton steps minimise.
+LOSSES = ("logistic", "squared-hinge")
 
 #: Most conjugate-gradient steps for one Newton step, and halvings of its length.
 _MOST_STEPS, _HALVINGS = 1000, 40
@@ -35,21 +41,32 @@ _PASSES, _DENSE_WORK = 30.0, 0.06
 
 
 def newton(
-    problem: Problem, due: Callable[[], bool] = never
-) -> Iterator[tuple[FloatArray, float, FloatArray]]:
-    """Newton's method for the logistic loss.
+    problem: Problem,
+    due: Callable[[], bool] = never,
+    start: tuple[FloatArray, float] | None = None,
+    wanted: float = math.inf,
+) -> Iterator[Pair]:
+    """Newton's method for the logistic loss and the squared hinge.
 
     Steps are solved by a Cholesky factor where that is less work, else by truncated conjugate
     gradients (Dembo and Steihaug, Mathematical Programming 26, 1983). A step is halved until P
     falls. Once rounding hides whether it falls, full steps go on as long as each halves the
     gradient's product with the step.
 
+    With alpha as yielded and no free bias, P - D is ||gradient||^2/(2 lambda). A certificate costs
+    about as much as a third of a step: a caller that needs one gap only sets ``wanted``.
+
     Parameters
     ----------
     problem : Problem
-        Of the logistic loss, without a ball.
+        Of a loss in `LOSSES`, without a ball.
     due : callable
         Whether conjugate gradients shall end early; asked at each of their steps.
+    start : (ndarray of float64, float), optional
+        w, shape (d,), and b; zeros by default.
+    wanted : float
+        Relative gap (P - D)/D. Only steps that may be within it are yielded, and one for each
+        doubling of their number.
 
     Yields
     ------
@@ -61,26 +78,42 @@ def newton(
     data, lam, free = problem.data, problem.lam, problem.bias == "free"
     m, d = data.n_samples, data.n_features
     labels = data.labels.astype(np.float64)
-    point, scores = np.zeros(d + 1), np.zeros(m)  # w with b as its last entry
+    point = np.append(*(start or (np.zeros(d), 0.0)))  # w with b as its last entry
     equations = NormalEquations(data) if _is_worth_factoring(data) else None
+    ones = np.ones(m)
+
+    def scores_of(v: FloatArray) -> FloatArray:
+        scores: FloatArray = data.rows.dot(v[:d]) + v[d]
+        return scores
+
+    def primal_at(point: FloatArray, margins: FloatArray) -> float:
+        each = losses(margins, problem.loss)
+        loss = _inner(ones, each) if problem.row_weights is None else _inner(each, counts)
+        return 0.5 * lam * _inner(point[:d], point[:d]) + loss / m
+
+    counts = problem.counted(ones)
 
     def sums(weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
         last = _inner(labels, weights) / m if free else 0.0
         return np.append(combination(data.rows, weights) / m, last)
 
-    decrement, blind = math.inf, False
+    decrement, blind, steps = math.inf, False, 0
+    scores = scores_of(point) if start else np.zeros(m)
+    least = primal_at(point, labels * scores)
     while True:
-        slopes: FloatArray = expit(-labels * scores)
-        yield point[:d].copy(), float(point[d]), problem.repaired(slopes)
+        slopes, bends = _derivatives(problem, labels * scores)
         pull = np.append(lam * point[:d], 0.0)
-        bends = slopes * (1.0 - slopes)
+        bends = problem.counted(bends)
 
         def bent(v: FloatArray, bends: FloatArray = bends) -> FloatArray:
-            moved = labels * bends * (data.rows.dot(v[:d]) + v[d])
-            return np.append(lam * v[:d], 0.0) + sums(moved)
+            return np.append(lam * v[:d], 0.0) + sums(labels * bends * scores_of(v))
 
-        downhill = sums(slopes) - pull
+        downhill = sums(problem.counted(slopes)) - pull
+        gap = _inner(downhill[:d], downhill[:d]) / (2.0 * lam)
+        if gap <= wanted * least or steps & (steps - 1) == 0 or blind or due():
+            yield point[:d].copy(), float(point[d]), problem.repaired(slopes)
+        steps += 1
         step = None
         if equations is not None:
             # A label's square is one: these are the sums of bends_i x_i and of bends_i.
@@ -90,27 +123,29 @@ def newton(
         last, decrement = decrement, _inner(downhill, step)
         if blind and not 0.0 < decrement <= 0.5 * last:
             return
-        moved = data.rows.dot(step[:d]) + step[d]
-        least = _primal(lam, point, labels * scores)
+        moved = scores_of(step)
         length = 1.0
         for _ in range(_HALVINGS):
-            if _primal(lam, point + length * step, labels * (scores + length * moved)) < least:
+            ahead = primal_at(point + length * step, labels * (scores + length * moved))
+            if ahead < least:
                 break
             length /= 2.0
         else:
             # Rounding hides what is left to gain in P, but the gradient may still become smaller.
-            ahead = _primal(lam, point + step, labels * (scores + moved))
+            ahead = primal_at(point + step, labels * (scores + moved))
             if not (decrement > 0.0 and ahead <= least + _ROUNDING * (1.0 + least)):
                 return
             length, blind = 1.0, True
-        point = point + length * step
-        scores = data.rows.dot(point[:d]) + point[d]
+        point, least = point + length * step, ahead
+        scores = scores_of(point) if blind else scores + length * moved
 
 
-def _primal(lam: float, point: FloatArray, margins: FloatArray) -> float:
-    weights = point[:-1]
-    loss = float(np.logaddexp(0.0, -margins).mean())
-    return 0.5 * lam * _inner(weights, weights) + loss
+def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Minus the slopes of the losses, and their curvatures."""
+    if problem.loss.name == "logistic":
+        slopes: FloatArray = expit(-margins)
+        return slopes, slopes * (1.0 - slopes)
+    return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
 
 
 def _is_worth_factoring(data: Dataset) -> bool:

@@ -8,7 +8,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from svmbench.errors import DataError
-from svmbench.records.groups import heading, regularisation, short
+from svmbench.records.groups import heading, place_words, regularisation, short
 from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
 from svmbench.report.plots import plot_name
@@ -49,6 +49,20 @@ _PROFILES = {
     "data": "Data profile: share of problems solved within a number of passes over the data",
     "target": "Time to target: share of runs that reached the target within a time in seconds",
 }
+
+#: What to look at in a profile.
+LOOKS = {
+    "performance": "Look at the left edge, where a high curve is often the fastest, and at the "
+    "right edge, where a high curve solves most problems.",
+    "data": "Look at how far left a curve rises: such a solver needs few passes over the data.",
+    "target": "Look for the curve that rises first and highest: it reaches most targets soonest.",
+}
+
+#: What to look at in a plot of runs: the distance from the optimum, and the objective.
+_LOOKS = (
+    "Look at which curve crosses a grey line first: it reaches that accuracy first.",
+    "Look at which curve meets the grey line of the optimum first, and which level off above it.",
+)
 
 #: Keys of environment.json and their names on the page, in this order.
 _ENVIRONMENT = {
@@ -97,11 +111,14 @@ class Figure:
     caption : str
     element : Markup
         The picture, or a link to it; safe to embed in the page.
+    look : str
+        What to look at, in a sentence.
     """
 
     name: str
     caption: str
     element: Markup
+    look: str = ""
 
 
 def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path]) -> str:
@@ -119,6 +136,7 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
     DataError
         If one of the plots has been changed since it was written.
     """
+    known = notices(results, _samples(results))
     return render(
         "report.html",
         ["report.css"],
@@ -126,11 +144,13 @@ def to_html(results: Results, tables: Sequence[Table], pictures: Sequence[Path])
         name=results.name,
         header=header(results),
         verdicts=verdicts(results),
-        notices=notices(results, _samples(results)),
+        warnings=[notice for notice in known if not notice.informs],
+        information=[notice for notice in known if notice.informs],
         tables=tables,
         titles=_TITLES,
+        place_words=place_words,
         lines=_lines,
-        colours=_colours(results),
+        lines_of=_backgrounds(results),
         figures=list(_figures(results, pictures)),
         certificates=_certificates(results),
         data=_data(results),
@@ -190,10 +210,11 @@ def _lines(section: Section) -> list[list[Line]]:
     return blocks
 
 
-def _colours(results: Results) -> dict[str, str]:
+def _backgrounds(results: Results) -> dict[str, str]:
+    """The line of each label as a CSS background."""
     from svmbench.report.style import looks
 
-    return {label: look.colour for label, look in looks(results).items()}
+    return {label: look.background for label, look in looks(results).items()}
 
 
 # ---------------------------------------------------------------- plots
@@ -209,7 +230,9 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
     for name in captions:
         if name in paths:
-            yield figure_of(paths[name], captions[name])
+            kind = name.removeprefix("profile-")
+            look = LOOKS[kind] if kind in LOOKS else _LOOKS[name.endswith("log-primal")]
+            yield replace(figure_of(paths[name], captions[name]), look=look)
 
 
 def figure_of(path: Path, caption: str, page: Path | None = None, prefix: str = "") -> Figure:
@@ -352,7 +375,7 @@ def _solvers(results: Results) -> list[dict[str, str]]:
     }
     runs = results.runs.drop_duplicates("label").set_index("label")
     found = []
-    for label in _colours(results):
+    for label in _backgrounds(results):
         entry = asked.get(label, {})
         parameters = {key: entry[key] for key in entry if key not in ("name", "label", "precision")}
         found.append(

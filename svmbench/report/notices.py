@@ -1,4 +1,4 @@
-"""What makes the numbers of a results folder less trustworthy, in words."""
+"""What a reader of a results folder has to know: warnings, and plain information."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OWN_LOAD = 1.0
 
 @dataclass(frozen=True)
 class Notice:
-    """One warning.
+    """One warning, or a piece of information.
 
     Parameters
     ----------
@@ -32,11 +32,14 @@ class Notice:
         The runs concerned.
     of_time : bool
         Whether it casts doubt on times and nothing else.
+    informs : bool
+        Whether it casts doubt on nothing.
     """
 
     text: str
     details: tuple[str, ...] = ()
     of_time: bool = False
+    informs: bool = False
 
 
 def notices(
@@ -89,7 +92,9 @@ def _untested(runs: pd.DataFrame) -> Iterator[Notice]:
     ended = runs[runs["primal"].notna()]
     tested = ended["test_error"].notna().groupby(ended["dataset"], sort=False).any()
     if tested.any() and not tested.all():
-        yield Notice(f"{', '.join(tested.index[~tested])}: no test rows, so no test error.")
+        yield Notice(
+            f"{', '.join(tested.index[~tested])}: no test rows, so no test error.", informs=True
+        )
 
 
 def _contended(runs: pd.DataFrame) -> Iterator[Notice]:
@@ -107,11 +112,17 @@ def _remarks(runs: pd.DataFrame) -> Iterator[Notice]:
         yield Notice(
             f"{', '.join(dict.fromkeys(said['label']))}: chose how to train from the problem.",
             tuple(
-                f"{dataset}, {label}, λ = {short(lam)}: {remark}"
-                for dataset, label, lam, remark in zip(
-                    said["dataset"], said["label"], said["lambda"], said["remark"], strict=True
+                f"{dataset}, {label}, λ = {regularisation(lam, C)}: {remark}"
+                for dataset, label, lam, C, remark in zip(
+                    said["dataset"],
+                    said["label"],
+                    said["lambda"],
+                    said["C"],
+                    said["remark"],
+                    strict=True,
                 )
             ),
+            informs=True,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,31 +141,73 @@ def write_overall(
     list of (Path, str)
         The files, each with the caption of its picture; empty if there are too few problems.
     """
-    if len(problems) < LEAST_PROBLEMS:
+    common = in_common(problems)
+    if len(common) < LEAST_PROBLEMS:
         return []
-    stood_in = sum(problem.stand_in for problem in problems)
+    stood_in = sum(problem.stand_in for problem in common)
     caption = (
-        f"{len(problems)} problems: data set, λ and ε of {sweeps} that at least two solvers were "
-        "run on. The number in brackets is how many of them a solver was run on; its shares refer "
-        "to these. Medians; if a solver has several settings, the best one on each problem, which "
+        f"{len(common)} problems: data set, λ and ε of {sweeps} that all solvers shown were "
+        "run on. Medians; if a solver has several settings, the best one on each problem, which "
         "is an oracle's choice. Targets not reached count as unsolved."
     )
+    if left_out := _left_out(problems, common):
+        caption += f"\nLeft out, as they share too few problems with the others: {left_out}."
     if stood_in:
         caption += f"\nWith STAND-INS: {stood_in} of the problems."
     written = []
     with uniform_style():
-        for kind, profiles in profiles_of(problems).items():
-            names = {name for profile in profiles for name in profile.curves}
-            named = {name: looks[name.rpartition(" (")[0]] for name in names}
+        for kind, profiles in profiles_of(common).items():
             title = f"{whose}: {TITLES[kind]}"
-            figure = draw(title, profiles, caption, named)
+            figure = draw(title, profiles, caption, looks)
             for path in save_figure(figure, folder / f"profile-{kind}", {}):
                 written.append((path, title))
     return written
 
 
+def in_common(problems: Sequence[ProblemCosts]) -> list[ProblemCosts]:
+    """The problems that several solvers all ran, with the costs of these solvers alone.
+
+    Shares of different problems cannot be compared. Solvers are added one by one, each time the
+    one that leaves most problems in common; of all these selections the one with the most pairs
+    of solver and problem is kept.
+    """
+    names = sorted({name for problem in problems for name in problem.seconds})
+    ran = {
+        name: frozenset(at for at, each in enumerate(problems) if name in each.seconds)
+        for name in names
+    }
+    chosen: list[str] = []
+    shared = frozenset(range(len(problems)))
+    best: tuple[int, list[str], frozenset[int]] = (0, [], frozenset())
+    while len(chosen) < len(names):
+        following = max(
+            (name for name in names if name not in chosen), key=lambda name: len(shared & ran[name])
+        )
+        chosen, shared = [*chosen, following], shared & ran[following]
+        if len(chosen) >= 2 and len(chosen) * len(shared) > best[0]:
+            best = (len(chosen) * len(shared), chosen, shared)
+    _, kept, found = best
+    return [_only(problems[at], kept) for at in sorted(found)]
+
+
+def _only(problem: ProblemCosts, names: Sequence[str]) -> ProblemCosts:
+    seconds, epochs = (
+        {name: costs[name] for name in costs if name in names}
+        for costs in (problem.seconds, problem.epochs)
+    )
+    return ProblemCosts(problem.stand_in, seconds, epochs)
+
+
+def _left_out(problems: Sequence[ProblemCosts], common: Sequence[ProblemCosts]) -> str:
+    """The solvers that profiles leave out, each with the number of problems that it ran on."""
+    counts = Counter(name for problem in problems for name in problem.seconds)
+    return ", ".join(
+        f"{name} ({count})" for name, count in counts.most_common() if name not in common[0].seconds
+    )
+
+
 def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[ProfilePanel]]:
-    """Performance and data profiles by kind; a solver's shares refer to the problems it ran on."""
+    """Performance and data profiles by kind, of problems that all solvers ran (`in_common`)."""
     ratios = {}
     for unit in ("seconds", "epochs"):
         costs = [getattr(problem, unit) for problem in problems]
@@ -189,7 +232,5 @@ def _profile(
     for each in costs:
         for solver, cost in each.items():
             samples.setdefault(solver, []).append(cost)
-    curves = {
-        f"{solver} ({len(values)})": solved_shares(values) for solver, values in samples.items()
-    }
+    curves = {solver: solved_shares(values) for solver, values in samples.items()}
     return ProfilePanel(kind, unit, axis, least, curves)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from svmbench.report.curves import Curve
-from svmbench.report.sheet import CurveName, log_ticks
+from svmbench.report.sheet import SMALL, CurveName, log_ticks
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +27,7 @@ def remark(axes: Axes, text: str) -> None:
         transform=axes.transAxes,
         ha="right",
         va="bottom",
-        fontsize=7,
+        fontsize=SMALL,
         color="#666666",
         parse_math=False,
     )

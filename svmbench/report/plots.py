@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from svmbench.records.groups import Group, short
+from svmbench.records.groups import Group, place_words, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
@@ -28,6 +28,7 @@ from svmbench.report.numbers import format_value
 from svmbench.report.panels import draw_curve, limit_abscissa, remark, set_ticks
 from svmbench.report.sheet import (
     PANELS_ACROSS,
+    SMALL,
     CurveName,
     Sheet,
     save_figure,
@@ -146,7 +147,7 @@ class LambdaPanels:
 def _of_lambda(results: Results, groups: Sequence[Group], kind: str) -> LambdaPanels:
     curves = [_curves(results, groups, abscissa, kind) for abscissa, _ in _ABSCISSAE]
     return LambdaPanels(
-        title=f"λ = {groups[0].written_lambda}",
+        title=place_words(groups[0].written_lambda),
         optimum=groups[0].middle("reference_dual"),
         curves=curves,
         missing=[group.label for group in groups if group.label not in curves[0]],
@@ -211,7 +212,7 @@ def _title(
     unit = "epochs" if abscissa == "epochs" else "seconds"
     height = "P(w)" if kind == "log-primal" else "accuracy"
     lines = [
-        f"{group.label}, λ = {group.written_lambda}",
+        f"{group.label}, {place_words(group.written_lambda)}",
         f"{height} {rounded(curve.middle[-1])} after {rounded(curve.x[-1])} {unit}: "
         f"{_FATES[curve.fate]}",
     ]
@@ -319,6 +320,6 @@ def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -
             xytext=(0, -2),
             textcoords="offset points",
             va="top",
-            fontsize=7,
+            fontsize=SMALL,
             color="#666666",
         )

@@ -250,7 +250,7 @@ def draw(
     for number, (axes, profile) in enumerate(zip(sheet.axes, panels, strict=True)):
         axes.set_xlabel(profile.axis, labelpad=2, parse_math=False)
         axes.set_ylabel(_ORDINATES[kind] if number == 0 else "")
-        sheet.name_curves(axes, _fill(axes, profile, look))
+        sheet.name_curves(axes, _fill(axes, profile, look, f"profile-{number}"))
     return sheet.finish()
 
 
@@ -268,8 +268,10 @@ def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
     return "\n".join(lines)
 
 
-def _fill(axes: Axes, profile: ProfilePanel, look: Mapping[str, Look]) -> list[CurveName]:
-    """Draw one panel and return the names of its curves, the best first."""
+def _fill(
+    axes: Axes, profile: ProfilePanel, look: Mapping[str, Look], panel: str
+) -> list[CurveName]:
+    """Draw one panel and return the names of its curves, the best first; ids start with it."""
     axes.set_xscale("log")
     axes.set_ylim(0.0, 1.03)
     axes.set_yticks([0.0, 0.25, 0.5, 0.75, 1.0], ["0", "", "½", "", "1"])
@@ -278,13 +280,15 @@ def _fill(axes: Axes, profile: ProfilePanel, look: Mapping[str, Look]) -> list[C
     axes.set_xlim(first, last)
     log_ticks(axes.xaxis)
     areas, names = {}, []
-    for label, (values, shares) in profile.curves.items():
+    for number, (label, (values, shares)) in enumerate(profile.curves.items()):
         stairs = _stairs(values, shares, first, last)
         colour, dash = look[label].colour, look[label].dash
         # Not clipped, so that what lies on an axis is visible in its full width.
-        axes.plot(*stairs.T, color=colour, linestyle=dash, zorder=3, clip_on=False)
+        style = {"color": colour, "linestyle": dash, "zorder": 3, "clip_on": False}
+        axes.plot(*stairs.T, gid=f"{panel}-{number}-line", **style)
         areas[label] = float(np.diff(np.log(stairs[:, 0])) @ stairs[:-1, 1])
-        names.append(CurveName(last, float(stairs[-1, 1]), label, colour, look[label].ink))
+        end, gid = float(stairs[-1, 1]), f"{panel}-{number}-name"
+        names.append(CurveName(last, end, label, colour, look[label].ink, gid))
     return sorted(names, key=lambda name: (-name.y, -areas[name.text]))
 
 

@@ -31,17 +31,24 @@ PANELS_ACROSS = 3
 
 #: Inches: a panel's frame; the room for its ticks and labels beside and below; a line of the title
 #: and of the remarks.
-PANEL, _TICKS, _TITLE_LINE, _LINE = (2.75, 2.5), (0.55, 0.62), 0.19, 0.14
+PANEL, _TICKS, _TITLE_LINE, _LINE = (2.75, 2.5), (0.62, 0.68), 0.19, 0.165
 
 #: Largest width of a character in inches: in the title, in small text.
-_TITLE_CHARACTER, _CHARACTER = 0.088, 0.056
+_TITLE_CHARACTER, _CHARACTER = 0.088, 0.066
 
 #: Points: size of small text and of a name, space from a panel to its column of names, and height
-#: of a line of that column.
-SMALL, NAME_SIZE, _BESIDE, _LEADING = 7.0, 7.5, 12.0, 9.5
+#: of a line of that column. A page shows 4/3 pixels per point, so that no text is below 11 pixels.
+SMALL, NAME_SIZE, _BESIDE, _LEADING = 8.25, 8.25, 12.0, 10.5
 
-#: Width of the narrowest sheet, in inches.
-_NARROWEST = 4.5
+#: What each format says of its origin; no dates, since the bytes must not change.
+_METADATA: Mapping[str, dict[str, str | None]] = {
+    "png": {"Software": "svmbench"},
+    "svg": {"Creator": "svmbench", "Date": None},
+    "pdf": {"Creator": "svmbench", "CreationDate": None},
+}
+
+#: Width of the narrowest sheet in inches: 600 pixels on a page.
+_NARROWEST = 6.25
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,8 @@ class CurveName:
     colour, ink : str
         Of the line to the end, and of the text.
     gid : str
-        Id of the text in the SVG; empty for none.
+        Id of the text in the SVG, ``CURVE-name``; empty for none. All groups whose ids start with
+        ``CURVE-`` are parts of the curve, which a page can hide together.
     """
 
     x: float
@@ -217,6 +225,8 @@ def _write(axes: Axes, name: CurveName, height: float) -> Annotation:
     )
     if name.gid:
         text.set_gid(name.gid)
+        assert text.arrow_patch is not None
+        text.arrow_patch.set_gid(name.gid.removesuffix("name") + "tie")
     return text
 
 
@@ -298,25 +308,46 @@ def save_figure(figure: Figure, path: Path, titles: Mapping[str, str]) -> Iterat
     """
     from svmbench.report.style import DPI
 
-    for suffix, metadata in (
-        ("png", {"Software": "svmbench"}),
-        ("svg", {"Creator": "svmbench", "Date": None}),  # no date: bytes must not change
-        ("pdf", {"Creator": "svmbench", "CreationDate": None}),
-    ):
-        picture = BytesIO()
-        figure.savefig(picture, format=suffix, dpi=DPI, metadata=metadata)
-        content = picture.getvalue()
+    for suffix in _METADATA:
+        content = picture(figure, suffix, DPI)
         if suffix == "svg":
-            content = with_titles(content.decode(), titles).encode()
+            content = with_titles(content.decode(), titles, _named_curves(figure)).encode()
         elif suffix == "png":
-            content = _with_palette(picture, metadata)
+            content = _with_palette(content)
         file_path = path.with_name(f"{path.name}.{suffix}")
         with replacing(file_path, "wb") as file:
             file.write(content)
         yield file_path
 
 
-def _with_palette(picture: BytesIO, metadata: Mapping[str, str | None]) -> bytes:
+def picture(figure: Figure, suffix: str, dpi: float) -> bytes:
+    """A figure as a file's bytes; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    figure : Figure
+    suffix : {'png', 'svg', 'pdf'}
+    dpi : float
+        Of a PNG.
+    """
+    drawn = BytesIO()
+    figure.savefig(drawn, format=suffix, dpi=dpi, metadata=_METADATA[suffix])
+    return drawn.getvalue()
+
+
+def _named_curves(figure: Figure) -> dict[str, str]:
+    """The names of curves by the prefix of their ids (see `CurveName`)."""
+    from matplotlib.text import Annotation
+
+    named = {}
+    for text in figure.findobj(Annotation):
+        gid = text.get_gid() or ""
+        if isinstance(text, Annotation) and gid.endswith("-name"):
+            named[gid.removesuffix("-name")] = text.get_text()
+    return named
+
+
+def _with_palette(content: bytes) -> bytes:
     """A PNG with a palette of 256 colours, which takes a third of the bytes."""
     from PIL import Image
     from PIL.PngImagePlugin import PngInfo
@@ -324,9 +355,9 @@ def _with_palette(picture: BytesIO, metadata: Mapping[str, str | None]) -> bytes
     from svmbench.report.style import DPI
 
     chunks = PngInfo()
-    for key, value in metadata.items():
+    for key, value in _METADATA["png"].items():
         chunks.add_text(key, value or "")
-    opaque = Image.open(picture).convert("RGB")
+    opaque = Image.open(BytesIO(content)).convert("RGB")
     reduced = BytesIO()
     opaque.quantize(256, dither=Image.Dither.NONE).save(
         reduced, "png", optimize=True, dpi=(DPI, DPI), pnginfo=chunks

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,14 +35,14 @@ DPI = 180
 
 RC: Any = {
     "font.family": "sans-serif",
-    "font.size": 8.5,
-    "axes.titlesize": 9,
-    "axes.labelsize": 8.5,
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.labelsize": 9,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "xtick.labelsize": 7.5,
-    "ytick.labelsize": 7.5,
+    "xtick.labelsize": 8.25,
+    "ytick.labelsize": 8.25,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "xtick.minor.width": 0.4,
@@ -93,6 +94,18 @@ class Look:
     dash: Any
     ink: str
 
+    @property
+    def background(self) -> str:
+        """The line as a CSS background: a plain colour, or its dashes along the horizontal."""
+        if self.dash == "solid":
+            return self.colour
+        stops, at = [], 0.0
+        for number, length in enumerate(self.dash[1]):
+            ink = "transparent" if number % 2 else self.colour
+            stops.append(f"{ink} {at:g}px {at + 1.5 * length:g}px")
+            at += 1.5 * length
+        return f"repeating-linear-gradient(90deg, {', '.join(stops)})"
+
 
 def looks(results: Results) -> dict[str, Look]:
     """One look per label, the same in every plot of a results folder."""
@@ -124,9 +137,29 @@ def looks_of(runs: pd.DataFrame, solvers: Sequence[str]) -> dict[str, Look]:
     for solver in solvers:
         labels = set(runs.loc[runs["solver"] == solver, "label"])
         for number, label in enumerate(sorted(labels, key=lambda label: (len(label), label))):
-            colour = colours[solver]
+            colour = _shade(colours[solver], number // len(DASHES))
             found[label] = Look(colour, DASHES[number % len(DASHES)], _ink(colour))
     return found
+
+
+def _shade(colour: str, turn: int) -> str:
+    """The colour for labels after so many turns through the dashes: darker each time."""
+    return to_hex(tuple(np.array(to_rgb(colour)) * 0.6**turn))
+
+
+def free_colour(taken: Sequence[str]) -> str | None:
+    """The colour of the palette that differs most from those taken; None if all are alike."""
+    nearest = {
+        colour: min((difference(colour, other) for other in taken), default=math.inf)
+        for colour in PALETTE
+    }
+    best = max(PALETTE, key=lambda colour: nearest[colour])
+    return to_hex(best) if nearest[best] >= ALIKE else None
+
+
+def recoloured(look: Look, colour: str) -> Look:
+    """The look with another colour, and with its ink."""
+    return replace(look, colour=colour, ink=_ink(colour))
 
 
 def difference(one: str, other: str) -> float:

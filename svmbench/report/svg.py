@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
-from xml.sax.saxutils import escape
+from xml.sax.saxutils import escape, quoteattr
 
 #: Elements that load, run or restyle something, or that only name the picture's generator.
 _UNWANTED = frozenset(
@@ -15,8 +15,10 @@ _UNWANTED = frozenset(
 _UNITS = 50
 
 
-def with_titles(svg: str, titles: Mapping[str, str]) -> str:
-    """Give groups a title, which browsers show when the pointer rests on them.
+def with_titles(
+    svg: str, titles: Mapping[str, str], curves: Mapping[str, str] | None = None
+) -> str:
+    """Give groups a title, which browsers show when the pointer rests on them, and curves a name.
 
     Parameters
     ----------
@@ -24,11 +26,20 @@ def with_titles(svg: str, titles: Mapping[str, str]) -> str:
         As written by matplotlib.
     titles : mapping of str to str
         By the id of a group; ids that the picture does not have are ignored.
+    curves : mapping of str to str, optional
+        Name of each curve; it becomes the attribute ``data-curve`` of all groups whose ids are
+        its key and one more part. The script of a page hides and shows them by it.
     """
 
     def titled(opening: re.Match[str]) -> str:
-        title = titles.get(opening.group(1))
-        return opening.group() + (f"<title>{escape(title)}</title>" if title else "")
+        name = opening.group(1)
+        title, curve = titles.get(name), named.get(name.rpartition("-")[0])
+        start = opening.group()
+        if curve is not None:
+            start = f"{start[:-1]} data-curve={quoteattr(curve)}>"
+        return start + (f"<title>{escape(title)}</title>" if title else "")
+
+    named = curves or {}
 
     return re.sub(r'<g id="([^"]*)">', titled, svg)
 
@@ -64,9 +75,8 @@ def inlined(svg: str, prefix: str, label: str) -> str:
     root.attrib |= {
         "role": "img",
         "aria-label": label,
-        # A point of the picture is 1.1 to 4/3 pixels, so that its text can be read.
-        "style": f"min-width:{1.1 * width:.0f}px;max-width:{4 / 3 * width:.0f}px;"
-        "stroke-linejoin:round;stroke-linecap:butt",
+        # A point of the picture is 4/3 pixels, so that its text can be read.
+        "style": f"width:{4 / 3 * width:.0f}px;stroke-linejoin:round;stroke-linecap:butt",
     }
     return ET.tostring(root, encoding="unicode")
 

@@ -1,6 +1,6 @@
 """The answer of a results folder: which solver takes least to each accuracy, and how clearly.
 
-A label is "clear of" another if the pairs of their runs show that it takes less
+A label is "shown to take less" than another if the pairs of their runs show it
 (`svmbench.report.questions`), and nothing is called faster on less evidence.
 """
 
@@ -22,6 +22,9 @@ from svmbench.report.tables.accuracy import summarise
 
 #: The only place if no accuracy was asked for.
 _STOP = "at the stop"
+
+#: What the evidence says of a leader that no other may have beaten.
+_CLEAR = "shown to take less than every other"
 
 
 @dataclass(frozen=True)
@@ -59,11 +62,14 @@ class Leads:
     leads : tuple of Lead
     missing : tuple of str
         Who does not reach an accuracy in the median, where, and why.
+    disturbed : str
+        Whose runs were disturbed, and how many of them; empty if none was.
     """
 
     lam: str
     leads: tuple[Lead, ...]
     missing: tuple[str, ...]
+    disturbed: str = ""
 
 
 @dataclass(frozen=True)
@@ -134,11 +140,11 @@ def _headline(problems: Sequence[Leads]) -> str:
         if not leader:
             parts.append(f"no solver {at}")
         elif len(clear) == len(lambdas):
-            parts.append(f"{leader} {at}, clear of all others")
+            parts.append(f"{leader} {at}, {_CLEAR}")
         elif clear:
-            parts.append(f"{leader} {at}, clear of all others at {', '.join(clear)}")
+            parts.append(f"{leader} {at}, {_CLEAR} at {', '.join(clear)}")
         else:
-            parts.append(f"{leader} {at}, not clear of all others")
+            parts.append(f"{leader} {at}, not {_CLEAR}")
     place = last[0][1].place
     what = "distance from the optimum" if place == _STOP else "time to"
     return f"Least median {what} {place}: {'; '.join(parts)}."
@@ -157,7 +163,19 @@ def _to_accuracies(shown: Order, members: Sequence[tuple[Group, Sequence[Summary
         ]
         place = f"ε = {short(first.threshold)}"
         leads.append(_lead(shown, asked, place, contenders, " s", "takes {} as long"))
-    return Leads(members[0][0].written_lambda, tuple(leads), tuple(_missing(members)))
+    groups = [group for group, _ in members]
+    missing = tuple(_missing(members))
+    return Leads(groups[0].written_lambda, tuple(leads), missing, _disturbed(groups))
+
+
+def _disturbed(groups: Sequence[Group]) -> str:
+    """Whose runs something else on the machine has disturbed."""
+    counts = [
+        f"{group.label} {count} of {len(group.runs)}"
+        for group in groups
+        if (count := int((group.runs["disturbed"] != "").sum()))
+    ]
+    return ", ".join(counts)
 
 
 def _missing(members: Sequence[tuple[Group, Sequence[Summary]]]) -> Iterator[str]:
@@ -198,31 +216,33 @@ def _lead(
 def _clarity(
     shown: Order, asked: Asked, leader: _Contender, others: Sequence[_Contender], verb: str
 ) -> tuple[bool, str]:
-    """Whether the least median is clear of all others, and the remark that says so."""
+    """Whether the leader was shown to take less than every other, and what to say of it."""
     if not others:
         return False, "The only solver."
-    following = f"the next, {others[0].group.label}, {_behind(leader, others[0], verb)}"
+    following = (
+        f"in the median the next, {others[0].group.label}, {_behind(leader, others[0], verb)}"
+    )
     if leader.samples == 1:
         return False, f"Single runs show no order; {following}."
     rivals = [c.group for c in others if not shown.shown(leader.group, c.group, asked)]
     if not rivals:
-        return True, f"Clear of all others; {following}."
+        return True, f"S{_CLEAR[1:]}; {following}."
     every = len(rivals) == len(others) > 1
     named = "any other" if every else ", ".join(group.label for group in rivals)
     more = shown.repeats(leader.group, rivals, asked)
     cost = f" About {more} more repeats may show it." if more else ""
-    return False, f"Not shown to be ahead of {named}; {following}.{cost}"
+    return False, f"Not shown to take less than {named}; {following}.{cost}"
 
 
 def _behind(leader: _Contender, other: _Contender, verb: str) -> str:
     if not math.isfinite(other.median):
-        return "does not reach it in the median"
+        return "does not reach it"
     return _ratio(other.median, leader.median, verb)
 
 
 def _ratio(value: float, least: float, verb: str) -> str:
-    factor = f"{value / least:.2g} times" if 0 < value < 1e3 * least else "over 1000 times"
-    return verb.format(factor)
+    ratio = f"{value / least:.2g}" if 0 < value < 1e3 * least else ""
+    return verb.format("about" if ratio == "1" else f"{ratio or 'over 1000'} times")
 
 
 # ---------------------------------------------------------------- objective

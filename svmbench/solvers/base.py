@@ -13,10 +13,11 @@ from abc import ABC, abstractmethod
 from functools import cache
 from importlib import import_module
 from importlib.metadata import version
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
@@ -52,14 +53,23 @@ def parameter(default: Any, doc: str, *, source: str, unit: str = "", **limits: 
     )
 
 
+def either_precision() -> Any:
+    """The parameter ``precision`` of a solver that can also compute in single precision."""
+    return parameter(
+        "float64", "Precision of the weights and of every operation on them.", source="ours"
+    )
+
+
 class Parameters(BaseModel):
-    """Parameters of a solver: frozen, validated and documented in one place."""
+    """Parameters of a solver: frozen, validated and documented in one place.
+
+    A plug-in that can compute in single precision declares so in its own schema, by
+    ``precision: Precision = either_precision()``; that of any other accepts float64 only.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    precision: Precision = parameter(
-        "float64", "Precision of the weights and of every operation on them.", source="ours"
-    )
+    precision: Precision = either_precision()
 
     @field_validator("*")
     @classmethod
@@ -67,6 +77,24 @@ class Parameters(BaseModel):
         if isinstance(value, int) and value > LARGEST_COUNT:
             raise ValueError(f"Input should be at most {LARGEST_COUNT}")
         return value
+
+
+def _is_ours(kind: type) -> bool:
+    return kind.__module__.startswith("svmbench.")
+
+
+@cache
+def _in_double_only(schema: type[Parameters]) -> type[Parameters]:
+    """The schema without single precision."""
+    kind: Any = Literal["float64"]
+    double = parameter("float64", "The solver computes in double precision only.", source="ours")
+    return create_model(
+        schema.__name__,
+        __base__=schema,
+        __module__=schema.__module__,
+        __doc__=schema.__doc__,
+        precision=(kind, double),
+    )
 
 
 class Solver(ABC):
@@ -161,6 +189,19 @@ class Solver(ABC):
     #: Whether `advance` returns as soon as the method's own stopping rule first holds. The
     #: harness sets it where that rule is a target or the horizon, to time that moment exactly.
     halts: bool = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if not cls._declares_precision():
+            cls.schema = _in_double_only(cls.schema)
+
+    @classmethod
+    def _declares_precision(cls) -> bool:
+        """Whether it is one of ours or derived from one, or its schema declares its precision."""
+        if any(_is_ours(each) and "name" in vars(each) for each in cls.__mro__):
+            return True
+        foreign = (each for each in cls.schema.__mro__ if not _is_ours(each))
+        return _is_ours(cls) or any("precision" in get_annotations(each) for each in foreign)
 
     def __init__(self, parameters: Parameters | None = None) -> None:
         self.parameters: Any = parameters if parameters is not None else self.schema()
@@ -340,6 +381,11 @@ class Solver(ABC):
             "compiler": sorted({record["compiler"] for record in records}),
             "libraries": [f"{name} {version(name)}" for name in LIBRARIES],
         }
+
+    @classmethod
+    def build_with(cls, parameters: Any) -> dict[str, Any]:
+        """The build of an instance with these parameters, which may name further files."""
+        return cls.build()
 
     @classmethod
     def _source_files(cls) -> list[Path]:

@@ -1,6 +1,7 @@
 """Finds the solvers in all modules below svmbench.solvers and in all installed plug-ins.
 
-A plug-in package names its solver classes in the entry-point group ``svmbench.solvers``.
+A plug-in package names its solver classes in the entry-point group ``svmbench.solvers``. A solver
+in a single file takes part once `add_file` has loaded it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,17 @@ import pkgutil
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 
 import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
 from svmbench.solvers.plug_in import GROUP
+from svmbench.solvers.program import ForeignProgram
+from svmbench.solvers.single_file import file_of, load_file, unload_files
+
+#: Solvers of the single files that this process was given.
+_of_files: list[type[Solver]] = []
 
 
 @cache
@@ -27,28 +34,58 @@ def solvers() -> dict[str, type[Solver]]:
         If two solvers have the same name, or a plug-in cannot be imported, whatever it raises.
     """
     found: dict[str, type[Solver]] = {}
-    for solver in [*_own(), *_plugged_in()]:
+    for solver in [*_own(), *_plugged_in(), *_of_files]:
         other = found.setdefault(solver.name, solver)
         if other is not solver:
             raise ConfigError(
                 f"solver {solver.name!r}: claimed by {_place(other)} and {_place(solver)}; "
-                "rename or uninstall one"
+                "rename one, or leave it out"
             )
     return dict(sorted(found.items()))
 
 
 def find_solver(name: str) -> type[Solver]:
-    """The solver with this name.
+    """The solver with this name; ``program`` is the one that runs a command.
 
     Raises
     ------
     ConfigError
         If the name is unknown; the message gives the nearest known name.
     """
+    if name == ForeignProgram.name:
+        return ForeignProgram
     known = solvers()
     if name in known:
         return known[name]
     raise ConfigError(f"unknown solver {name!r}; {nearest(name, known)}")
+
+
+def add_file(path: Path) -> tuple[type[Solver], ...]:
+    """Let the solvers of a single file take part; return them.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be loaded, or a solver of that name exists already.
+    """
+    found = load_file(path)
+    new = [solver for solver in found if solver not in _of_files]
+    _of_files.extend(new)
+    solvers.cache_clear()
+    try:
+        solvers()
+    except ConfigError:
+        del _of_files[len(_of_files) - len(new) :]
+        solvers.cache_clear()
+        raise
+    return found
+
+
+def forget_files() -> None:
+    """Forget the single files, and execute them anew when they are added again."""
+    _of_files.clear()
+    unload_files()
+    solvers.cache_clear()
 
 
 def _own() -> list[type[Solver]]:
@@ -63,6 +100,7 @@ def _own() -> list[type[Solver]]:
             and issubclass(member, Solver)
             and member.__module__ == module.__name__
             and "name" in vars(member)
+            and member is not ForeignProgram  # it is nothing without a command
         ]
     return found
 
@@ -87,4 +125,4 @@ def _plugged_in() -> list[type[Solver]]:
 
 
 def _place(solver: type[Solver]) -> str:
-    return f"{solver.__module__}.{solver.__qualname__}"
+    return f"{file_of(solver) or solver.__module__}.{solver.__qualname__}"

@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
@@ -55,6 +55,7 @@ def train(
     time_limit: float = math.inf,
     threads: int = 1,
     progress: Callable[[int, float], None] = lambda label, gap: None,
+    start: Trained | None = None,
 ) -> Trained:
     """Train a model until each of its fits is certified to the tolerance.
 
@@ -72,6 +73,9 @@ def train(
         Fits at the same time.
     progress : callable
         Called with a class and its gap.
+    start : Trained, optional
+        To begin from: of the same rows, with any C, loss and weights. It is ignored where the
+        numbers of rows, columns or classes differ.
 
     Raises
     ------
@@ -84,26 +88,29 @@ def train(
         raise DataError(
             f"{examples.rows.name}: all rows have the label {classes[0]}; two classes are needed"
         )
+    examples = examples.counting()
     lam = objective.regularisation(examples.rows.n_samples)
     wanted = classes[:1] if len(classes) == 2 else classes
     threads = max(1, min(threads, len(wanted)))
     _require_room(examples.rows, threads, len(wanted))
     _require_squares(examples.rows, lam)
     if objective.bias == "regularised":
-        examples = Examples(with_constant(examples.rows), examples.labels)
+        examples = replace(examples, rows=with_constant(examples.rows))
 
+    starts = _starts(start, examples.rows, classes, wanted)
     given_up = threading.Event()
 
+    bias = "free" if objective.bias == "free" else "none"
+
     def of_class(label: int) -> Fit:
-        bias = "free" if objective.bias == "free" else "none"
-        problem = Problem(examples.against_rest(label), lam, objective.as_loss(), bias)
         return fit(
-            problem,
+            _problem(examples, label, objective, bias),
             tolerance,
             seed=seed,
             time_limit=time_limit,
             progress=lambda gap: progress(label, gap),
             given_up=given_up.is_set,
+            start=starts.get(label),
         )
 
     # Threads of BLAS gain nothing on vectors, and take the processors from one another.
@@ -113,6 +120,27 @@ def train(
         else:
             fits = _in_threads(of_class, wanted, threads, given_up)
     return Trained(_model(classes, objective, fits), fits)
+
+
+def _starts(
+    start: Trained | None, rows: Dataset, classes: tuple[int, ...], wanted: tuple[int, ...]
+) -> dict[int, Fit]:
+    if start is None or start.model.labels != classes:
+        return {}
+    sizes = rows.n_samples, rows.n_features
+    fits = zip(wanted, start.fits, strict=True)
+    return {label: fit for label, fit in fits if (len(fit.alpha), len(fit.w)) == sizes}
+
+
+def _problem(examples: Examples, label: int, objective: Objective, bias: str) -> Problem:
+    """A class against the rest. C takes the mean of the weights, whose mean is 1 in a Problem."""
+    rows, weights = examples.against_rest(label)
+    if weights is not None:
+        mean = math.fsum(weights.tolist()) / len(weights)
+        objective = replace(objective, C=objective.C * mean)
+        weights = None if (weights == weights[0]).all() else weights / mean
+    lam = objective.regularisation(rows.n_samples)
+    return Problem(rows, lam, objective.as_loss(), bias, row_weights=weights)
 
 
 def _in_threads(

@@ -19,8 +19,10 @@ from scipy.special import expit  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
 from sklearn.utils import check_random_state  # type: ignore[import-untyped]
+from sklearn.utils.class_weight import compute_class_weight  # type: ignore[import-untyped]
 from sklearn.utils.multiclass import check_classification_targets  # type: ignore[import-untyped]
 from sklearn.utils.validation import (  # type: ignore[import-untyped]
+    _check_sample_weight,
     check_is_fitted,
     validate_data,
 )
@@ -62,6 +64,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         fit_intercept: bool = True,
         tol: float = 1e-4,
+        class_weight: Any = None,
+        warm_start: bool = False,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -69,11 +73,13 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.C = C
         self.fit_intercept = fit_intercept
         self.tol = tol
+        self.class_weight = class_weight
+        self.warm_start = warm_start
         self.max_seconds = max_seconds
         self.n_jobs: Any = n_jobs  # checked by fit, as in scikit-learn
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> _Linear:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> _Linear:
         """Train until every fit is certified to ``tol``.
 
         Parameters
@@ -82,6 +88,9 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows. float32 and float64 are used as they are, CSR and C order without a copy.
         y : array, shape (m,)
             Classes, at least two.
+        sample_weight : array, shape (m,), or number, optional
+            Factors of the rows' losses, not negative. A row of weight 0 is left out, one of
+            weight 2 counts twice.
 
         Returns
         -------
@@ -113,11 +122,12 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"data contains only one class: {classes[0]!r}"
             )
         try:
-            trained = self._train(Examples(_dataset(X), labels), objective)
+            trained = self._train(self._examples(X, y, classes, labels, sample_weight), objective)
         except (ConfigError, DataError) as error:
             raise ValueError(str(error)) from None
         self.classes_ = classes  # only now: a fit that is interrupted leaves the old model whole
-        self._keep(trained, objective, len(labels))
+        self._keep(trained)
+        self._last = trained if self.warm_start else None
         return self
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -172,28 +182,40 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if jobs is not None and (not isinstance(jobs, numbers.Integral) or jobs == 0):
             raise ValueError(f"n_jobs must be a whole number other than 0, or None, not {jobs!r}")
 
-    def _train(self, examples: Examples, objective: Objective) -> Trained:
+    def _examples(
+        self, X: Any, y: Any, classes: Array, labels: Array, sample_weight: Any
+    ) -> Examples:
+        rows = None
+        if sample_weight is not None:
+            rows = _check_sample_weight(sample_weight, X, dtype=np.float64)
+        weights = {}
+        if self.class_weight is not None:
+            # Scikit-learn divides by the weighted numbers of rows; classes not named weigh 1.
+            each = compute_class_weight(self.class_weight, classes=classes, y=y, sample_weight=rows)
+            weights = {k: float(weight) for k, weight in enumerate(each)}
+        return Examples(_dataset(X), labels, rows, weights)
+
+    def _how(self) -> dict[str, Any]:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         jobs = 1 if self.n_jobs is None else self.n_jobs
-        return train(
-            examples,
-            objective,
-            self.tol,
-            seed=int(seed),
-            time_limit=math.inf if self.max_seconds is None else self.max_seconds,
-            threads=jobs if jobs > 0 else available_processors(),
-        )
+        return {
+            "seed": int(seed),
+            "time_limit": math.inf if self.max_seconds is None else self.max_seconds,
+            "threads": jobs if jobs > 0 else available_processors(),
+        }
 
-    def _keep(self, trained: Trained, objective: Objective, m: int) -> None:
+    def _train(self, examples: Examples, objective: Objective) -> Trained:
+        start = getattr(self, "_last", None) if self.warm_start else None
+        return train(examples, objective, self.tol, start=start, **self._how())
+
+    def _keep(self, trained: Trained) -> None:
         model, fits = trained.model, trained.fits
         # The model lists classes from the largest; its one plane points to the larger of two.
         order = slice(None, None, -1) if len(model.labels) > 2 else slice(None)
         self.coef_ = np.ascontiguousarray(model.weights[order])
         self.intercept_ = np.ascontiguousarray(model.biases[order])
         certificates = [
-            OptimalityBound(
-                objective.total(each.primal, m), objective.total(each.dual, m), each.gap
-            )
+            OptimalityBound(each.primal / each.lam, each.dual / each.lam, each.gap)
             for each in fits[order]
         ]
         self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
@@ -222,6 +244,12 @@ class LinearSVC(_Linear):
         Scikit-learn's LinearSVC regularises its intercept; this one does not.
     tol : float, default 1e-4
         Relative gap (P - D)/D at which training ends: P is then within this share of the optimum.
+    class_weight : dict or 'balanced', optional
+        Factors of C for the classes' rows, as in scikit-learn's LinearSVC: of more than two
+        classes, each counts where its class is trained against the rest.
+    warm_start : bool, default False
+        Begin from the last fit where the numbers of rows, columns and classes are the same. The
+        dual variables of that fit are kept.
     max_seconds : float, optional
         Time limit of each fit; it then warns.
     n_jobs : int, optional
@@ -235,7 +263,7 @@ class LinearSVC(_Linear):
     intercept_ : ndarray of float64, shape (1,) or (classes,)
     classes_ : ndarray, shape (classes,)
     certificate_ : OptimalityBound, or list of them for more than two classes
-        P, D and the relative gap, with 1/2 ||w||^2 + C sum loss as P.
+        P, D and the relative gap, with 1/2 ||w||^2 + C sum loss as P, losses times weights.
     n_iter_ : int
         The most certificates computed for a class.
     n_features_in_ : int
@@ -250,6 +278,8 @@ class LinearSVC(_Linear):
         loss: str = "squared_hinge",
         fit_intercept: bool = True,
         tol: float = 1e-4,
+        class_weight: Any = None,
+        warm_start: bool = False,
         max_seconds: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -258,6 +288,8 @@ class LinearSVC(_Linear):
             C,
             fit_intercept=fit_intercept,
             tol=tol,
+            class_weight=class_weight,
+            warm_start=warm_start,
             max_seconds=max_seconds,
             n_jobs=n_jobs,
             random_state=random_state,
@@ -281,7 +313,7 @@ class LogisticRegression(_Linear):
     ----------
     C : float, default 1.0
         Weight of the losses.
-    fit_intercept, tol, max_seconds, n_jobs, random_state
+    fit_intercept, tol, class_weight, warm_start, max_seconds, n_jobs, random_state
         As for `LinearSVC`.
 
     Attributes

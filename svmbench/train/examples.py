@@ -1,16 +1,19 @@
-"""Rows to train on, with the labels that their text gives them."""
+"""Rows to train on, with the labels that their text gives them, and weights."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from svmbench.data import libsvm
-from svmbench.data.dataset import Array, Dataset
+from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.storage import Precision
-from svmbench.errors import DataError
+from svmbench.errors import ConfigError, DataError
+from svmbench.solvers.second_order.ipm import take_rows
 
 #: Largest label: LIBLINEAR's are C's ints.
 LARGEST_LABEL = 2**31 - 1
@@ -25,19 +28,80 @@ class Examples:
     rows : Dataset
         Its own labels mean nothing; `against_rest` sets them.
     labels : ndarray of int64, shape (m,)
+    row_weights : ndarray of float64, shape (m,), optional
+        Weights of the rows' losses, not negative; 1 each by default.
+    class_weights : mapping of int to float
+        Weights of classes, positive; 1 for those it does not name.
+
+    Raises
+    ------
+    ConfigError
+        When a weight is out of range, or a class with a weight has no rows.
     """
 
     rows: Dataset
     labels: Array
+    row_weights: FloatArray | None = None
+    class_weights: Mapping[int, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for label, weight in self.class_weights.items():
+            if not 0.0 < weight < math.inf:
+                raise ConfigError(
+                    f"the weight of class {label} must be positive and finite, not {weight!r}"
+                )
+            if not (self.labels == label).any():
+                known = ", ".join(map(str, self.classes[:10]))
+                raise ConfigError(f"a weight for class {label}, which has no rows; known: {known}")
+        weights = self.row_weights
+        if weights is not None and not ((weights >= 0.0) & (weights < math.inf)).all():
+            raise ConfigError("weights of rows must not be negative, infinite or NaN")
 
     @property
     def classes(self) -> tuple[int, ...]:
         """The distinct labels, the largest first."""
         return tuple(int(label) for label in np.unique(self.labels)[::-1])
 
-    def against_rest(self, label: int) -> Dataset:
-        """The rows with one class as +1 and all others as -1."""
-        return replace(self.rows, labels=np.where(self.labels == label, 1, -1).astype(np.int8))
+    def against_rest(self, label: int) -> tuple[Dataset, FloatArray | None]:
+        """The rows with one class as +1 and all others as -1, and their weights, if any.
+
+        A class's weight counts in its own problem; of two classes both weights count. That is
+        what LIBLINEAR's -wi does.
+        """
+        own = self.labels == label
+        rows = replace(self.rows, labels=np.where(own, 1, -1).astype(np.int8))
+        if self.row_weights is None and not self.class_weights:
+            return rows, None
+        others = [each for each in self.classes if each != label]
+        rest = self.class_weights.get(others[0], 1.0) if len(others) == 1 else 1.0
+        weights = np.where(own, self.class_weights.get(label, 1.0), rest)
+        return rows, weights if self.row_weights is None else weights * self.row_weights
+
+    def chosen(self, rows: Array) -> Examples:
+        """Some of the rows, by number, with their labels and weights."""
+        weights = None if self.row_weights is None else self.row_weights[rows]
+        return replace(
+            self,
+            rows=replace(take_rows(self.rows, rows), provenance=self.rows.provenance),
+            labels=self.labels[rows],
+            row_weights=weights,
+        )
+
+    def counting(self) -> Examples:
+        """Without rows of weight 0.
+
+        Raises
+        ------
+        DataError
+            When no row of a class is left.
+        """
+        if self.row_weights is None or self.row_weights.all():
+            return self
+        left = np.flatnonzero(self.row_weights)
+        missing = np.setdiff1d(self.labels, self.labels[left])
+        if len(missing):
+            raise DataError(f"{self.rows.name}: all rows of class {missing[0]} have weight 0")
+        return self.chosen(left)
 
 
 def read_examples(

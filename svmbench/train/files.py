@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from svmbench.train.classes import Trained
 from svmbench.train.examples import Examples
 from svmbench.train.liblinear import write_model
 from svmbench.train.objective import Objective
+from svmbench.train.path import Validation
 
 SCHEMA_VERSION = 1
 
@@ -21,7 +23,13 @@ def certificate_path(model: Path) -> Path:
     return model.with_name(f"{model.name}.json")
 
 
-def save(path: Path, trained: Trained, examples: Examples, objective: Objective) -> None:
+def save(
+    path: Path,
+    trained: Trained,
+    examples: Examples,
+    objective: Objective,
+    validation: Validation | None = None,
+) -> None:
     """Write a model, and then its certificate.
 
     The certificate holds the hash of the model that it belongs to: if the program is killed
@@ -32,25 +40,39 @@ def save(path: Path, trained: Trained, examples: Examples, objective: Objective)
     UnwritableError
         When a file cannot be written.
     """
-    facts = certificate(trained, examples, objective)
+    facts = certificate(trained, examples, objective, validation)
     facts["model_sha256"] = write_model(path, trained.model)
     with replacing(certificate_path(path)) as file:
         json.dump(facts, file, indent=2, allow_nan=False)
         file.write("\n")
 
 
-def certificate(trained: Trained, examples: Examples, objective: Objective) -> dict[str, Any]:
+def certificate(
+    trained: Trained,
+    examples: Examples,
+    objective: Objective,
+    validation: Validation | None = None,
+) -> dict[str, Any]:
     """What is certified, of which rows, and by what program."""
     rows, labels = examples.rows, trained.model.labels
     against = labels if len(trained.fits) > 1 else labels[:1]
-    return {
+    weights = {str(label): weight for label, weight in examples.class_weights.items()}
+    folds = {}
+    if validation is not None:
+        folds["cross_validation"] = {
+            "folds": len(validation.errors),
+            "largest_relative_gap": validation.gap if validation.gap < math.inf else None,
+            "values": validation.facts(),
+        }
+    return folds | {
         "schema_version": SCHEMA_VERSION,
         "program": f"svmbench {svmbench.__version__}",
-        "problem": "P = lambda/2 ||w||^2 + 1/m sum loss, D <= P* <= P",
+        "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P",
         "loss": objective.loss,
         "C": objective.C,
         "lambda": objective.regularisation(rows.n_samples),
         "bias": objective.bias,
+        "class_weights": weights,
         "data": {
             "name": rows.name,
             "sha256": rows.provenance.sha256,
@@ -62,6 +84,7 @@ def certificate(trained: Trained, examples: Examples, objective: Objective) -> d
         "fits": [
             {
                 "class": label,
+                "lambda": fit.lam,
                 "P": fit.primal,
                 "D": fit.dual,
                 # JSON knows no infinity: without a positive lower bound there is no such gap.

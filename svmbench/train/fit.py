@@ -32,6 +32,9 @@ FEW_FEATURES = 2000
 #: passes from one look to the next: a look costs three passes.
 LOOK_PASSES, LOOK_GROWTH = 30.0, 1.25
 
+#: Passes that a Newton step is taken to need.
+NEWTON_PASSES = 30.0
+
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row.
 DENSE_WORK = 0.06
 
@@ -63,6 +66,10 @@ class Fit:
         Of training, certificates included.
     method : str
         The method that found w.
+    lam : float
+        The problem's lambda: P divided by it is 1/2 ||w||^2 + C sum c_i loss.
+    alpha : ndarray of float64, shape (m,)
+        The dual variables of the best bound.
     """
 
     w: FloatArray
@@ -73,6 +80,8 @@ class Fit:
     looks: int
     seconds: float
     method: str
+    lam: float
+    alpha: FloatArray
 
     @property
     def gap(self) -> float:
@@ -88,6 +97,7 @@ def fit(
     time_limit: float = math.inf,
     progress: Callable[[float], None] = lambda gap: None,
     given_up: Callable[[], bool] = lambda: False,
+    start: Fit | None = None,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -105,6 +115,9 @@ def fit(
         Called with the gap after every look.
     given_up : callable
         Whether the fit is no longer wanted; asked after each pass or iteration.
+    start : Fit, optional
+        Of the same rows with another lambda, or of similar rows, to begin from. If its weights as
+        they are turn out to be the best, ``method`` is "start".
 
     Returns
     -------
@@ -127,13 +140,16 @@ def fit(
 
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
-        found = _best(problem, tolerance, seed, due, given_up, progress)
+        found = _best(problem, tolerance, seed, due, given_up, progress, start)
         errors = problem.evaluate(found.w, found.bias).errors
     seconds = time.monotonic() - begun
     if problem.is_below(found.proven(), found.primal, found.w, found.bias):
         raise AssertionError(f"P = {found.primal!r} is below the proven D = {found.proven()!r}")
     dual = min(found.proven(), found.primal)
-    return Fit(found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method)
+    return Fit(
+        found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method,
+        problem.lam, found.alpha,
+    )  # fmt: skip
 
 
 class _Best:
@@ -176,9 +192,10 @@ def _best(
     due: Callable[[], bool],
     given_up: Callable[[], bool],
     progress: Callable[[float], None],
+    start: Fit | None,
 ) -> _Best:
     best = _Best(problem)
-    for method, pair in _pairs(_groups(problem, tolerance, seed, due), due):
+    for method, pair in _all_pairs(problem, tolerance, seed, due, start, best):
         if given_up():
             break
         best.look(method, pair)
@@ -189,6 +206,34 @@ def _best(
     if given_up():
         raise InterruptedError("the fit was given up")
     return best
+
+
+def _all_pairs(
+    problem: Problem,
+    tolerance: float,
+    seed: int,
+    due: Callable[[], bool],
+    start: Fit | None,
+    best: _Best,
+) -> Iterator[tuple[_Method, Pair]]:
+    """The pairs of the start, and then those of all methods."""
+    begin = None
+    if start is not None:
+        for name, pair in _starts(problem, start):
+            yield _Method(name, iter(())), pair
+        begin = best.w, best.bias, best.alpha
+    yield from _pairs(_groups(problem, tolerance, seed, due, begin), due)
+
+
+def _starts(problem: Problem, start: Fit) -> Iterator[tuple[str, Pair]]:
+    """The weights as they are, and as they are where all rows lie within the margin.
+
+    As long as alpha does not change, w(alpha) is proportional to 1/lambda.
+    """
+    ratio = problem.lam / start.lam
+    yield "start", (start.w, start.bias, problem.repaired(start.alpha * ratio))
+    if ratio != 1.0:
+        yield "scaled start", (start.w / ratio, start.bias, problem.repaired(start.alpha))
 
 
 @dataclass(eq=False)
@@ -259,12 +304,17 @@ def _pairs(groups: list[list[_Method]], due: Callable[[], bool]) -> Iterator[tup
 
 
 def _groups(
-    problem: Problem, tolerance: float, seed: int, due: Callable[[], bool]
+    problem: Problem,
+    tolerance: float,
+    seed: int,
+    due: Callable[[], bool],
+    start: Pair | None = None,
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
-        return [[_Method("newton", smooth.newton(problem, due), least=MOST_ITERATIONS)]]
-    down = (balanced_descent if free else descent)(problem, due)
+        steps = smooth.newton(problem, due, start[:2] if start else None, tolerance)
+        return [[_Method("newton", steps, least=MOST_ITERATIONS)]]
+    down = (balanced_descent if free else descent)(problem, due, start)
     robust = [
         _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
     ]
@@ -274,10 +324,19 @@ def _groups(
         step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0) + 10.0 * data.nnz
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
-        return [[_newton(problem, seed, due), *robust], interiors]
+        if problem.row_weights is None and start is None:
+            return [[_newton(problem, seed, due), *robust], interiors]
+        steps = smooth.newton(problem, due, start[:2] if start else None, tolerance)
+        # A step is some products with the rows.
+        newton = _Method("newton", steps, lambda so_far: NEWTON_PASSES * data.nnz, MOST_ITERATIONS)
+        return [[newton, *robust], interiors]
     robust += interiors
-    if free:
+    if free or problem.row_weights is not None:
         return [robust]
+    if start is not None:
+        passes = lambda so_far: max(LOOK_PASSES * data.nnz, so_far / 4.0)  # noqa: E731
+        auto = _Method("auto", _champion(problem, tolerance, seed, due), passes)
+        return [[*robust, auto]]
     return [[_Method("auto", _champion(problem, tolerance, seed, due))], robust]
 
 

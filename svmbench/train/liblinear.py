@@ -1,32 +1,19 @@
 """Models in LIBLINEAR's text format: its ``predict`` reads ours, and ours reads its own.
 
-The format is that of LIBLINEAR's ``save_model``: a header of ``key value`` lines that ends with
-``w``, then a line of weights per feature, with one weight per class (one in all for two classes).
-With a constant feature, its weights are the last line.
+`svmbench.data.liblinear_model` describes the format and reads it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import math
 from pathlib import Path
 
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
+from svmbench.data.liblinear_model import read_liblinear
 from svmbench.durable import replacing
-from svmbench.errors import DataError
 from svmbench.train.model import Model
-
-#: Its kinds of classification, whose prediction is the sign or the largest decision value.
-CLASSIFIERS = (
-    "L2R_LR", "L2R_L2LOSS_SVC_DUAL", "L2R_L2LOSS_SVC", "L2R_L1LOSS_SVC_DUAL", "MCSVM_CS",
-    "L1R_L2LOSS_SVC", "L1R_LR", "L2R_LR_DUAL",
-)  # fmt: skip
-
-#: Header lines and their number of values; None for one per class.
-_KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
-
 
 #: Weights that are turned into text at a time.
 _AT_A_TIME = 1 << 16
@@ -81,66 +68,4 @@ def read_model(path: Path) -> Model:
     DataError
         When the file cannot be read, is no such model, or is cut short.
     """
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise DataError(f"{path}: cannot be read as a model: {reason}") from None
-    header, after = _header(path, lines)
-    labels = tuple(_whole(path, 3, label) for label in header["label"])
-    kind, constant = header["solver_type"][0], _number(path, 5, header["bias"][0])
-    d = _whole(path, 4, header["nr_feature"][0])
-    if d < 0:
-        raise DataError(f"{path}: nr_feature {d}: a model has no fewer than 0 features")
-    if kind not in CLASSIFIERS:
-        raise DataError(f"{path}: solver_type {kind} is no classifier of LIBLINEAR's")
-    k = 1 if len(labels) == 2 and kind != "MCSVM_CS" else len(labels)
-    wanted = d + (constant >= 0.0)
-    rows = [line.split() for line in lines[after:] if line.strip()]
-    if len(rows) != wanted:
-        raise DataError(f"{path}: {len(rows)} lines of weights, not {wanted}; the file is damaged")
-    for number, row in enumerate(rows, after + 1):
-        if len(row) != k:
-            raise DataError(f"{path}:{number}: {len(row)} weights, not {k}; the file is damaged")
-    flat = [_number(path, n, text) for n, row in enumerate(rows, after + 1) for text in row]
-    weights = np.array(flat).reshape(wanted, k)
-    biases = constant * weights[d] if constant >= 0.0 else np.zeros(k)
-    return Model(kind, labels, np.ascontiguousarray(weights[:d].T), biases, constant)
-
-
-def _header(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
-    """The values of the header, and the number of its lines."""
-    found: dict[str, list[str]] = {}
-    for number, line in enumerate(lines, 1):
-        key, *values = line.split() or [""]
-        if key == "w":
-            missing = [each for each in _KEYS if each not in found]
-            if missing:
-                raise DataError(f"{path}: no {missing[0]} before the weights; is this a model?")
-            classes = _whole(path, 2, found["nr_class"][0])
-            if classes == 1:
-                raise DataError(f"{path}: a model of one class; two are needed to predict")
-            if classes != len(found["label"]) or classes < 2:
-                raise DataError(f"{path}: {len(found['label'])} labels of {classes} classes")
-            return found, number
-        if key not in _KEYS or (_KEYS[key] is not None and len(values) != _KEYS[key]):
-            raise DataError(f"{path}:{number}: {line[:60]!r} is no line of a LIBLINEAR model")
-        found[key] = values
-    raise DataError(f"{path}: no weights; is this a model?")
-
-
-def _whole(path: Path, line: int, text: str) -> int:
-    try:
-        return int(text)
-    except ValueError:
-        raise DataError(f"{path}:{line}: {text[:60]!r} is no whole number") from None
-
-
-def _number(path: Path, line: int, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise DataError(f"{path}:{line}: {text[:60]!r} is no finite number")
-    return value
+    return Model(*read_liblinear(path))

@@ -85,10 +85,6 @@ class Objective:
             raise ConfigError(f"lambda = {lam!r} is out of range for {m} rows")
         return cls(loss, C, bias)
 
-    def total(self, mean: float, m: int) -> float:
-        """P or D as users write it, 1/2 ||w||^2 + C sum, from `Problem`'s."""
-        return mean / self.regularisation(m)
-
     def as_loss(self) -> Loss:
         """The loss as `Problem` takes it."""
         return Loss(self.loss)

@@ -46,16 +46,17 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
         return -math.inf
     data, loss = problem.data, problem.loss
     nu = loss.nu if loss.name in HINGES else 0.0
-    total = float(objective.conjugate_sum(alpha, loss.code, loss.gamma))
+    total = problem.conjugate_sum(alpha)
     # The conjugates are sums of terms no larger than these.
-    terms = float(np.sum(alpha + nu * alpha * alpha)) + abs(total)
+    counted = problem.counted(alpha)
+    terms = float(np.sum(counted + nu * counted * alpha)) + abs(total)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums, sizes, longest = _combined(data, alpha)
-        off = (longest + 4.0) * UNIT * sizes
+        sums, sizes, longest = _combined(data, counted)
+        off = (longest + 5.0) * UNIT * sizes
         if problem.bias == "free":
             # Scaling the class with the larger sum down by this share balances alpha exactly; the
             # conjugates are concave and 0 at 0, so that theirs fall by no larger share.
-            positive, negative = objective.balance(data.rows, alpha)
+            positive, negative = objective.balance(data.rows, counted)
             larger = max(positive, negative)
             share = abs(positive - negative) / larger + 4.0 * UNIT if larger > 0.0 else 0.0
             off += share * sizes

@@ -32,6 +32,10 @@ LONG = np.longdouble
 UNIT = float(np.finfo(np.float64).eps) / 2.0
 BOTH = UNIT + float(np.finfo(LONG).eps) / 2.0
 
+#: Doubles end at 1.8e308. A sum whose terms are together as large as this may leave them on its
+#: way, whatever the sum is: products of both signs that overflow make it nan.
+OVERFLOWING = 1e300
+
 #: Stored entries that are converted to extended precision at a time.
 ENTRIES = 1 << 22
 
@@ -43,16 +47,23 @@ UNBALANCED = 1e-12
 
 
 class Bounded(NamedTuple):
-    """A number, and a bound on the deviation of its value computed in double precision."""
+    """A number, and a bound on the deviation of its value computed in double precision.
+
+    Parameters
+    ----------
+    value, rounding : float
+    overflows : bool
+        Whether that computation may end in a number that is not finite.
+    """
 
     value: float
     rounding: float
+    overflows: bool = False
 
     def agrees(self, recorded: float | None) -> bool:
         """Whether the recorded number may be this one; None means it was not finite."""
         if recorded is None or not math.isfinite(recorded):
-            # Doubles overflow at 1e308, and squares of the summands long before.
-            return not abs(self.value) < 1e150
+            return self.overflows or not abs(self.value) < OVERFLOWING
         return math.isfinite(self.value) and abs(recorded - self.value) <= self.rounding
 
     def deviation(self, recorded: float | None) -> float:
@@ -196,6 +207,7 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
         total: Any = LONG(0.0)
         rounding: Any = LONG(0.0)
         least = most = 0
+        overflows = not weights @ weights < OVERFLOWING
         for rows, X in blocks(data):
             labels = data.labels[rows].astype(LONG)
             margins = labels * (X @ weights + LONG(bias))
@@ -207,15 +219,19 @@ def evaluate(data: Dataset, facts: Facts, w: FloatArray, bias: float) -> Recompu
             steepest = np.where(np.abs(1.0 - margins) <= off, LONG(1.0), slopes)
             units = 4.0 * BOTH * (1.0 + values) * max(1.0, 1.0 / facts.gamma)
             rounding += (steepest * off + off * off / facts.gamma + units).sum()
-            least += int(np.count_nonzero(~(margins > -off)))
-            most += int(np.count_nonzero(~(margins > off)))
+            far = ~(sizes < OVERFLOWING)
+            overflows = overflows or bool(far.any())
+            least += int(np.count_nonzero(~((margins > -off) | far)))
+            most += int(np.count_nonzero(~(margins > off) | far))
         m, d = data.n_samples, len(weights)
         regular = LONG(facts.lam) / 2.0 * (weights @ weights)
         rounding = rounding / m + ((d + 4) * BOTH + 2.0 * moved) * regular
         primal = regular + total / m
         if not _admits(facts, w):
             primal = LONG(math.inf) if np.isfinite(w).all() else LONG(math.nan)
-        return Recomputed(Bounded(float(primal), float(rounding + 8 * BOTH * primal)), least, most)
+        overflows = overflows or not total < OVERFLOWING
+        allowed = float(rounding + 8 * BOTH * primal)
+        return Recomputed(Bounded(float(primal), allowed, overflows), least, most)
 
 
 def count_errors(data: Dataset, w: FloatArray, bias: float) -> tuple[int, int]:

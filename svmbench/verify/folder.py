@@ -147,7 +147,7 @@ class Verifier:
                 reason = f"rows of runs that runs.csv does not list: {', '.join(sorted(foreign))}"
                 yield Verification("file", name, "does not hold", reason)
         try:
-            sweep = load_sweep(folder / "config.yaml")
+            sweep = load_sweep(folder / "config.yaml", load_plugins=False)
         except ConfigError as error:
             yield Verification("file", "config.yaml", "not verified", str(error))
             return
@@ -187,7 +187,9 @@ class Verifier:
             run = self._read(folder, path.stem)
             if run is None or misfit(run, sweep):
                 continue
-            built = builds.get(run.solver.name) or find_solver(run.solver.name).build()
+            built = builds.get(run.solver.name) or find_solver(run.solver.name).build_with(
+                run.solver.parameters
+            )
             if run.header["build"] == built and (run.header["machine"], run.contended) in others:
                 reason = "runs.csv does not list it; 'svmbench run' writes that table again"
                 yield Verification("run", path.stem, "does not hold", reason)

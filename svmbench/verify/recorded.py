@@ -17,16 +17,14 @@ from svmbench.errors import ConfigError
 from svmbench.harness.plan import Instance, Run, for_each_horizon
 from svmbench.harness.supervise import CIRCUMSTANCES
 from svmbench.harness.trace import Trace
-from svmbench.problem import BELOW, Loss, Problem, accuracy_of, relative_gap
+from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
+from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
 #: Ends that a worker records itself, after it has kept the weights if it was asked to.
 ENDED_BY_ITSELF = ("converged", "max_steps", "diverged")
-
-#: Rounding of P near 0, which is the mean of differences of numbers near 1.
-ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,11 +144,12 @@ def check_points(run: Recorded, trace: Trace) -> None:
         primal, dual = point["primal"], point["dual"]
         if primal is None:
             continue
-        below = primal < lower - max(BELOW * lower, ROUNDING)
-        if below and trace.state != "failed":
+        below = lies_below(primal, lower)
+        refused = trace.state == "failed" and point["accuracy"] is None
+        if not refused and run.instance.problem.is_below(lower, primal, None):
             raise ContradictionError(f"P is {primal!r} at point {number}, below D_ref {lower!r}")
         known = {
-            "accuracy": accuracy_of(primal, lower, run.stop.distance),
+            "accuracy": 0.0 if below else accuracy_of(primal, lower, run.stop.distance),
             "gap": math.nan if dual is None else relative_gap(primal, dual),
         }
         for what, value in known.items():
@@ -164,12 +163,48 @@ def check_points(run: Recorded, trace: Trace) -> None:
         for what in ("presentations", "updates", "nonzeros", "wall", "cpu", "visits", "switches"):
             if what in before and what in after and after[what] < before[what]:
                 raise ContradictionError(f"{what} decreases, to {after[what]!r}")
-    stop, solver = run.stop, find_solver(run.solver.name)(run.solver.parameters)
-    if trace.state != "converged" or solver.horizon != "none" or stop.own or stop.gap is not None:
+    _check_end(run, trace)
+
+
+def _check_end(run: Recorded, trace: Trace) -> None:
+    """Check that a run ended where its points say that it had to end."""
+    points, state = trace.points, trace.state
+    if trace.end.get("refused") or not points:
         return
-    reached = trace.points[-1]["accuracy"]
-    if stop.accuracy and (reached is None or reached > min(stop.accuracy)):
-        raise ContradictionError(f"it is recorded as converged, with an accuracy of {reached!r}")
+    shows_bound = any(point["dual"] is not None for point in points)
+    met = [_meets_targets(run, point, shows_bound) for point in points]
+    last = points[-1]
+    if any(met[:-1]):
+        raise ContradictionError(f"its targets are met at point {met.index(True)}, and it went on")
+    if state == "converged" and not (met[-1] and last["primal"] is not None):
+        raise ContradictionError(
+            f"it is recorded as converged, with an accuracy of {last['accuracy']!r}"
+        )
+    if state == "diverged" and last["primal"] is not None:
+        raise ContradictionError(f"it is recorded as diverged, with P = {last['primal']!r}")
+    if state == "max_steps" and met[-1]:
+        raise ContradictionError("it is recorded as max_steps, and its targets are met")
+
+
+def _meets_targets(run: Recorded, point: dict[str, Any], shows_bound: bool) -> bool:
+    """Whether a run ends at a point because of its targets, or of its horizon."""
+    stop, solver = run.stop, find_solver(run.solver.name)(run.solver.parameters)
+    stopped = point.get("stopped")
+    if solver.horizon != "none" and not solver.anytime:
+        if solver.horizon == "accuracy":
+            return stopped is True
+        epochs = getattr(solver.parameters, solver.horizon_parameter)
+        m = run.instance.problem.data.n_samples
+        return bool(point["presentations"] >= math.ceil(round(epochs * m, 6)))
+    targets = []
+    if stop.accuracy:
+        accuracy = point["accuracy"]
+        targets.append(accuracy is not None and accuracy <= min(stop.accuracy))
+    if stop.gap is not None and shows_bound:
+        targets.append(point["gap"] is not None and point["gap"] <= stop.gap)
+    if stop.own and stopped is not None:
+        targets.append(stopped)
+    return bool(targets) and all(targets)
 
 
 def lacks_weights(trace: Trace) -> bool:

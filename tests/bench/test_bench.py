@@ -70,9 +70,23 @@ def test_from_nothing_to_the_page_and_again(bench, tmp_path):
     assert "note: There is no solver 'nobody'; 'dcd' stands in for it everywhere." in first.stdout
     assert "11 new runs and 6 new measurements, 0 and 0 reused" in first.stdout
     page = (root / "index.html").read_text()
-    for heading in ("Verdict", "Notices", "What is aimed at", "kept out of tuning", "One epoch"):
+    for heading in (
+        "Who is fastest where",
+        "Our own bounds",
+        "Notices",
+        "What is aimed at",
+        "kept out of tuning",
+        "One epoch",
+    ):
         assert heading in page
     assert "src=" not in page  # it needs nothing but itself
+    places = [page.index(f'<section id="{name}">') for name in ("fastest", "plots", "aims")]
+    assert places == sorted(places)
+    fastest = pd.read_csv(root / "tables" / "fastest.csv")
+    assert len(fastest) == 2 * 2 * 2  # sets, accuracies, solvers
+    assert set(fastest["solver"]) == {champion.champion(), "sgd-s"}
+    least = fastest.groupby(["set", "accuracy"])["median_seconds"].min()
+    assert page[page.index('id="fastest-1"') :].split("</table>")[0].count("<strong>") == len(least)
     epochs = pd.read_csv(root / "tables" / "epochs.csv")
     assert set(epochs["label"]) == {champion.champion(), "sgd-s"}
     assert (epochs["ns_per_nonzero"] > 0).all()

@@ -185,7 +185,7 @@ def test_page_explains_the_horizon():
 
 def test_a_plug_in_that_says_little_is_listed_and_told(plug_in):
     lines = output().splitlines()
-    heading = lines.index("plug-in: Solvers of other packages.")
+    heading = lines.index("plug-in: Solvers of other packages and files.")
     assert any(line.split()[:1] == ["idle"] for line in lines[heading:])
     page = output("idle")
     assert page.startswith("idle: stays at zero\n")

@@ -213,3 +213,84 @@ def test_more_columns_than_memory_are_one_line(folder, monkeypatch):
     result = invoke("train", "wide")
     assert result.exit_code == 3
     assert "wide: training on 2,000,000,000 columns needs 176.0 GB of memory" in result.stderr
+
+
+def test_weights_of_classes(folder):
+    found = invoke("train", SPARSE, "--weight", "1=3", "--weight", "-1=0.5", "--json")
+    assert found.exit_code == 0, found.stderr
+    facts = json.loads(found.stdout)
+    assert facts["class_weights"] == {"1": 3.0, "-1": 0.5}
+    assert facts["fits"][0]["lambda"] != facts["lambda"]
+    equal = json.loads(
+        invoke("train", SPARSE, "--weight", "1=2", "--weight", "-1=2", "--json").stdout
+    )
+    double = json.loads(invoke("train", SPARSE, "-C", "2", "--json").stdout)
+    assert equal["fits"][0]["P"] == pytest.approx(double["fits"][0]["P"], rel=1e-12)
+    assert "weights: class 1 3" in invoke("train", SPARSE, "--weight", "1=3").stdout
+
+
+@pytest.mark.parametrize(
+    ("weight", "says"),
+    [
+        ("1=0", "the weight of class 1 must be positive and finite, not 0.0"),
+        ("1=-2", "must be positive and finite"),
+        ("1=nan", "must be positive and finite"),
+        ("1=inf", "must be positive and finite"),
+        ("5=2", "a weight for class 5, which has no rows; known: 1, -1"),
+        ("1", "write CLASS=W"),
+        ("one=1", "write CLASS=W"),
+        ("1=much", "write CLASS=W"),
+    ],
+)
+def test_weights_that_make_no_sense(folder, weight, says):
+    result = invoke("train", SPARSE, "--weight", weight)
+    assert result.exit_code == 2
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert not list(folder.iterdir())
+
+
+def test_a_class_has_one_weight():
+    result = invoke("train", SPARSE, "--weight", "1=2", "--weight", "1=3")
+    assert result.exit_code == 2
+    assert "class 1 has a weight already" in result.stderr
+
+
+def test_cross_validation_chooses_c(folder):
+    result = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "m")
+    assert result.exit_code == 0, result.stderr
+    (chosen,) = [line for line in result.stdout.splitlines() if line.endswith("chosen")]
+    facts = json.loads((folder / "m.json").read_text())
+    assert facts["C"] == pytest.approx(float(chosen.split()[0]), rel=1e-5)
+    values = facts["cross_validation"]["values"]
+    best = min(values, key=lambda each: (each["error"], each["C"]))
+    assert best["C"] == facts["C"]
+    assert facts["fits"][0]["relative_gap"] <= 1e-4
+    assert (folder / "m.cv.svg").read_text().startswith("<?xml")
+    again = invoke("train", SPARSE, "--cv", "3", "--bias", "free", "-o", "n", "--json")
+    assert json.loads(again.stdout)["cross_validation"] == facts["cross_validation"]
+    assert (folder / "n.cv.svg").read_bytes() == (folder / "m.cv.svg").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("--cv", "1"), 2, "1 is not in the range x>=2"),
+        (("--cv", "5", "-C", "1"), 2, "--cv chooses C"),
+        (("--cv", "100000"), 3, "fewer than the 100000 folds"),
+    ],
+)
+def test_cross_validation_that_makes_no_sense(folder, options, code, says):
+    result = invoke("train", SPARSE, *options)
+    assert says in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.exit_code == code
+    assert not list(folder.iterdir())
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge", "logistic"])
+def test_a_huge_c_is_certified_or_said_not_to_be(loss):
+    result = invoke("train", SPARSE, "-C", "1e12", "--loss", loss, "--time-limit", "5s", "--json")
+    gap = json.loads(result.stdout)["fits"][0]["relative_gap"]
+    assert (result.exit_code == 0) == (gap is not None and gap <= 1e-4)
+    assert (result.exit_code == 0) or "not certified to" in result.stderr

@@ -11,10 +11,10 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from small_sweep import ONE_RUN, runs_csv, sweep
 
-from svmbench.config import Sweep, dump_sweep
+from svmbench.config import dump_sweep
 from svmbench.errors import ConfigError, UnwritableError
 from svmbench.harness import supervise
 from svmbench.harness.plan import plan_runs
@@ -22,24 +22,6 @@ from svmbench.harness.run import Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import read_trace
-
-BASE = {
-    "version": 1,
-    "name": "small",
-    "datasets": ["tiny-separable"],
-    "lambda": [0.01],
-    "solvers": ["dcd"],
-    "stop": {"accuracy": [0.1], "max_epochs": 20, "time_limit": 1000.0},
-    "repeats": 1,
-}
-
-
-def sweep(**changes):
-    return Sweep.model_validate(BASE | changes)
-
-
-def runs_csv(folder):
-    return pd.read_csv(folder / "runs.csv").set_index("label")
 
 
 def finished(folder):
@@ -144,7 +126,7 @@ def test_a_full_disk_ends_the_sweep_in_one_line_and_loses_nothing(tmp_path, size
     # At 2500 bytes it is the worker that finds the disk full, before them the parent.
     run_sweep(sweep(), tmp_path)
     before = finished(tmp_path)
-    wanted = sweep(solvers=["dcd", "sgd-s"], stop=BASE["stop"] | {"accuracy": [1e-9]})
+    wanted = sweep(solvers=["dcd", "sgd-s"], stop=ONE_RUN["stop"] | {"accuracy": [1e-9]})
     run_sweep(wanted, tmp_path / "elsewhere")  # the optimum is in the cache then
     said = r"cannot be written \(File too large\); make room, then give the same command again$"
     place = "jsonl|part" if size == 2500 else "config.yaml|.lock|environment.json"

@@ -10,39 +10,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
-from svmbench.config import Sweep
-from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import Worker
-from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+from svmbench.harness.run import Options, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
-
-BASE = {
-    "version": 1,
-    "name": "small",
-    "datasets": ["tiny-separable"],
-    "lambda": [0.01],
-    "solvers": ["dcd"],
-    "stop": {"accuracy": [0.1], "max_epochs": 20, "time_limit": 1000.0},
-    "repeats": 1,
-}
-SILENT = {"accuracy": [0.1], "time_limit": 0.5, "grace": 1.0}
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the means")
-
-
-def sweep(**changes):
-    return Sweep.model_validate(BASE | changes)
-
-
-def runs_csv(folder):
-    return pd.read_csv(folder / "runs.csv").set_index("label")
-
-
-def plan(**changes):
-    wanted = sweep(**changes)
-    return plan_runs(wanted, prepare(wanted, Reporter(), Options()))
 
 
 def is_alive(pid):
@@ -90,12 +63,23 @@ def test_the_next_sweep_has_the_launcher_of_the_same_repeat(tmp_path, launchers,
     assert [is_alive(launcher) for launcher in (first, third, fourth)] == [False, False, True]
 
 
+def test_a_launcher_serves_different_repeats_of_different_cells(tmp_path, launchers):
+    wanted = sweep(repeats={"at_least": 1, "until": "decided", "at_most": 3})
+    for repeat, name in enumerate(("one", "two", "one")):
+        options = Options(repeats_of={("tiny-separable", 0.01, "dcd"): [repeat]})
+        run_sweep(wanted, tmp_path / name, options=options)
+    first, second, third = (launcher for launcher, _ in launchers)
+    assert first == second != third
+
+
 def test_a_launcher_ends_with_its_parent(tmp_path):
     script = """
 import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from test_launcher import Options, Worker, run_sweep, sweep
+from small_sweep import sweep
+from svmbench.harness.processes import Worker
+from svmbench.harness.run import run_sweep
 report, note = Worker.report, Path(sys.argv[2])
 def noted(self, seconds):
     note.write_text(str(self._launcher.pid))
@@ -107,7 +91,12 @@ if sys.argv[4] == "killed":
 """
     for how in ("killed", "ended"):
         note = tmp_path / how
-        arguments = [str(Path(__file__).parent), str(note), str(tmp_path / f"{how}-out"), how]
+        arguments = [
+            str(Path(__file__).parent.parent),
+            str(note),
+            str(tmp_path / f"{how}-out"),
+            how,
+        ]
         subprocess.run([sys.executable, "-c", script, *arguments])
         until = time.monotonic() + 60.0
         while is_alive(int(note.read_text())) and time.monotonic() < until:

@@ -1,12 +1,17 @@
 """Rows that are lost amid a sweep say nothing about a solver."""
 
+import errno
+import os
 import shutil
 
 import pandas as pd
+import pytest
 from click.testing import CliRunner
 
 from svmbench.cli import main
+from svmbench.data import cache
 from svmbench.harness import supervise
+from svmbench.harness.worker import RowsError, open_rows
 
 CONFIG = """\
 version: 1
@@ -42,3 +47,15 @@ def test_a_run_whose_rows_were_removed_is_interrupted_and_so_repeated(tmp_path, 
     assert CliRunner().invoke(main, command).exit_code == 0
     (run,) = pd.read_csv(results / "runs.csv").to_dict("records")
     assert run["state"] in ("converged", "max_steps")
+
+
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EIO])
+def test_rows_that_the_system_does_not_let_a_worker_open_are_no_fault_of_a_solver(
+    tmp_path, monkeypatch, error
+):
+    def refuse(path):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(cache, "_open_entry", refuse)
+    with pytest.raises(RowsError, match=r"cannot be (opened|read)|removed or damaged"):
+        open_rows(str(tmp_path))

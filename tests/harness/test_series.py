@@ -247,6 +247,23 @@ def test_the_repeats_of_a_pair_are_made_in_one_block(simulation, tmp_path):
     assert repeats_of(job)["ocas"] == {0, 1, 5}
 
 
+def test_open_questions_get_their_repeats_in_turns(simulation, tmp_path):
+    pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
+    jobs = [job_of(sweep_of(*pair, repeats=RULE), tmp_path / pair[0]) for pair in pairs]
+    asked = Asked((0, jobs[0], pairs[0], 8), (1, jobs[1], pairs[1], 6))
+
+    def asked_slowly():
+        simulation.now += 1000.0  # so that a round is to have many repeats
+        return asked()
+
+    run_series(jobs, Reporter(), doubts=asked_slowly)
+    made = [("dcd" if label in pairs[0] else "ocas", at) for label, at in beyond(simulation)]
+    # Half of what each needs, those of the cheaper question first.
+    assert made[:10:2] == [("ocas", 2), ("dcd", 2), ("ocas", 3), ("dcd", 3), ("dcd", 4)]
+    assert made[::2] == made[1::2]
+    assert {repeat for label, repeat in made if label == "dcd"} == set(range(2, 8))
+
+
 def test_questions_about_the_same_cell_share_its_repeats_while_there_is_time(simulation, tmp_path):
     simulation.seconds = {"ocas": 30.0}
     job = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")

@@ -10,41 +10,14 @@ import time
 
 import pandas as pd
 import pytest
+from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
-from svmbench.config import Sweep
-from svmbench.harness import accounts, child, processes, supervise
-from svmbench.harness.plan import plan_runs
+from svmbench.harness import accounts, child, processes, supervise, system
 from svmbench.harness.processes import Report, Worker
-from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+from svmbench.harness.run import run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import Waited, make_run
 from svmbench.harness.trace import TraceWriter
-
-BASE = {
-    "version": 1,
-    "name": "small",
-    "datasets": ["tiny-separable"],
-    "lambda": [0.01],
-    "solvers": ["dcd"],
-    "stop": {"accuracy": [0.1], "max_epochs": 20, "time_limit": 1000.0},
-    "repeats": 1,
-}
-SILENT = {"accuracy": [0.1], "time_limit": 0.5, "grace": 1.0}
-
-linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the means")
-
-
-def sweep(**changes):
-    return Sweep.model_validate(BASE | changes)
-
-
-def plan(**changes):
-    wanted = sweep(**changes)
-    return plan_runs(wanted, prepare(wanted, Reporter(), Options()))
-
-
-def runs_csv(folder):
-    return pd.read_csv(folder / "runs.csv").set_index("label")
 
 
 def test_a_parent_that_is_late_does_not_fail_its_run(tmp_path, monkeypatch):
@@ -176,6 +149,52 @@ def test_a_cell_that_hangs_is_tried_once_in_each_call(tmp_path, install):
         assert outcome.states["interrupted"] == 1
         # Nobody knows how much of that time its start took.
         assert outcome.starting < 1.0
+
+
+class Suspended:
+    """The clocks of a machine that is suspended between two readings of CLOCK_BOOTTIME."""
+
+    def __init__(self, seconds):
+        self.seconds, self.read = seconds, 0
+        self.others = time.clock_gettime
+
+    def __call__(self, clock):
+        if clock != time.CLOCK_BOOTTIME:
+            return self.others(clock)
+        self.read += 1
+        return time.monotonic() + (self.seconds if self.read > 1 else 0.0)
+
+
+@linux
+def test_a_run_during_which_the_machine_was_suspended_is_repeated(tmp_path, monkeypatch):
+    wanted = sweep(repeats=2)
+    with monkeypatch.context() as patched:
+        patched.setattr(system.time, "clock_gettime", Suspended(3600.0))
+        outcome = run_sweep(wanted, tmp_path)
+    assert (outcome.states["interrupted"], outcome.states["converged"]) == (1, 1)
+    interrupted = pd.read_csv(tmp_path / "runs.csv").set_index("state").loc["interrupted"]
+    assert interrupted["reason"] == "the machine was suspended for 3600 s during the run"
+    assert pd.isna(interrupted["primal"])
+    again = run_sweep(wanted, tmp_path)
+    assert (again.made, again.states["converged"]) == (1, 2)
+
+
+@linux
+def test_a_run_that_was_silent_on_a_suspended_machine_is_interrupted(
+    tmp_path, install, monkeypatch
+):
+    install("plugins:Hanging")
+    (run,) = plan(solvers=["hanging"], stop=SILENT)
+    monkeypatch.setattr(system.time, "clock_gettime", Suspended(60.0))
+    trace = make_run(run, Store(tmp_path), 0.5, threading.Event())
+    assert (trace.state, trace.end.get("hung")) == ("interrupted", None)
+    assert trace.end["reason"] == "the machine was suspended for 60 s during the run"
+
+
+@linux
+def test_a_short_difference_of_the_clocks_is_no_suspension(tmp_path, monkeypatch):
+    monkeypatch.setattr(system.time, "clock_gettime", Suspended(0.9))
+    assert run_sweep(sweep(), tmp_path).states["converged"] == 1
 
 
 def test_a_process_that_forks_does_not_share_its_launchers(tmp_path):

@@ -1,5 +1,7 @@
 """What is read from /proc and /sys, from made files."""
 
+import sys
+
 import pytest
 
 from svmbench.harness import system
@@ -47,6 +49,18 @@ def test_time_stolen_and_used_by_others(made, monkeypatch):
     assert told == pytest.approx(
         {"elapsed_seconds": 4.0, "stolen_seconds": 0.25, "others_cpu_seconds": 1.0}
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has both clocks")
+def test_time_in_which_the_machine_was_suspended(monkeypatch):
+    clocks = {system.time.CLOCK_BOOTTIME: 500.0, system.time.CLOCK_MONOTONIC: 420.0}
+    monkeypatch.setattr(system.time, "clock_gettime", clocks.__getitem__)
+    assert system.suspended_seconds() == 80.0
+
+
+def test_other_systems_do_not_tell_whether_they_were_suspended(monkeypatch):
+    monkeypatch.setattr(system.sys, "platform", "darwin")
+    assert system.suspended_seconds() == 0.0
 
 
 def test_who_uses_the_processor(made, monkeypatch):

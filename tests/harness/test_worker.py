@@ -162,6 +162,19 @@ def test_a_cost_below_the_certified_bound_is_no_result(problem, tmp_path):
     assert point["accuracy"] is None
 
 
+def test_where_rounding_explains_a_cost_below_the_bound_the_distance_is_0(
+    problem, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(Problem, "is_below", lambda *_: False)
+    for distance in ("relative", "absolute"):
+        stop = STOP | {"accuracy": [0.1], "distance": distance}
+        measurement = Measurement(Dcd(), problem, None, stop, 5.0, 6.0)
+        with TraceWriter(tmp_path / "trace", {}) as writer:
+            assert measurement.run(1, writer) == "converged"
+        (point,) = read_trace(tmp_path / "trace").points
+        assert (point["primal"], point["accuracy"]) == (1.0, 0.0)
+
+
 def test_rounding_below_the_certified_bound_is_no_failure(measure, problem):
     reached = certified_optimum(problem, 1e-9, 10.0)
     value = problem.primal(reached.w)

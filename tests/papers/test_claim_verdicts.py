@@ -128,16 +128,31 @@ def test_a_claim_without_runs_is_open():
 def test_few_data_sets_decide_no_statistical_claim(factors):
     rows = [each for at, factor in enumerate(factors) for each in both(factor, f"set {at}")]
     result = found(claim(across="datasets", cells="most"), *rows)
-    assert result.verdict == "open"
-    assert result.remedy == "It would take at least 6 data sets; there are 4."
+    assert (result.verdict, result.open_parts) == ("not testable", [])
+    assert "4 data sets, too few for a statement over data sets (at least 6)" in result.summary
 
 
 def test_no_repeats_are_bought_for_what_only_data_sets_decide():
-    for count in (4, 8):
+    for count, verdict in ((4, "not testable"), (8, "does not hold")):
         rows = [each for k in range(count) for each in both(1.0, f"set {k}", sigma=0.3, seed=k)]
         result = found(claim(across="datasets", cells="most"), *rows)
-        assert result.verdict == "open"
+        assert result.verdict == verdict
         assert result.open_parts == result.spare_parts == []
+
+
+def test_a_statistical_claim_does_not_hold_if_the_test_shows_no_difference():
+    factors = (3.0, 0.3, 2.0, 0.5, 1.5, 0.7, 4.0, 0.2)
+    rows = [each for k, f in enumerate(factors) for each in both(f, f"set {k}", n=3, seed=k)]
+    result = found(claim(across="datasets"), *rows)
+    assert (result.verdict, result.across.verdict) == ("does not hold", "open")
+    assert "(signed ranks): no difference is shown" in result.summary
+    assert result.verdict_words == "does not hold (no difference shown)"
+    reverse = found(
+        claim(across="datasets"),
+        *[each for k in range(8) for each in both(0.3, f"set {k}", n=3, seed=k)],
+    )
+    assert (reverse.verdict, reverse.across.verdict) == ("does not hold", "below")
+    assert "no difference" not in reverse.summary
 
 
 def test_signed_ranks_need_no_cell_to_be_decided_and_none_is_said_to_be_missing():
@@ -150,8 +165,8 @@ def test_signed_ranks_need_no_cell_to_be_decided_and_none_is_said_to_be_missing(
 def test_a_statistical_claim_on_too_few_data_sets_gets_no_repeats():
     rows = [each for k in range(5) for each in both(3.0, f"set {k}", n=1, seed=k)]
     result = found(claim(across="datasets"), *rows)
-    assert (result.verdict, result.open_parts) == ("open", [])
-    assert result.remedy == "It would take at least 6 data sets; there are 5."
+    assert (result.verdict, result.open_parts) == ("not testable", [])
+    assert "5 data sets, too few" in result.summary
 
 
 def test_a_statistical_claim_has_three_pairs_of_each_data_set_before_it_is_judged():
@@ -348,7 +363,6 @@ def flat(epoch, repeat):
             [row("a", noisy(), traces=flat)],
             1,
         ),
-        (claim("rises", solvers=["a"], measure="primal"), [row("a", noisy())], 1),
         (claim("differ", solver="a", over="b", by=2), [row("a", noisy()), row("b", noisy())], 1),
         (
             claim("grows", at_most=1.0),

@@ -587,16 +587,16 @@ def over_sets(factors, **keys):
 def test_statistically_means_signed_ranks_over_data_sets():
     assert over_sets([1.5, 2.0, 1.2, 3.0, 1.1, 1.3, 2.2, 0.95]).verdict == "holds"
     spread = over_sets([1.5, 2.0, 1.2, 3.0, 0.5, 0.4, 0.3, 0.6])
-    assert spread.verdict == "open"
+    assert spread.verdict == "does not hold"
     assert "over 8 data sets p = " in spread.summary
-    assert spread.remedy == "It would take more data sets: those there are do not agree enough."
+    assert "(signed ranks): no difference is shown; " in spread.summary
     assert "4 hold, 4 do not hold of 8" in spread.summary  # the count of cells stands beside it
     assert over_sets([1.5, 2.0, 1.2, 3.0, 1.1, 1.3, 2.2], by=4.0).verdict == "does not hold"
 
 
 def test_of_few_data_sets_only_the_count_is_shown():
     few = over_sets([1.5, 2.0, 1.2, 0.5])
-    assert few.verdict == "open"
+    assert few.verdict == "not testable"
     assert "3 hold, 1 do not hold of 4" in few.summary
     assert "4 data sets, too few for a statement over data sets (at least 6)" in few.summary
 

@@ -130,6 +130,18 @@ def test_a_curve_that_rises_once_rises():
     assert f"rises in {MANY} of {MANY} runs, from 20 % of the points to the next" in result.summary
 
 
+def test_a_rise_is_observed_with_three_seeds():
+    def traces(epoch, repeat):
+        return 0.3 if epoch == 2.0 and repeat != 1 else 0.1 / (1 + epoch)
+
+    verdicts = []
+    for n in (1, 2, 3):
+        result = found(rising(), row("a", noisy(n=n), traces=traces))
+        verdicts.append((result.verdict, sum(part.more for part in result.open_parts)))
+    assert verdicts == [("open", 2), ("open", 1), ("holds", 0)]
+    assert "rises in 2 of 3 runs" in result.summary
+
+
 def test_a_curve_that_only_falls_does_not_rise():
     down = row("a", noisy(), traces=lambda epoch, repeat: 0.1 / (1 + epoch))
     assert found(rising(), down).verdict == "does not hold"

@@ -51,7 +51,7 @@ def test_page_is_a_picture(reported, chromium, tmp_path, width):
 
 def test_script_passes_the_pages_own_policy(reported, chromium):
     page = chromium(reported / "report.html", "--dump-dom")
-    assert page.count('<button type="button">') == 2 * (6 + 6 + 8)
+    assert page.count('<button type="button">') == 2 * (6 + 6 + 8) + 6 + 8
 
 
 def test_page_prints(reported, chromium, tmp_path):
@@ -59,3 +59,45 @@ def test_page_prints(reported, chromium, tmp_path):
     chromium(reported / "report.html", f"--print-to-pdf={paper}")
     assert paper.read_bytes().startswith(b"%PDF-")
     assert paper.stat().st_size > 50_000
+
+
+TOGGLING = """
+const figure = document.querySelector("figure");
+const buttons = [...figure.querySelectorAll(".toggles button")];
+const shown = () => new Set([...figure.querySelectorAll("[data-curve]")]
+  .filter((part) => part.style.display !== "none").map((part) => part.dataset.curve));
+const click = (button, detail) => button.dispatchEvent(new MouseEvent("click", { detail }));
+found.names = buttons.map((button) => button.value);
+found.all = [...shown()];
+click(buttons[0], 1); found.hidden = [...shown()];
+click(buttons[0], 1); found.again = [...shown()];
+click(buttons[1], 1); click(buttons[1], 2); found.alone = [...shown()];
+click(buttons[1], 3); found.last = [...shown()];
+found.elsewhere = [...document.querySelectorAll("figure:last-of-type [data-curve]")]
+  .filter((part) => part.style.display === "none").length;
+"""
+
+SCROLLING = """
+const box = [...all(".scroll")].find((each) => each.querySelector("table.objective"));
+box.scrollLeft = 200;
+const name = box.querySelector("tbody tr:last-child th");
+found.scrolled = box.scrollLeft;
+found.left = name.getBoundingClientRect().left - box.getBoundingClientRect().left;
+"""
+
+
+def test_curves_are_hidden_shown_and_left_alone(reported, ask):
+    found = ask(reported / "report.html", 1280, TOGGLING)
+    names = found["names"]
+    assert len(names) >= 4
+    assert sorted(found["all"]) == sorted(found["again"]) == sorted(names)
+    assert sorted(found["hidden"]) == sorted(names[1:])
+    assert found["alone"] == [names[1]]
+    assert sorted(found["last"]) == sorted(names)
+    assert found["elsewhere"] == 0
+
+
+def test_the_name_of_a_row_stays_in_sight(reported, ask):
+    found = ask(reported / "report.html", 420, SCROLLING)
+    assert found["scrolled"] > 100
+    assert 0 <= found["left"] < 80

@@ -159,14 +159,17 @@ def test_page_is_accessible(page):
 
 def test_colours_of_text_stand_out_from_the_page():
     style = (Path(to_html.__code__.co_filename).parent / "templates/report.css").read_text()
-    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", style))
-    links = re.search(r"a \{ color: (#[0-9a-f]{6}); \}", style)
-    assert links
-    texts = [colours["ink"], colours["soft"], colours["warn"], links.group(1)]
-    for paper in ("#ffffff", colours["shade"]):
-        for ink in texts:
-            bright, dark = luminance(paper), luminance(ink)
-            assert (bright + 0.05) / (dark + 0.05) >= 4.5
+    light, dark = (
+        dict(re.findall(r"--(\w+): (#[0-9a-f]{6});", block))
+        for block in re.findall(r":root \{([^}]*--paper[^}]*)\}", style)
+    )
+    assert set(light) == set(dark)
+    assert luminance(light["paper"]) > luminance(dark["paper"])
+    for colours in (light, dark):
+        for paper in (colours["paper"], colours["shade"]):
+            for ink in ("ink", "soft", "warn", "link", "good", "bad", "partly"):
+                less, more = sorted((luminance(paper), luminance(colours[ink])))
+                assert (more + 0.05) / (less + 0.05) >= 4.5
 
 
 def luminance(colour: str) -> float:
@@ -244,6 +247,28 @@ def test_warnings_are_there_with_their_reasons(page):
         "include a run above 1.5 × their median",
     ):
         assert said in warnings
+
+
+def test_curves_have_names_to_toggle_them_by(page, reported):
+    labels = set(pd.read_csv(reported / "runs.csv")["label"])
+    named = [e for e in page.all("g") if "data-curve" in e["attributes"]]
+    assert {e["attributes"]["data-curve"] for e in named} == labels
+    shown = [e for e in page.all("svg") if any(e in curve["parents"] for curve in named)]
+    assert len(shown) == len(page.all("svg"))  # profiles too
+
+
+def test_each_picture_says_what_to_look_at(page):
+    captions = [e["text"] for e in page.all("figcaption")]
+    assert len(captions) == len(page.all("svg"))
+    assert all(text.startswith("Look ") for text in captions)
+
+
+def test_information_stands_apart_from_warnings(make_results, tmp_path, change):
+    folder = make_results(tmp_path / "r", repeats=3, labels=("dcd",), datasets=(("adult", False),))
+    change(folder, remark="chose shrinking")
+    page = Page(build(folder))
+    assert "dcd: chose how to train" in page.section("information")["text"]
+    assert "dcd: chose how to train" not in page.section("warnings")["text"]
 
 
 def test_curves_have_titles(page, reported):

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from svmbench.records.groups import regularisation, short
+from svmbench.records.groups import place_words, regularisation, short
 from svmbench.records.read import Results, read_results
 from svmbench.records.statistics import median_interval
 from svmbench.report.markup import to_csv, to_latex, to_markdown
@@ -308,6 +308,8 @@ def test_parameters_are_written_as_one_would():
     ]  # fmt: skip
     assert regularisation(1e-3, 0.03) == "1e-3"
     assert regularisation(1 / (2.0 * 32561), 2.0) == "1.54e-5 (C = 2)"
+    assert place_words("1.54e-5 (C = 2)") == "C = 2 (λ = 1.54e-5)"
+    assert place_words("1e-4") == "λ = 1e-4"
 
 
 def test_markdown_columns_line_up_and_fit_a_terminal(tables):

@@ -54,9 +54,12 @@ def test_what_the_pairs_show_is_clear(three):
     assert (lead.place, lead.leader, lead.clear) == ("ε = 0.1", "dcd", True)
     assert lead.value.startswith("2.0")
     assert lead.value.endswith("] s")
-    assert lead.remark == "Clear of all others; the next, ocas, takes 2.5 times as long."
+    assert lead.remark == (
+        "Shown to take less than every other; in the median the next, ocas, takes 2.5 times "
+        "as long."
+    )
     assert found.headline == (
-        "Least median time to ε = 0.001: dcd at λ = 1e-4, clear of all others."
+        "Least median time to ε = 0.001: dcd at λ = 1e-4, shown to take less than every other."
     )
 
 
@@ -72,26 +75,43 @@ def test_few_repeats_claim_no_order_and_say_how_many_it_takes(three):
     lead = first(found)
     assert (lead.leader, lead.clear) == ("dcd", False)
     assert re.fullmatch(
-        r"Not shown to be ahead of any other; the next, ocas, takes 2.5 times as long\. "
+        r"Not shown to take less than any other; in the median the next, ocas, takes 2.5 times as "
+        r"long\. "
         r"About \d+ more repeats may show it\.",
         lead.remark,
     )
-    assert found.headline.endswith("not clear of all others.")
+    assert found.headline.endswith("not shown to take less than every other.")
 
 
 def test_the_rivals_are_named(three):
     lead = first(three(dcd=2 * STEADY, ocas=2.01 * STEADY[::-1], crawl=11 * STEADY))
     assert not lead.clear
-    assert re.match(r"Not shown to be ahead of ocas; the next, ocas, takes 1 times", lead.remark)
+    said = r"Not shown to take less than ocas; in the median the next, ocas, takes about as long\."
+    assert re.match(said, lead.remark)
 
 
 def test_who_does_not_reach_it_is_named_with_the_reason(three):
     found = three(dcd=2 * STEADY, crawl=(None,) * 14 + (9,))
     lead = first(found)
     assert lead.clear
-    assert lead.remark == ("Clear of all others; the next, crawl, does not reach it in the median.")
+    assert lead.remark == (
+        "Shown to take less than every other; in the median the next, crawl, does not reach it."
+    )
     (missing,) = found.problems[0].missing
     assert missing.replace("\N{NO-BREAK SPACE}", " ") == "crawl: at none of the ε (≥ 60 s, 1 of 15)"
+
+
+def test_disturbed_runs_stand_beside_the_lead_they_concern(make_results, tmp_path, change):
+    folder = make_results(
+        tmp_path / "r", repeats=3, labels=("dcd", "ocas"), datasets=(("adult", False),)
+    )
+    calm, disturbed = 0, 999
+    change(folder, involuntary_switches=calm)
+    change(
+        folder, "label == 'dcd' and repeat > 0 and `lambda` < 5e-5", involuntary_switches=disturbed
+    )
+    (found,) = verdicts(read_results(folder))
+    assert [problem.disturbed for problem in found.problems] == ["", "dcd 2 of 3"]
 
 
 def test_nobody_reaches_it(three):
@@ -104,7 +124,9 @@ def test_nobody_reaches_it(three):
 def test_single_runs_show_no_order(three):
     lead = first(three(dcd=(1,), ocas=(4,)))
     assert not lead.clear
-    assert lead.remark == "Single runs show no order; the next, ocas, takes 4 times as long."
+    assert lead.remark == (
+        "Single runs show no order; in the median the next, ocas, takes 4 times as long."
+    )
 
 
 def test_one_solver_has_nobody_to_be_clear_of(three):

@@ -1,5 +1,7 @@
 """dcd against its twin, the optimality conditions, and its own stopping rule."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -36,7 +38,9 @@ def started(problem, seed=1, **parameters):
 
 def twin_of(problem, seed=1, **parameters):
     X, y = dense(problem.data), labels(problem.data)
-    return Twin(X, y, problem.lam, problem.loss, seed, **parameters)
+    return Twin(
+        X, y, problem.lam, problem.loss, seed, row_weights=problem.row_weights, **parameters
+    )
 
 
 def progress(run):
@@ -58,10 +62,14 @@ def violations(problem, run):
     [{}, {"shrinking": False}, {"tolerance": 1e-9, "restore_after": 2.0}, {"tolerance": 10.0}],
     ids=["default", "unshrunk", "budget", "loose"],
 )
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
 @every_loss
 @every_problem
-def test_equals_its_twin(name, loss, parameters):
+def test_equals_its_twin(name, loss, weighted, parameters):
     problem = with_loss(PROBLEMS[name], loss)
+    if weighted:
+        c = np.random.default_rng(7).exponential(size=problem.data.n_samples) + 0.1
+        problem = replace(problem, row_weights=c / c.mean())
     run, plain = started(problem, 31, **parameters), twin_of(problem, 31, **parameters)
     scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
     for _ in range(60):

@@ -2,6 +2,7 @@
 
 import ctypes
 import hashlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from svmbench.errors import DataError
 from svmbench.train.classes import train
 from svmbench.train.examples import read_examples
 from svmbench.train.liblinear import read_model, write_model
-from svmbench.train.model import Model
+from svmbench.train.model import Model, as_matrix
 from svmbench.train.objective import BIASES, LOSSES, Objective
 
 liblinear = pytest.importorskip("liblinear.liblinearutil")
@@ -148,3 +149,29 @@ def test_a_model_is_written_in_pieces(tmp_path, monkeypatch):
     assert write_model(tmp_path / "pieces", model) == whole
     assert (tmp_path / "pieces").read_bytes() == (tmp_path / "model").read_bytes()
     assert hashlib.sha256((tmp_path / "model").read_bytes()).hexdigest() == whole
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_of_classes_are_those_of_liblinear_s_wi(text, loss, classes):
+    text = text if classes == 3 else only_two(text)
+    y, x = liblinear.svm_read_problem(str(text))
+    kind = {"hinge": 3, "squared-hinge": 1, "logistic": 7}[loss]
+    model = liblinear.train(y, x, f"-s {kind} -c 0.5 -w7 4 -w-2 0.3 -e 1e-9 -q")
+    examples = replace(read_examples(text, dtype="float64"), class_weights={7: 4.0, -2: 0.3})
+    found = train(examples, Objective(loss, C=0.5), 1e-9)
+    m, order = examples.rows.n_samples, model.get_labels()
+    for label, fit in zip(found.model.labels, found.fits, strict=False):
+        column = order.index(label) if classes == 3 else 0
+        sign = -1.0 if classes == 2 and order[0] != label else 1.0
+        w = sign * np.array([model.get_decfun_coef(j, column) for j in range(1, 13)])
+        margins = np.where(examples.labels == label, 1, -1) * (as_matrix(examples.rows) @ w)
+        short = np.maximum(0.0, 1.0 - margins)
+        each = {"hinge": short, "squared-hinge": short**2, "logistic": np.logaddexp(0.0, -margins)}
+        weights = np.ones(m)
+        for other, weight in ((7, 4.0), (-2, 0.3)):
+            if classes == 2 or other == label:
+                weights[examples.labels == other] = weight
+        total = 0.5 * w @ w + 0.5 * weights @ each[loss]
+        # LIBLINEAR ends the hinge after 1000 passes, here a ten-thousandth above the optimum.
+        assert fit.dual / fit.lam * (1.0 - 1e-12) <= total <= fit.primal / fit.lam * (1.0 + 1e-3)

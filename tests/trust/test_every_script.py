@@ -43,6 +43,13 @@ def test_calls_are_chosen_by_name_and_path(monkeypatch):
     )
 
 
+def test_one_call_of_each_place_is_chosen(monkeypatch):
+    monkeypatch.syspath_prepend(SCRIPT.parent)
+    every = importlib.import_module("every")
+    calls = [every.Call(*each) for each in (("read a", "1"), ("read b", "1"), ("open a", "2"))]
+    assert every._one_of_each_place(calls) == [1, 3]
+
+
 def test_the_judge_of_ends_finds_what_is_wrong(monkeypatch):
     monkeypatch.syspath_prepend(SCRIPT.parent)
     every = importlib.import_module("every")

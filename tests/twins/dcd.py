@@ -18,11 +18,16 @@ class Dcd:
     before. When the active rows are within the tolerance, or have been visited for
     ``restore_after`` epochs since the last pass over all rows, all rows return. A pass
     over all rows within the tolerance is the stop, and tightens the tolerance tenfold.
+    ``row_weights`` are the rows' counts in D, 1 each by default.
     """
 
-    def __init__(self, X, y, lam, loss, seed, tolerance=0.1, shrinking=True, restore_after=20.0):
+    def __init__(
+        self, X, y, lam, loss, seed, tolerance=0.1, shrinking=True, restore_after=20.0,
+        row_weights=None,
+    ):  # fmt: skip
         self.X, self.y, self.loss = X, y, loss
         self.m = len(y)
+        self.c = np.ones(self.m) if row_weights is None else row_weights
         self.lam_m = lam * self.m
         self.nu, self.u = objective.curvature(loss), objective.upper_bound(loss)
         self.tolerance, self.shrinking, self.restore_after = tolerance, shrinking, restore_after
@@ -54,7 +59,7 @@ class Dcd:
         """One row: shrink it, or minimise over its alpha."""
         self.presentations += 1
         x, y, old = self.X[i], self.y[i], self.alpha[i]
-        n = np.sum(x**2)
+        n = self.c[i] * np.sum(x**2)
         gradient = y * (x @ self.w) - 1.0 + self.nu * old
         at_bottom, at_top = old == 0.0, old == self.u
         outwards = (at_bottom and gradient > self.above) or (at_top and gradient < self.below)
@@ -74,7 +79,7 @@ class Dcd:
             return
         new = min(max(old - self.lam_m * gradient / (n + self.nu * self.lam_m), 0.0), self.u)
         self.alpha[i] = new
-        self.w = self.w + (new - old) * y * x / self.lam_m
+        self.w = self.w + self.c[i] * (new - old) * y * x / self.lam_m
         self.updates += bool(new != old)
 
     def end_pass(self):

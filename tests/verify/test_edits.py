@@ -359,6 +359,74 @@ def test_the_command_reports_a_changed_table(folder):
     assert "1 file: does not hold, or cannot be read" in result.output
 
 
+MET = {
+    "accuracy": {"accuracy": [0.1, 0.01], "max_epochs": 200, "time_limit": 10.0},
+    "own": {"own": True, "max_epochs": 200, "time_limit": 10.0},
+    "gap": {"accuracy": [0.1], "gap": 0.01, "max_epochs": 200, "time_limit": 10.0},
+    "epochs": {"accuracy": [1e-6], "max_epochs": 2, "time_limit": 10.0},
+}
+
+
+@pytest.fixture(scope="module", params=MET)
+def ended(request, tmp_path_factory):
+    """A target or limit, and a folder whose runs have met it, of solvers of all kinds."""
+    told = {"name": "mpu", "delta": 0.05}
+    solvers = ["dcd", "mpu", told, {"name": "pegasos", "output": "random"}, "sgd-r"]
+    sweep = SWEEP | {"solvers": solvers, "stop": MET[request.param]}
+    return request.param, make(tmp_path_factory.mktemp("ended"), sweep)
+
+
+def restated(folder, path, state):
+    """Let a run have ended otherwise, with a hash that fits; so do the tables."""
+    records = records_of(path)
+    before, records[-1] = records[-1]["state"], records[-1] | {"state": state}
+    write_records(path, records)
+    text = (folder / "runs.csv").read_text()
+    line = next(line for line in text.splitlines() if path.stem in line)
+    (folder / "runs.csv").write_text(text.replace(line, line.replace(before, state)))
+
+
+def test_an_end_that_the_points_contradict_is_found(ended, tmp_path, monkeypatch, wrong):
+    by, made = ended
+    folder = copy_of(made, tmp_path, monkeypatch) / "results"
+    assert wrong(folder) == {}
+    kinds = {"converged": "max_steps", "max_steps": "converged"}
+    tried = set()
+    for path in sorted((folder / "runs").glob("*.jsonl")):
+        records = records_of(path)
+        state = records[-1]["state"]
+        restated(folder, path, kinds[state])
+        reason = wrong(folder).get(path.stem, "")
+        assert "recorded as" in reason, (path.stem, state, reason)
+        tried.add((records[0]["solver"], state))
+        restated(folder, path, state)
+    assert {solver for solver, _ in tried} == {"dcd", "mpu", "pegasos", "sgd-r"}
+    if by == "epochs":  # pegasos has reached its horizon
+        assert {solver for solver, state in tried if state == "max_steps"} == {
+            *("dcd", "mpu", "sgd-r"),
+        }
+    else:
+        assert ("mpu", "converged") in tried
+
+
+def test_a_run_that_goes_on_after_its_end_is_found(ended, tmp_path, monkeypatch, wrong):
+    _, made = ended
+    folder = copy_of(made, tmp_path, monkeypatch) / "results"
+    path = a_trace(folder, "pegasos")
+    records = records_of(path)
+    place = max(n for n, record in enumerate(records) if record["kind"] == "point")
+    write_records(path, [*records[: place + 1], records[place], *records[place + 1 :]])
+    assert "and it went on" in wrong(folder)[path.stem]
+
+
+def test_a_run_is_recorded_as_diverged_only_without_p(ended, tmp_path, monkeypatch, wrong):
+    _, made = ended
+    folder = copy_of(made, tmp_path, monkeypatch) / "results"
+    path = a_trace(folder)
+    restated(folder, path, "diverged")
+    assert "recorded as diverged, with P = " in wrong(folder)[path.stem]
+
+
 @pytest.fixture(scope="module")
 def out_of_time(tmp_path_factory):
     """A folder with repeats that were skipped."""

@@ -142,3 +142,36 @@ def test_what_is_not_finite_agrees_with_none_alone():
     assert not Bounded(1.0, 0.1).agrees(None)
     alpha[0] = 1.5
     assert extended.dual(problem.data, facts, alpha).value == -np.inf
+
+
+OVERFLOWING = {
+    "products that cancel each other": ([1e10, 1e10], 0.1),
+    "products that nearly cancel each other": ([1e10 + 1e5, 1e10], 0.1),
+    "the others that do": ([1e10 - 1e5, 1e10], 0.1),
+    "products that add up": ([1e10, -1e10], 0.1),
+    "a product alone": ([1e9, 0.0], 0.1),
+    "the square of w": ([1e155, 1e155], 1e-300),
+}
+
+
+@pytest.mark.parametrize("loss", [*HINGES, "logistic"])
+@pytest.mark.parametrize("storage", ["dense float64", "int32+float64"])
+@pytest.mark.parametrize(("w", "lam"), OVERFLOWING.values(), ids=OVERFLOWING)
+def test_what_leaves_double_precision_on_its_way_may_be_recorded_as_not_finite(
+    loss, storage, w, lam
+):
+    X = np.array([[1e300, -1e300], [-1e300, 1e300], [0.0, 0.0]])
+    problem = Problem(dataset(X, [1, -1, 1], storage), lam, Loss(loss, 0.3))
+    weights = np.array(w)
+    made = problem.evaluate(weights)
+    found = extended.evaluate(problem.data, Facts.of(problem.facts()), weights, 0.0)
+    assert found.primal.agrees(made.primal if np.isfinite(made.primal) else None)
+    assert found.least_errors <= made.errors <= found.most_errors
+
+
+def test_large_numbers_that_stay_in_double_precision_are_not_recorded_as_not_finite():
+    data = dataset(np.array([[1e200, 0.0], [0.0, 1e-5]]), [1, 1], "dense float64")
+    problem, w = Problem(data, 0.1), np.array([-1e5, 1e100])
+    found = extended.evaluate(data, Facts.of(problem.facts()), w, 0.0)
+    assert found.primal.agrees(problem.primal(w))
+    assert not found.primal.agrees(None)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from svmbench.bench.bounds import JudgedBounds
 from svmbench.bench.found import Found
 from svmbench.bench.tables.bounds import bounds_table
+from svmbench.bench.tables.fastest import fastest_table
 from svmbench.bench.tables.machine import (
     epochs_table,
     growth_table,
@@ -22,10 +23,10 @@ from svmbench.report.table import Table
 
 
 def build_tables(found: Found, judged: JudgedBounds, shares: Sequence[Share]) -> list[Table]:
-    """Every table that has something to show."""
+    """Every table that has something to show; who is fastest first, our own bounds last."""
     tables = [
+        fastest_table(found, judged.threshold),
         ahead_table(found, judged.threshold),
-        bounds_table(judged.results),
         ratios_table(found, LIBLINEAR, judged.threshold),
         seconds_table(found),
         self_stopped_table(found),
@@ -36,5 +37,6 @@ def build_tables(found: Found, judged: JudgedBounds, shares: Sequence[Share]) ->
         growth_table(found),
         physics_table(found),
         virtual_best_table(shares),
+        bounds_table(judged.results),
     ]
     return [table for table in tables if table.sections]

@@ -29,7 +29,7 @@ from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, lifted, median_curve, trajectories
 from svmbench.report.panels import draw_curve, limit_abscissa
 from svmbench.report.plots import rounded
-from svmbench.report.sheet import CurveName
+from svmbench.report.sheet import SMALL, CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,10 @@ class Curves(Drawer):
             frame = max(curve.points[-1][0] for curve in published)
             missing["beyond the frame"] = [key for key, c in curves.items() if c.x[0] > frame]
             curves = {key: _until(c, frame) for key, c in curves.items() if c.x[0] <= frame}
-        say_missing(axes, missing)
+        outside = [key for key, c in curves.items() if self._is_above(c)]
+        missing["above the frame"] = outside
+        curves = {key: c for key, c in curves.items() if key not in outside}
+        lines = say_missing(axes, missing)
         if not curves:
             return Drawn()
         optima = self._optima(panel)
@@ -92,8 +95,13 @@ class Curves(Drawer):
             names.append(draw_curve(axes, curve, looks[key], key, f"{name}-{at}"))
             title = self._title(key, curve)
             titles |= {f"{name}-{at}-{part}": title for part in ("band", "line", "end", "name")}
-        titles |= self._draw_published(axes, panel, name)
+        titles |= self._draw_published(axes, panel, name, lines)
         return Drawn(titles, names)
+
+    def _is_above(self, curve: Curve) -> bool:
+        """Whether no point of the curve is low enough for the figure's fixed range."""
+        fixed = self.shape.y_range
+        return fixed is not None and float(curve.middle.min()) > fixed[1]
 
     def _published_in(self, panel: Panel) -> list[PublishedCurve]:
         """The published curves of the panel's problems, on the axes of this figure."""
@@ -111,8 +119,11 @@ class Curves(Drawer):
             )
         ]
 
-    def _draw_published(self, axes: Axes, panel: Panel, name: str) -> dict[str, str]:
-        """Draw the published curves, dashed and with their points, and return their titles."""
+    def _draw_published(self, axes: Axes, panel: Panel, name: str, lines: int) -> dict[str, str]:
+        """Draw the published curves, dashed and with their points, and return their titles.
+
+        Their legend stands below the lines of text in the panel's corner.
+        """
         colours = {each.rows[0].group.label: each.look.colour for each in panel.series}
         style: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.7}
         style |= {"marker": ".", "markersize": 2.5}
@@ -127,7 +138,15 @@ class Curves(Drawer):
             titles[gid] = f"{curve.solver}, published"
         if found:
             (sample,) = axes.plot([], [], color=_NOT_RUN, **style)
-            axes.legend([sample], ["published"], loc="upper right", fontsize=7, frameon=False)
+            corner = (1.0, 1.0 - 0.05 * lines)
+            axes.legend(
+                [sample],
+                ["published"],
+                loc="upper right",
+                bbox_to_anchor=corner,
+                fontsize=SMALL,
+                frameon=False,
+            )
         return titles
 
     def _title(self, key: str, curve: Curve) -> str:

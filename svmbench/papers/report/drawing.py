@@ -19,7 +19,7 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.report.panels import set_ticks
-from svmbench.report.sheet import CurveName
+from svmbench.report.sheet import SMALL, CurveName
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -171,8 +171,8 @@ def padded(low: float, high: float, log: bool, before: float, after: float) -> t
     return low - before * span, high + after * span
 
 
-def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
-    """Write in a panel's corner which series are missing, by the reason."""
+def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> int:
+    """Write in a panel's corner which series are missing, by the reason; return the lines."""
     lines = [
         line
         for what, names in missing.items()
@@ -180,7 +180,7 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
         for line in textwrap.wrap(f"{what}: {', '.join(names)}", 38)
     ]
     if not lines:
-        return
+        return 0
     axes.text(
         0.995,
         0.99,
@@ -188,7 +188,7 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
         transform=axes.transAxes,
         ha="right",
         va="top",
-        fontsize=7,
+        fontsize=SMALL,
         color="#666666",
         zorder=6,
         bbox={
@@ -198,3 +198,4 @@ def say_missing(axes: Axes, missing: Mapping[str, Sequence[str]]) -> None:
             "alpha": 0.8,
         },
     )
+    return len(lines)

@@ -16,7 +16,7 @@ from svmbench.papers.report.drawing import Drawer, Panel, Series, axis_words
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.planes import Planes
 from svmbench.papers.report.regrets import Regrets
-from svmbench.records.groups import heading, short
+from svmbench.records.groups import heading, place_words, short
 from svmbench.records.measures import MEASURES
 from svmbench.report.curves import BAND
 from svmbench.report.sheet import PANEL, PANELS_ACROSS, Sheet, save_figure, uniform_style
@@ -64,6 +64,20 @@ def caption(source: ItemResults, shape: FigureShape) -> str:
     return f"{source.item.number}: {shape.title or what}{f', {what}' if shape.title else ''}{mark}"
 
 
+#: What to look at in each kind of figure.
+_LOOKS = {
+    "curve": "Look at which curve is lowest at each place of the horizontal axis.",
+    "across": "Look at how each line rises or falls from left to right.",
+    "regret": "Look at whether a curve stays below its dashed bound, and which grows slowest.",
+    "lines": "Look at how close the lines of each panel are to each other.",
+}
+
+
+def look(shape: FigureShape) -> str:
+    """What to look at in a figure, in a sentence."""
+    return _LOOKS[shape.kind]
+
+
 def _rows(source: ItemResults, shape: FigureShape) -> list[MeasuredRow]:
     return [row for row in source.rows if row.lies_in(shape.of)]
 
@@ -90,7 +104,7 @@ def _panel_words(row: MeasuredRow, name: str) -> str:
     if name == "dataset":
         return heading(row.group.dataset, row.group.stand_in)
     if name == "lambda":
-        return f"λ = {row.group.written_lambda}"
+        return place_words(row.group.written_lambda)
     value = row.axis(name)
     return value if isinstance(value, str) else f"{name} = {short(value, 4)}"
 
@@ -135,18 +149,28 @@ def _same_place(rows: Sequence[MeasuredRow], along: Sequence[str]) -> bool:
 
 
 def told_apart(series: Sequence[Series]) -> list[Series]:
-    """Series with equal or similar colours get different dashes."""
-    from svmbench.report.style import ALIKE, DASHES, difference
+    """Series with similar colours get different dashes; variants of a solver other colours, too.
 
+    Variants are series that have the solver's colour. The first of them keeps it. Each other one
+    takes the colour of the palette that differs most from all of the panel's.
+    """
+    from svmbench.report.style import ALIKE, DASHES, difference, free_colour, recoloured
+
+    own = [each.look.colour for each in series]
+    taken = list(dict.fromkeys(own))
     found: list[Series] = []
-    for each in series:
-        taken = [
+    for number, each in enumerate(series):
+        colour = each.look.colour
+        dashes = [
             other.look.dash
-            for other in found
-            if difference(each.look.colour, other.look.colour) < ALIKE
+            for other, before in zip(found, own, strict=False)
+            if difference(colour, before) < ALIKE
         ]
-        dash = min(DASHES, key=taken.count)
-        found.append(replace(each, look=replace(each.look, dash=dash)))
+        look = replace(each.look, dash=min(DASHES, key=dashes.count))
+        if colour in own[:number] and (free := free_colour(taken)) is not None:
+            taken.append(free)
+            look = recoloured(look, free)
+        found.append(replace(each, look=look))
     return found
 
 
@@ -181,11 +205,28 @@ def draw(
     for at, (axes, panel) in enumerate(zip(sheet.axes, found, strict=True)):
         axes.set_xlabel(x, labelpad=2)
         axes.set_ylabel(y if at % PANELS_ACROSS == 0 else "")
-        axes.set_title(panel.title, loc="left", fontsize=8.5)
+        axes.set_title(_titled(panel), loc="left", fontsize=8.5)
         drawn = drawer(axes, panel, f"panel-{at}")
         titles |= drawn.titles
         sheet.name_curves(axes, drawn.names)
     return sheet.finish(), titles
+
+
+def _titled(panel: Panel) -> str:
+    """A panel's title, with the number of rows of the stand-ins it shows."""
+    sizes = sorted(
+        {
+            int(row.group.runs["m"].iloc[0])
+            for each in panel.series
+            for row in each.rows
+            if row.group.stand_in
+        }
+    )
+    if not sizes:
+        return panel.title
+    least, most = f"{sizes[0]:,}", f"{sizes[-1]:,}"
+    rows = f"m = {least}" if len(sizes) == 1 else f"m = {least} to {most}"
+    return f"{panel.title}, {rows}" if panel.title else f"stand-in, {rows}"
 
 
 def _names(found: Sequence[Panel], shape: FigureShape) -> list[str]:

@@ -146,6 +146,12 @@ class PaperView:
     verdicts: Figure | None = None
 
     @property
+    def counted(self) -> dict[str, int]:
+        """The number of its claims by verdict; none if it has no claims."""
+        found = Counter[str](result.verdict for view in self.items for result in view.claims)
+        return {verdict: found[verdict] for verdict in VERDICTS} if found else {}
+
+    @property
     def counts(self) -> str:
         """The counts of its verdicts."""
         return counted(result for view in self.items for result in view.claims)
@@ -184,6 +190,7 @@ def to_page(
     return render(
         "papers.html",
         ["report.css", "papers.css"],
+        "report.js",
         papers=papers,
         views=views,
         signs=VERDICTS,
@@ -198,7 +205,7 @@ def to_page(
         not_run=[view for view in views if view.not_run],
         shares=shares,
         profiles=profiles,
-        colours={name: look.colour for name, look in looks.items()},
+        lines_of={name: look.background for name, look in looks.items()},
         environments=_environments(everything),
     )
 

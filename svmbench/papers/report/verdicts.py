@@ -26,7 +26,12 @@ _MARKS: dict[ClaimVerdict, tuple[str, str]] = {
 }
 
 #: Inches: a line of text, the lowest row, the axis with its labels. Characters per line of text.
-_LINE, _LEAST, _WIDTH, _CHARACTERS = 0.14, 0.3, 7.6, 62
+_LINE, _LEAST, _WIDTH, _CHARACTERS = 0.165, 0.3, 8.4, 62
+
+#: What to look at.
+LOOK = (
+    "Look at the crosses outside the shaded factors: these comparisons contradict what is claimed."
+)
 
 #: Factors beyond this, and below its inverse, are drawn at the edge.
 _FURTHEST = 300.0
@@ -126,9 +131,9 @@ def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> li
         sheet = Sheet(
             1,
             title,
-            remarks="Dots: measured factors with their intervals. Shaded: the factors claimed. "
-            "Filled: real data; open: a stand-in. Circle: holds; cross: does not hold; "
-            "diamond: open.",
+            remarks="Dots: measured factors, with their intervals where they are bounded. "
+            "Shaded: the factors claimed. Filled: real data; open: a stand-in. Circle: holds; "
+            "cross: does not hold; diamond: open.",
             panel=(_WIDTH, sum(row.height for row in rows)),
         )
         (axes,) = sheet.axes
@@ -169,7 +174,8 @@ def _reach(rows: Sequence[VerdictRow]) -> float:
 def _dot(axes: Axes, dot: Dot, height: float, reach: float) -> None:
     colour, marker = _MARKS[dot.verdict]
     low, high, at = (min(max(end, 1.0 / reach), reach) for end in (dot.low, dot.high, dot.estimate))
-    axes.plot([low, high], [height, height], color=colour, linewidth=0.8, zorder=2)
+    if dot.low > 0.0 or dot.high < math.inf:  # an interval without bounds says nothing
+        axes.plot([low, high], [height, height], color=colour, linewidth=0.8, zorder=2)
     axes.plot(
         [at],
         [height],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -12,13 +13,13 @@ from svmbench.claims.parts import ClaimResult
 from svmbench.durable import write_text
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import Paper
-from svmbench.papers.report.figures import caption, write_figures
+from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
 from svmbench.papers.report.tables import build_paper_table
-from svmbench.papers.report.verdicts import write_verdicts
+from svmbench.papers.report.verdicts import LOOK, write_verdicts
 from svmbench.records.read import Results
-from svmbench.report.html import Figure, figure_of
+from svmbench.report.html import LOOKS, Figure, figure_of
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
@@ -66,8 +67,8 @@ def write_papers(
     page = root / "index.html"
     suffix = ".png" if linked else ".svg"
 
-    def shown(path: Path, text: str, prefix: str = "") -> Figure:
-        return figure_of(path, text, page if linked else None, prefix)
+    def shown(path: Path, text: str, prefix: str = "", watch: str = "") -> Figure:
+        return replace(figure_of(path, text, page if linked else None, prefix), look=watch)
 
     views: dict[str, list[ItemView]] = {key: [] for key in papers}
     judged = judge_claims(
@@ -84,21 +85,25 @@ def write_papers(
             _drop_stale(folder, files)
             written += files
         view.figures.extend(
-            shown(path, text, f"{source.paper.key}-{source.name}-")
-            for path, text in _figures(source, looks, folder, suffix)
+            shown(path, text, f"{source.paper.key}-{source.name}-", watch)
+            for path, text, watch in _figures(source, looks, folder, suffix)
         )
         views[source.paper.key].append(view)
     problems = problems_of(everything)
     overall = write_overall(problems, looks, root)
     written += [path for path, _ in overall]
-    profiles = [shown(path, text) for path, text in overall if path.suffix == suffix]
+    profiles = [
+        shown(path, text, watch=LOOKS.get(path.stem.removeprefix("profile-"), ""))
+        for path, text in overall
+        if path.suffix == suffix
+    ]
     pages = []
     for key, members in views.items():
         title = f"{papers[key].title}: verdicts"
         claims = [result for view in members for result in view.claims]
         files = write_verdicts(claims, title, root / key / "verdicts")
         written += files
-        drawn = [shown(path, title, f"{key}-") for path in files if path.suffix == suffix]
+        drawn = [shown(path, title, f"{key}-", LOOK) for path in files if path.suffix == suffix]
         pages.append(PaperView(papers[key], members, drawn[0] if drawn else None))
     write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
     return [*written, page]
@@ -134,11 +139,14 @@ def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
 
 def _figures(
     source: ItemResults, looks: Mapping[str, Look], folder: Path, suffix: str
-) -> Iterator[tuple[Path, str]]:
-    """Pictures of an item that has runs, with captions; drawn now if there are none yet."""
+) -> Iterator[tuple[Path, str, str]]:
+    """Pictures of an item that has runs, with captions and what to look at.
+
+    They are drawn now if there are none yet.
+    """
     for at, shape in enumerate(source.item.figures):
         path = folder / f"figure-{at + 1}{suffix}"
         if not path.exists() and source.rows:
             write_figures(source, looks, folder, path.stem)
         if path.exists():
-            yield path, caption(source, shape)
+            yield path, caption(source, shape), look(shape)

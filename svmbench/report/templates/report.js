@@ -1,7 +1,11 @@
 "use strict";
-// Sorts the rows of each λ by a column; λ's own column sorts the λ. Without it the page is whole.
+// Sorts tables, keeps the columns that name a row in sight, hides and shows curves. Without it the
+// page is whole.
+
+// ---- Tables: a click on a column's name sorts the rows of each group; a group is a tbody.
 for (const table of document.querySelectorAll("table.sortable")) {
-  const heads = [...table.tHead.rows[0].cells];
+  const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
+  const byLambda = table.querySelector("tbody .lambda") !== null;
   heads.forEach((head, column) => {
     const button = document.createElement("button");
     button.type = "button";
@@ -12,7 +16,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       head.setAttribute("aria-sort", down ? "descending" : "ascending");
       const bodies = [...table.tBodies];
-      if (column === 0) {
+      bodies.forEach(fillRepeated);
+      if (column === 0 && byLambda) {
         table.append(...inOrder(bodies, (body) => ({ number: parseFloat(body.rows[0].cells[0].textContent) }), down));
       } else {
         for (const body of bodies) {
@@ -23,14 +28,28 @@ for (const table of document.querySelectorAll("table.sortable")) {
     });
   });
 }
-for (const hint of document.querySelectorAll(".scripted")) hint.hidden = false;
-addEventListener("beforeprint", () => {
-  for (const details of document.querySelectorAll("details")) details.open = true;
-});
+
+// A name that is printed once for several rows is written into each before they change places.
+function fillRepeated(body) {
+  const last = [];
+  for (const row of body.rows) {
+    [...row.cells].forEach((cell, at) => {
+      if (!cell.classList.contains("ref")) return;
+      if (cell.textContent.trim() === "" && last[at]) {
+        cell.textContent = last[at];
+        cell.classList.add("again");
+      }
+      last[at] = cell.textContent.trim();
+    });
+  }
+}
 
 function keyOf(cell) {
-  const number = cell.dataset.value === undefined ? NaN : parseFloat(cell.dataset.value.replace("inf", "Infinity"));
-  return { number, text: cell.textContent.trim() };
+  const text = cell.textContent.trim();
+  let number = NaN;
+  if (cell.dataset.value !== undefined) number = parseFloat(cell.dataset.value.replace("inf", "Infinity"));
+  else if (cell.classList.contains("number")) number = parseFloat(text.replace(/^[^0-9.+-]+/, "").replaceAll(",", ""));
+  return { number, text };
 }
 
 // Numbers before fields without one, whichever way they run; text by itself.
@@ -45,3 +64,81 @@ function inOrder(items, key, down) {
   });
   return keyed.map((entry) => entry.item);
 }
+
+// ---- Columns: all that name a row are kept in sight where they leave half of the width.
+function keepInSight() {
+  for (const table of document.querySelectorAll(".scroll > table")) {
+    const cells = [...table.querySelectorAll(".ref")];
+    for (const cell of cells) { cell.classList.remove("kept"); cell.style.left = ""; }
+    const row = [...table.querySelectorAll("tbody tr")].find((each) => each.querySelector(".ref"));
+    const named = row ? [...row.cells].filter((cell) => cell.classList.contains("ref")) : [];
+    const widths = named.map((cell) => cell.offsetWidth);
+    if (named.length < 2 || 2 * widths.reduce((a, b) => a + b) > table.parentElement.clientWidth) continue;
+    for (const cell of cells) {
+      cell.classList.add("kept");
+      cell.style.left = `${widths.slice(0, cell.cellIndex).reduce((a, b) => a + b, 0)}px`;
+    }
+  }
+}
+keepInSight();
+addEventListener("resize", keepInSight);
+
+// ---- Curves: a button for each name hides and shows its curve; two clicks leave it alone.
+for (const figure of document.querySelectorAll("figure")) {
+  const curves = new Map();
+  for (const part of figure.querySelectorAll("[data-curve]")) {
+    const name = part.dataset.curve;
+    if (!curves.has(name)) curves.set(name, []);
+    curves.get(name).push(part);
+  }
+  if (curves.size < 2) continue;
+  const row = document.createElement("div");
+  row.className = "toggles";
+  const show = (button, on) => {
+    button.setAttribute("aria-pressed", String(on));
+    for (const part of curves.get(button.value)) part.style.display = on ? "" : "none";
+  };
+  for (const [name, parts] of curves) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.value = name;
+    button.className = "toggle";
+    const text = parts.map((part) => part.querySelector("text")).find((each) => each);
+    const key = document.createElement("span");
+    key.className = "key swatch";
+    if (text) key.style.background = getComputedStyle(text).fill;
+    button.append(key, name);
+    show(button, true);
+    button.addEventListener("click", (event) => {
+      if (event.detail === 2) for (const other of row.children) show(other, other === button);
+      else show(button, event.detail > 2 || button.getAttribute("aria-pressed") !== "true");
+      if (event.detail > 2) for (const other of row.children) show(other, true);
+    });
+    row.append(button);
+  }
+  row.title = "Click: hide or show a curve. Two clicks: this one alone. Three: all.";
+  figure.prepend(row);
+}
+
+// ---- Claims: a click on a count leaves the claims of that verdict.
+for (const filter of document.querySelectorAll("[data-filter]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "filter";
+  button.append(...filter.childNodes);
+  filter.append(button);
+  button.setAttribute("aria-pressed", "false");
+  button.addEventListener("click", () => {
+    const on = button.getAttribute("aria-pressed") !== "true";
+    for (const other of document.querySelectorAll("button.filter")) other.setAttribute("aria-pressed", "false");
+    button.setAttribute("aria-pressed", String(on));
+    for (const row of document.querySelectorAll("[data-verdict]")) {
+      row.hidden = on && row.dataset.verdict !== filter.dataset.filter;
+    }
+  });
+}
+
+for (const hint of document.querySelectorAll(".scripted")) hint.hidden = false;
+addEventListener("beforeprint", () => {
+  for (const details of document.querySelectorAll("details")) details.open = true;
+});

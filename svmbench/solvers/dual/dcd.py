@@ -88,7 +88,9 @@ class Dcd(Solver):
         self._problem = problem
         self._rng = Generator(seed)
         given = self.parameters
-        steps = (problem.lam, problem.loss, given.shrinking, given.precision)
+        steps = (
+            problem.lam, problem.loss, given.shrinking, given.precision, problem.row_weights,
+        )  # fmt: skip
         self.counters = self._kernel = DcdKernel(data.rows, *steps)
         self._order = self._kernel.order
         blocks = given.order == "blocks"

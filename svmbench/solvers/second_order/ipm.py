@@ -3,8 +3,9 @@
     min lam/2 ||w||^2 + 1/M sum_i c_i (xi_i + nu alpha_i^2 / 2)
     s.t. z_i.w + y_i b + nu alpha_i + xi_i - 1 = r_i >= 0,   xi_i >= 0,   z_i = y_i x_i
 
-where c_i counts equal rows and M is the total count. alpha_i is complementary to r_i and, where
-the box has an upper end, v_i = 1 - alpha_i to xi_i. A Newton step on the perturbed conditions
+where c_i counts equal rows, or is the sum of their weights, and M is the number of all rows.
+alpha_i is complementary to r_i and, where the box has an upper end, v_i = 1 - alpha_i to xi_i. A
+Newton step on the perturbed conditions
 
     lam w = 1/M sum_i c_i alpha_i z_i,   alpha_i r_i = mu,   v_i xi_i = mu
 
@@ -160,11 +161,15 @@ class Ipm(Solver):
         data, self._counts, self._group = problem.data, np.ones(problem.data.n_samples), None
         if self.parameters.merge:
             data, self._counts, self._group = merged(problem.data)
+        if problem.row_weights is not None:
+            self._counts = problem.row_weights
+            if self._group is not None:
+                self._counts = np.bincount(self._group, problem.row_weights).astype(np.float64)
         self._data = data
         self._labels = data.labels.astype(np.float64)
         self._nu = problem.loss.nu
         self._bounded = problem.loss.upper < math.inf
-        self._total = float(self._counts.sum())
+        self._total = float(problem.data.n_samples)
         m, d = data.n_samples, data.n_features
         self._free = problem.bias == "free"
         # A ball that holds every possible optimum would only cost accuracy.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pydantic import ValidationError
 
@@ -23,7 +25,14 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number
 from svmbench.papers.report.planes import final_line, points
 from svmbench.records.measures import Asked
-from svmbench.report.overall import WITHIN, ProblemCosts, problems_of, profiles_of, shares
+from svmbench.report.overall import (
+    WITHIN,
+    ProblemCosts,
+    in_common,
+    problems_of,
+    profiles_of,
+    shares,
+)
 from svmbench.report.style import ALIKE, Look, difference
 from svmbench.solvers.registry import solvers
 
@@ -69,8 +78,9 @@ def test_panels_are_split_as_asked(source):
     assert all(len(panel.series) == 4 for panel in by_both)
     (alone,) = panels(source, shape(panels=[], of={"dataset": "adult", "solver": "dcd"}), LOOKS)
     assert [each.name for each in alone.series] == ["dcd, λ = 1e-4", "dcd, λ = 1e-5"]
-    colours = {each.look.colour for each in alone.series}
-    assert colours == {"#009E73"}
+    first, second = (each.look.colour for each in alone.series)
+    assert first == "#009E73"
+    assert difference(first, second) >= ALIKE
     assert alone.series[0].look.dash != alone.series[1].look.dash
 
 
@@ -133,12 +143,54 @@ def test_curves_of_one_figure_are_told_apart_by_every_eye(key):
                 assert one.colour == other.colour or difference(one.colour, other.colour) >= ALIKE
 
 
+@pytest.mark.parametrize("count", [2, 5, 12])
+def test_variants_of_a_solver_differ_in_colour_from_each_other_and_from_the_rest(count):
+    teal, red = "#44AA99", "#B04020"
+    looks = [Look(teal, "solid", teal)] * count + [Look(red, "solid", red)]
+    first, *variants, last = [
+        each.look
+        for each in told_apart([Series(str(at), [], look) for at, look in enumerate(looks)])
+    ]
+    assert (first.colour, last.colour) == (teal, red)
+    assert len({each.dash for each in (first, *variants[:4])}) == min(count, 5)
+    new = [each for each in variants if each.colour != teal]
+    assert len(new) >= min(count - 1, 4)  # of the palette, so many are apart to every eye
+    for one, other in combinations([first.colour, last.colour, *(each.colour for each in new)], 2):
+        assert difference(one, other) >= ALIKE
+    for each in new:
+        assert contrast_with_white(each.ink) >= 4.5
+
+
+def contrast_with_white(colour: str) -> float:
+    """As WCAG 2 defines it."""
+    linear = [v / 12.92 if v <= 0.04045 else ((v + 0.055) / 1.055) ** 2.4 for v in to_rgb(colour)]
+    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+
 def test_differences_of_colours_are_those_of_the_eye_that_sees_least():
     assert difference("#000000", "#ffffff") == pytest.approx(100.0, abs=0.1)
     assert difference("#2080C0", "#2080C0") == 0.0
     assert difference("#0072B2", "#D55E00") > 2 * ALIKE
     red, green = "#B4503C", "#6E7832"
     assert difference(red, green) == difference(green, red) < ALIKE
+
+
+def test_a_curve_above_a_fixed_range_is_named_and_not_drawn_at_its_edge(source):
+    asked = {"x": "epochs", "y": "primal", "log_x": False, "log_y": False}
+    of = {"dataset": "adult", "lambda": 1e-4}
+    free, _ = draw(source, shape(**asked, of=of), LOOKS)
+    lowest = {
+        line.get_gid(): line.get_ydata().min()
+        for line in free.axes[0].lines
+        if (line.get_gid() or "").endswith("-line")
+    }
+    ordered = sorted(lowest.values())
+    between = (ordered[0] + ordered[-1]) / 2
+    figure, _ = draw(source, shape(**asked, of=of, y_range=[0, between]), LOOKS)
+    drawn_now = sum((line.get_gid() or "").endswith("-line") for line in figure.axes[0].lines)
+    assert drawn_now == sum(height <= between for height in ordered) < len(ordered)
+    (text,) = [t.get_text() for t in figure.axes[0].texts if "above the frame" in t.get_text()]
+    assert len(text.split(":")[1].split(",")) == len(ordered) - drawn_now
 
 
 def test_published_curves_are_drawn_on_the_axes_they_are_of(source):
@@ -459,14 +511,25 @@ def test_shares_of_the_virtual_best_solver():
     assert [share.solver for share in shares(PROBLEMS)] == ["b", "a", "c"]
 
 
-def test_profiles_are_of_the_problems_a_solver_ran_on():
-    seconds, epochs = profiles_of(PROBLEMS)["performance"]
-    assert seconds.curves["a (3)"] == ([1.0, 2.0], [1 / 3, 2 / 3])
-    assert seconds.curves["b (2)"] == ([1.0, 1.04], [0.5, 1.0])
-    assert seconds.curves["c (2)"] == ([3.0], [0.5])
-    assert epochs.curves["c (2)"] == ([1.0], [0.5])
-    (data,) = profiles_of(PROBLEMS)["data"]
-    assert data.curves["a (3)"] == ([2.0, 4.0], [1 / 3, 2 / 3])
+def test_profiles_are_of_the_problems_that_all_solvers_ran_on():
+    both = in_common(PROBLEMS)
+    assert [set(each.seconds) for each in both] == [{"a", "b"}] * 2  # as many with c come second
+    assert [each.stand_in for each in both] == [False, True]
+    seconds, epochs = profiles_of(both)["performance"]
+    assert seconds.curves["a"] == ([1.0, 2.0], [0.5, 1.0])
+    assert seconds.curves["b"] == ([1.0, 1.04], [0.5, 1.0])
+    assert epochs.curves["a"] == ([1.0], [1.0])
+    (data,) = profiles_of(both)["data"]
+    assert data.curves["a"] == ([2.0, 4.0], [0.5, 1.0])
+
+
+def test_a_solver_with_few_problems_takes_none_from_the_others():
+    many = [ProblemCosts(False, {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": 2.0})] * 9
+    few = [ProblemCosts(False, dict.fromkeys("abc", 1.0), dict.fromkeys("abc", 1.0))] * 2
+    assert len(in_common(many + few)) == 11
+    assert len(in_common(few)) == 2
+    assert set(in_common(few)[0].seconds) == {"a", "b", "c"}
+    assert in_common([]) == []
 
 
 def test_shared_runs_count_once(source):
@@ -509,3 +572,19 @@ def test_what_is_asked_for_and_not_run_is_known(source):
 def test_axes_that_no_figure_has_are_refused(keys, message):
     with pytest.raises(ValidationError, match=message):
         shape(**keys)
+
+
+def test_panels_of_stand_ins_say_how_many_rows_they_have(papered, source):
+    sizes = {
+        row.group.dataset: (row.group.stand_in, int(row.group.runs["m"].iloc[0]))
+        for row in source.rows
+    }
+    (rows,) = (m for stand_in, m in sizes.values() if stand_in)
+    written = "".join(
+        path.read_text(encoding="utf-8")
+        for path in sorted((papered / "demo" / "times").glob("figure-*.svg"))
+    )
+    titles = re.findall(r">([^<>]*\(STAND-IN\)[^<>]*)</text>", written)
+    assert titles
+    assert all(title.endswith(f", m = {rows:,}") for title in titles)
+    assert f"adult, m = {rows:,}" not in written

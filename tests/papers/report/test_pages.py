@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import re
 import shutil
 import subprocess
+from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -374,8 +377,24 @@ def test_page_needs_nothing_else_and_its_links_lead_somewhere(page):
     inside = [link[1:] for link in found.links if link.startswith("#")]
     assert set(inside) <= set(found.ids)
     assert {"verdicts", "missing", "demo", "demo-times", "demo-nothing", "best"} <= set(inside)
-    assert "<script" not in page
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert (
+        f"script-src &#39;sha256-{digest}&#39;" in page or f"script-src 'sha256-{digest}'" in page
+    )
     assert "url(" not in re.sub(r"url\(#", "", page)
+
+
+def test_page_starts_with_a_picture_of_the_verdicts(page):
+    verdicts = page[page.index('<section id="verdicts">') :]
+    (bar,) = re.findall(r'<div class="bar" role="img" aria-label="([^"]*)">', verdicts)
+    assert bar == "1 open, 1 not testable"
+    assert re.findall(r'<span class="[a-z-]+" style="flex-grow:(\d+)"', verdicts) == ["1", "1"]
+    for later in ('<table class="claims">', "With STAND-INS", "<svg", '<p class="note">'):
+        assert verdicts.index('<figure class="bars">') < verdicts.index(later)
+    shown = re.findall(r'data-filter="([^"]*)"><b>(\d+)', verdicts)
+    rows = re.findall(r'<tr data-verdict="([^"]*)"', verdicts)
+    assert {name: int(count) for name, count in shown if count != "0"} == Counter(rows)
 
 
 def test_page_tells_verdicts_first(page):
@@ -383,7 +402,8 @@ def test_page_tells_verdicts_first(page):
     assert verdicts < page.index('<section id="demo">') < page.index('<section id="profiles">')
     counts = dict(
         re.findall(
-            r'<li class="([a-z-]+)"><b>(\d+)</b>', page[verdicts : page.index("</ul>", verdicts)]
+            r'<li class="([a-z-]+)"[^>]*><b>(\d+)</b>',
+            page[verdicts : page.index("</ul>", verdicts)],
         )
     )
     assert sum(map(int, counts.values())) == 2

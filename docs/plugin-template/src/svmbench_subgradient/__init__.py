@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
+from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.base import Parameters, Solver, parameter
 
@@ -28,6 +29,7 @@ class Subgradient(Solver):
     def start(self, problem: Problem, seed: int) -> None:
         """Start from w = 0."""
         self._problem = problem
+        self.counters = Counters()
         self._w = np.zeros(problem.data.n_features)
         self._step = 0
 

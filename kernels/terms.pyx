@@ -1,0 +1,68 @@
+# The losses, their conjugates and the terms of the gap, row by row.
+#
+# Sums over rows that have weights, and methods that need the terms themselves, use these; the
+# formulas are those of loss.pxd.
+#
+#   cost      one evaluation a row
+
+import numpy as np
+
+from .loss cimport Loss, gap_term, loss_conjugate, loss_of, loss_value
+from .provenance cimport build_record
+
+__build__ = build_record()
+
+
+def losses(const double[::1] margins, loss):
+    """The loss at each margin, shape (m,).
+
+    Parameters
+    ----------
+    margins : ndarray of float64, shape (m,)
+    loss : svmbench.problem.Loss
+    """
+    cdef Loss of = loss_of(loss)
+    cdef double[::1] out = np.empty(margins.shape[0])
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(margins.shape[0]):
+            out[i] = loss_value(of, margins[i])
+    return np.asarray(out)
+
+
+def conjugates(const double[::1] alpha, loss):
+    """The conjugate q at each dual variable, shape (m,).
+
+    Parameters
+    ----------
+    alpha : ndarray of float64, shape (m,)
+        Inside the box.
+    loss : svmbench.problem.Loss
+    """
+    cdef Loss of = loss_of(loss)
+    cdef double[::1] out = np.empty(alpha.shape[0])
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(alpha.shape[0]):
+            out[i] = loss_conjugate(of, alpha[i])
+    return np.asarray(out)
+
+
+def gap_terms(const double[::1] margins, const double[::1] alpha, loss):
+    """loss(s_i) - q(alpha_i) + alpha_i s_i of each row, shape (m,); none is negative.
+
+    Parameters
+    ----------
+    margins, alpha : ndarray of float64, shape (m,)
+        alpha lies inside the box.
+    loss : svmbench.problem.Loss
+    """
+    if margins.shape[0] != alpha.shape[0]:
+        raise ValueError(f"{margins.shape[0]} margins, {alpha.shape[0]} dual variables")
+    cdef Loss of = loss_of(loss)
+    cdef double[::1] out = np.empty(alpha.shape[0])
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(alpha.shape[0]):
+            out[i] = gap_term(of, margins[i], alpha[i])
+    return np.asarray(out)

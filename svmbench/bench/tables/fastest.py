@@ -1,0 +1,160 @@
+"""The table of who is fastest where: every solver's seconds on every problem."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from svmbench.bench.champion import champion
+from svmbench.bench.found import Found
+from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
+from svmbench.bench.tables.ratios import fastest, standings
+from svmbench.bench.versus import Standing
+from svmbench.records.groups import heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.summaries import Summary, summary
+from svmbench.report.numbers import interval_text, number_text
+from svmbench.report.table import Cell, Table
+
+_Problem = tuple[str, float, float]  # set, λ, accuracy
+
+#: What the last column says.
+_AHEAD: Mapping[Standing, str] = {
+    "champion ahead": champion(),
+    "peer ahead": "peer",
+    "open": "open",
+    "no peer reached it": f"{champion()} alone reached it",
+    "nobody reached it": "nobody reached it",
+}
+
+
+@dataclass(frozen=True)
+class FastestEntry:
+    """A solver on one problem of the oracle's sweeps.
+
+    Parameters
+    ----------
+    set : str
+    stand_in, held_out : bool
+    lam, accuracy : float
+    written_lambda : str
+    solver, label : str
+        The label is that of its fastest setting.
+    seconds : Summary
+    """
+
+    set: str
+    stand_in: bool
+    held_out: bool
+    lam: float
+    written_lambda: str
+    accuracy: float
+    solver: str
+    label: str
+    seconds: Summary
+
+    @property
+    def problem(self) -> _Problem:
+        """Set, λ and accuracy."""
+        return self.set, self.lam, self.accuracy
+
+
+def entries(found: Found) -> list[FastestEntry]:
+    """Every solver's fastest setting on every problem, in the order of the sets."""
+    best: dict[tuple[_Problem, str], FastestEntry] = {}
+    for one in _measured(found):
+        key = one.problem, one.solver
+        if key not in best or one.seconds.median < best[key].seconds.median:
+            best[key] = one
+    sets = list(dict.fromkeys(one.set for one in best.values()))
+    return sorted(best.values(), key=lambda one: (sets.index(one.set), -one.lam, -one.accuracy))
+
+
+def _measured(found: Found) -> Iterator[FastestEntry]:
+    for part in found.of_kind("oracle"):
+        for group in part.groups:
+            for accuracy in part.thresholds:
+                seconds = summary(group, Asked("seconds", accuracy))
+                if seconds.samples:
+                    yield FastestEntry(
+                        part.set,
+                        group.stand_in,
+                        part.held_out,
+                        group.lam,
+                        group.written_lambda,
+                        accuracy,
+                        group.solver,
+                        group.label,
+                        seconds,
+                    )
+
+
+def fastest_table(found: Found, threshold: float) -> Table:
+    """The seconds of all solvers on every problem, and who is shown to be ahead.
+
+    Parameters
+    ----------
+    found : Found
+    threshold : float
+        Evidence that decides who is ahead.
+    """
+    everything = entries(found)
+    least: dict[_Problem, float] = {}
+    for one in everything:
+        least[one.problem] = min(one.seconds.median, least.get(one.problem, math.inf))
+    compared = fastest(found)
+    ahead = {(v.set, v.lam, v.threshold): _AHEAD[v.standing(threshold)] for v in compared}
+    # The champion's column is the first, those of the others follow by how often they are shown.
+    counts: dict[str, int] = {}
+    for one in everything:
+        counts[one.solver] = counts.get(one.solver, 0) + 1
+    order = sorted(counts, key=lambda name: (name != champion(), -counts[name], name))
+    grid: TableSpec[FastestEntry] = TableSpec(
+        "fastest",
+        "Seconds of every solver",
+        (
+            TableColumn("set", "", lambda one: one.set),
+            TableColumn("", "set", lambda one: heading(one.set, one.stand_in) + "*" * one.held_out),
+            TableColumn("stand_in", "", lambda one: one.stand_in),
+            TableColumn("held_out", "", lambda one: one.held_out),
+            TableColumn("lambda", "", lambda one: one.lam),
+            TableColumn("", "λ", lambda one: one.written_lambda),
+            TableColumn("accuracy", "ε", lambda one: one.accuracy, short),
+            TableColumn("solver", "", lambda one: one.solver),
+            TableColumn("label", "", lambda one: one.label),
+            TableColumn("median_seconds", "", lambda one: one.seconds.median),
+            TableColumn("seconds_low", "", lambda one: one.seconds.low),
+            TableColumn("seconds_high", "", lambda one: one.seconds.high),
+        ),
+        KeyedColumns(
+            lambda one: order.index(one.solver),
+            lambda at: order[at],
+            lambda one: _cell(one, least[one.problem]),
+            lambda one: one.problem,
+            descending=False,
+        ),
+        after=(TableColumn("", "shown ahead", lambda one: ahead.get(one.problem, "–")),),
+        texts=3,
+        notes=(
+            "Median seconds to relative accuracy ε, of the setting that is fastest there; bold: "
+            "the least median of a problem. Point at a number to see the setting and the interval. "
+            "–: not run there.",
+            "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "
+            "faster; open: neither.",
+            "*: kept out of tuning.",
+        ),
+    )
+    by_solver = sorted(everything, key=lambda one: order.index(one.solver))
+    by_place = {one.problem: at for at, one in enumerate(everything)}
+    rows = sorted(by_solver, key=lambda one: by_place[one.problem])
+    said = standings(compared, threshold)
+    return grid.table([TablePart("Every set, λ and accuracy", said, rows)])
+
+
+def _cell(one: FastestEntry, least: float) -> Cell:
+    median, low, high = one.seconds.median, one.seconds.low, one.seconds.high
+    if math.isinf(median):
+        return Cell("not reached", value=median, hint=f"{one.label}: {one.seconds.limit}")
+    hint = f"{one.label}: {interval_text(median, low, high)} s"
+    return Cell(number_text(median), best=median == least, value=median, hint=hint)

@@ -1,0 +1,62 @@
+"""``svmbench plot``: a figure of results in the size and format that a paper or a talk needs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+#: Names between commas; a label may have commas within brackets.
+_NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
+
+
+@click.command("plot")
+@click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
+@click.option("--x", default="seconds", show_default=True, help="seconds or epochs.")
+@click.option(
+    "--y",
+    default="suboptimality",
+    show_default=True,
+    help="suboptimality, primal, gap, train-error or test-error.",
+)
+@click.option("--solvers", metavar="A,B", help="Solvers or labels.  [default: all]")
+@click.option("--dataset", metavar="NAME", help="Needed if there are several.")
+@click.option("--lambda", "lam", type=float, help="Needed if there are several.")
+@click.option("--style", default="paper", show_default=True, help="paper or slides.")
+@click.option("--width", metavar="WIDTH", help="3.3in, 84mm, ...  [default: the style's]")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("figure.pdf"),
+    show_default=True,
+    help="File to write: .pdf, .png or .svg.",
+)
+def plot_command(
+    folder: Path,
+    x: str,
+    y: str,
+    solvers: str | None,
+    dataset: str | None,
+    lam: float | None,
+    style: str,
+    width: str | None,
+    out: Path,
+) -> None:
+    """Draw the curves of one data set and λ of the results in RESULTS.
+
+    Medians of the repeats, with bands from the 10 to the 90 % quantile. Reads files and runs
+    nothing. `svmbench.load_results(RESULTS).plot(...)` draws the same in Python.
+    """
+    # Deferred: pandas and matplotlib take longer to load than most commands to run.
+    from svmbench.records.read import read_results
+    from svmbench.report.single import FigureRequest, format_of, single_figure
+
+    format_of(out)
+    names = tuple(name.strip() for name in _NAMES.findall(solvers or ""))
+    asked = FigureRequest(x, y, names, dataset, lam, style, width)
+    click.echo(single_figure(read_results(folder), asked).save(out))
+
+
+command = plot_command

@@ -1,0 +1,29 @@
+"""When P counts as below the certified bound D_ref: one rule for runs, reports and `verify`."""
+
+from __future__ import annotations
+
+#: Share by which rounding may take P below a certified lower bound on P*.
+BELOW = 1e-9
+
+
+def lies_below(primal: float, bound: float) -> bool:
+    """Whether P < D_ref (1 - `BELOW`).
+
+    A run with such a P has failed unless the rounding of its margins explains it, which
+    `svmbench.problem.Problem.is_below` decides; its accuracy is then 0.
+    """
+    return primal < bound * (1.0 - BELOW)
+
+
+def least_accuracy(bound: float, distance: str = "relative") -> float:
+    """The accuracy below which P `lies_below` the bound: no run has recorded one.
+
+    Parameters
+    ----------
+    bound : float
+        D_ref.
+    distance : {'relative', 'absolute'}
+        (P - D_ref)/D_ref, or P - D_ref.
+    """
+    share = BELOW + 1e-15  # P - D_ref is rounded too
+    return -share * (bound if distance == "absolute" else 1.0)

@@ -1,0 +1,175 @@
+"""A results folder as pandas frames, with a table that notebooks show and figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from svmbench.records.groups import heading, short
+from svmbench.records.measures import Asked
+from svmbench.records.read import Results, read_results
+from svmbench.records.summaries import summary
+from svmbench.report.numbers import interval_text
+from svmbench.report.single import FigureRequest, SingleFigure, single_figure
+
+#: Columns of the summary.
+_SUMMARY = (
+    "dataset",
+    "stand_in",
+    "lambda",
+    "C",
+    "solver",
+    "label",
+    "accuracy",
+    "median_seconds",
+    "seconds_low",
+    "seconds_high",
+    "reached",
+    "repeats",
+)
+
+
+def load_results(folder: Path | str) -> LoadedResults:
+    """Read the results that ``svmbench run`` has written.
+
+    Parameters
+    ----------
+    folder : Path or str
+        ``results/NAME``.
+
+    Raises
+    ------
+    DataError
+        If a file is missing or cannot be read, or has another schema version.
+    """
+    return LoadedResults(read_results(Path(folder)))
+
+
+class LoadedResults:
+    """The results of a sweep.
+
+    Parameters
+    ----------
+    results : Results
+        As read from the files.
+
+    Attributes
+    ----------
+    name : str
+        Of the sweep.
+    folder : Path
+    """
+
+    def __init__(self, results: Results) -> None:
+        self._results = results
+        self.name, self.folder = results.name, results.folder
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """A row per run: a copy of runs.csv, in which missing numbers are nan."""
+        return self._results.runs.copy()
+
+    @property
+    def curves(self) -> pd.DataFrame:
+        """A row per checkpoint of a run: seconds, epochs, P(w), suboptimality, errors."""
+        names = {"wall_seconds": "seconds", "accuracy": "suboptimality"}
+        return self._results.traces.rename(columns=names)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """A row per data set, λ, label and accuracy ε.
+
+        ``median_seconds`` is +inf if the median run did not reach ε, and lies between
+        ``seconds_low`` and ``seconds_high``; ``reached`` of ``repeats`` runs reached it.
+        """
+        rows = []
+        for groups in self._results.groups.values():
+            for group in groups:
+                C = float(group.runs["C"].iloc[0])
+                head = (group.dataset, group.stand_in, group.lam, C, group.solver, group.label)
+                for threshold in self._results.thresholds:
+                    found = summary(group, Asked("seconds", threshold))
+                    reached = sum(map(math.isfinite, found.samples))
+                    times = (found.median, found.low, found.high, reached, len(found.samples))
+                    rows.append((*head, threshold, *times))
+        return pd.DataFrame(rows, columns=list(_SUMMARY))
+
+    def plot(
+        self,
+        x: str = "seconds",
+        y: str = "suboptimality",
+        solvers: Sequence[str] | str = (),
+        dataset: str | None = None,
+        lam: float | None = None,
+        style: str = "paper",
+        width: str | float | None = None,
+    ) -> SingleFigure:
+        """Draw the curves of one data set and λ, as ``svmbench plot`` does.
+
+        Parameters
+        ----------
+        x : {'seconds', 'epochs'}
+        y : {'suboptimality', 'primal', 'gap', 'train-error', 'test-error'}
+        solvers : sequence of str or str
+            Names of solvers or labels; all unless given.
+        dataset : str, optional
+            Needed if there are several.
+        lam : float, optional
+            λ; needed if there are several.
+        style : {'paper', 'slides'}
+        width : str or float, optional
+            ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches.
+
+        Returns
+        -------
+        SingleFigure
+            Shown by notebooks; ``save(path)`` writes it, ``figure`` is matplotlib's.
+
+        Raises
+        ------
+        ConfigError
+            If the results do not have what is asked for; the message names what there is.
+        """
+        names = (solvers,) if isinstance(solvers, str) else tuple(solvers)
+        return single_figure(self._results, FigureRequest(x, y, names, dataset, lam, style, width))
+
+    def __repr__(self) -> str:
+        runs = len(self._results.runs)
+        return f"<results {self.name}: {runs} runs in {self.folder}>"
+
+    def _repr_html_(self) -> str:
+        """Median seconds to each accuracy, with their intervals."""
+        if self.summary.empty:
+            return self._results.runs.groupby(["dataset", "lambda", "label"]).size().to_frame(
+                "runs"
+            ).to_html()  # fmt: skip
+        shown = self.summary.assign(
+            dataset=[
+                heading(name, stand_in)
+                for name, stand_in in zip(
+                    self.summary["dataset"], self.summary["stand_in"], strict=True
+                )
+            ],
+            text=[_seconds(row) for row in self.summary.to_dict("records")],
+            accuracy=[f"seconds to ε = {short(each)}" for each in self.summary["accuracy"]],
+        )
+        shown["lambda"] = [short(lam, plain_from=0.1) for lam in shown["lambda"]]
+        keys = ["dataset", "lambda", "label"]
+        table = shown.pivot(index=keys, columns="accuracy", values="text")
+        order = [tuple(row) for row in shown[keys].drop_duplicates().to_numpy()]
+        table = table.loc[order, list(dict.fromkeys(shown["accuracy"]))]
+        table.columns.name = None
+        return table.to_html(escape=True)
+
+
+def _seconds(row: Mapping[Any, Any]) -> str:
+    if not row["repeats"]:
+        return "not run"
+    if math.isinf(row["median_seconds"]):
+        return f"not reached ({row['reached']:.0f} of {row['repeats']:.0f})"
+    return interval_text(row["median_seconds"], row["seconds_low"], row["seconds_high"])

@@ -1,0 +1,361 @@
+"""One figure of one problem's curves, in the size and format that a paper or a talk needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from svmbench.durable import replacing
+from svmbench.errors import ConfigError, nearest
+from svmbench.records.along import values_along
+from svmbench.records.groups import Group, heading, place_words, regularisation, short
+from svmbench.records.measures import MEASURES, Measure
+from svmbench.records.read import Results
+from svmbench.report.curves import Curve, FloatArray, lifted, median_curve, trajectories
+from svmbench.report.panels import limit_abscissa, set_ticks
+from svmbench.report.sheet import picture, uniform_style
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: The horizontal axes: column of traces.csv and the words below the axis.
+ABSCISSAE = {
+    "seconds": ("wall_seconds", "seconds of training"),
+    "epochs": ("epochs", "epochs"),
+}
+
+#: The vertical axes: the measure, the words beside the axis, and whether the axis is logarithmic.
+ORDINATES = {
+    "suboptimality": ("accuracy", "relative suboptimality", True),
+    "primal": ("primal", "objective P(w)", True),
+    "gap": ("gap", "solver's own relative gap", True),
+    "train-error": ("train_error", "training error [%]", False),
+    "test-error": ("test_error", "test error [%]", False),
+}
+
+SUFFIXES = ("pdf", "png", "svg")
+
+#: Dots per inch of a PNG.
+_DPI = 300
+
+_UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+
+
+@dataclass(frozen=True)
+class FigureStyle:
+    """Sizes of a kind of figure.
+
+    Parameters
+    ----------
+    width : float
+        Inches, unless another width is asked for.
+    aspect : float
+        Height of the frame over the figure's width.
+    text : float
+        Points.
+    line : float
+        Points.
+    """
+
+    width: float
+    aspect: float
+    text: float
+    line: float
+
+
+STYLES = {
+    "paper": FigureStyle(3.3, 0.7, 8.0, 1.1),
+    "slides": FigureStyle(9.0, 0.5, 18.0, 3.0),
+}
+
+
+@dataclass(frozen=True)
+class FigureRequest:
+    """What a figure shows.
+
+    Parameters
+    ----------
+    x : {'seconds', 'epochs'}
+    y : {'suboptimality', 'primal', 'gap', 'train-error', 'test-error'}
+    solvers : sequence of str
+        Names of solvers or labels; all unless given.
+    dataset : str, optional
+        Needed if there are several.
+    lam : float, optional
+        λ; needed if there are several.
+    style : {'paper', 'slides'}
+    width : str or float, optional
+        ``3.3in``, ``8cm``, ``84mm``, ``240pt``, or inches; the style's unless given.
+    """
+
+    x: str = "seconds"
+    y: str = "suboptimality"
+    solvers: Sequence[str] = ()
+    dataset: str | None = None
+    lam: float | None = None
+    style: str = "paper"
+    width: str | float | None = None
+
+
+@dataclass(frozen=True)
+class SingleFigure:
+    """A figure that notebooks show and that can be saved.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        To be changed at will.
+    """
+
+    figure: Figure
+
+    def save(self, path: Path | str) -> Path:
+        """Write it to a file; the suffix names the format: .pdf, .png or .svg.
+
+        Raises
+        ------
+        ConfigError
+            If the suffix is another one, or the file cannot be written.
+        """
+        path = Path(path)
+        suffix = format_of(path)
+        with uniform_style():
+            content = picture(self.figure, suffix, dpi=_DPI)
+        with replacing(path, "wb") as file:
+            file.write(content)
+        return path
+
+    def _repr_svg_(self) -> str:
+        with uniform_style():
+            return picture(self.figure, "svg", dpi=_DPI).decode()
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's suffix names.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such format.
+    """
+    suffix = path.suffix.removeprefix(".").lower()
+    if suffix not in SUFFIXES:
+        raise ConfigError(f"{path}: ends in none of .{', .'.join(SUFFIXES)}; choose one of them")
+    return suffix
+
+
+def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
+    """Draw the medians of the repeats with their bands, one curve per label.
+
+    Parameters
+    ----------
+    results : Results
+    asked : FigureRequest
+
+    Raises
+    ------
+    ConfigError
+        If the results do not have what is asked for; the message names what there is.
+    """
+    known(asked.x, ABSCISSAE, "x")
+    known(asked.y, ORDINATES, "y")
+    known(asked.style, STYLES, "style")
+    style = STYLES[asked.style]
+    width = inches(asked.width) if asked.width is not None else style.width
+    groups = chosen(results, asked)
+    curves = curves_of(results, groups, asked.x, asked.y)
+    if not curves:
+        raise ConfigError(
+            f"{results.folder}: no run of {', '.join(g.label for g in groups)} has a trace with "
+            f"{asked.y}; choose other solvers or another --y"
+        )
+    with uniform_style():
+        return SingleFigure(_drawn(results, groups, curves, asked, style, width))
+
+
+def known(name: str, names: Any, what: str) -> None:
+    """Refuse a name that is not among the known ones.
+
+    Raises
+    ------
+    ConfigError
+        With what there is.
+    """
+    if name not in names:
+        raise ConfigError(f"unknown {what} {name!r}; known: {', '.join(names)}")
+
+
+def inches(width: str | float) -> float:
+    """A width as a number of inches.
+
+    Raises
+    ------
+    ConfigError
+        If it is none, or one that no page has.
+    """
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*(in|cm|mm|pt)?\s*", str(width))
+    size = float(match[1]) * _UNITS[match[2] or "in"] if match else 0.0
+    if not 1.0 <= size <= 40.0:
+        raise ConfigError(f"width {width!r} is not between 1in and 40in; write it as 3.3in or 84mm")
+    return size
+
+
+def chosen(results: Results, asked: FigureRequest) -> list[Group]:
+    """The rows of one data set and λ that a figure shows.
+
+    Raises
+    ------
+    ConfigError
+        If there are none, or more than one data set or λ is left.
+    """
+    groups = [group for members in results.groups.values() for group in members]
+    groups = _only(
+        groups, lambda group: group.dataset, asked.dataset, f"{results.folder}: data set", "dataset"
+    )
+    lambdas = {group.lam: regularisation(group.lam, float(group.runs["C"].iloc[0]))
+               for group in groups}  # fmt: skip
+    lam = next((each for each in lambdas if asked.lam and abs(each / asked.lam - 1) < 1e-3), None)
+    if asked.lam is not None and lam is None:
+        there = ", ".join(lambdas.values())
+        raise ConfigError(f"{results.folder}: no λ = {short(asked.lam)}; there are {there}")
+    if lam is None and len(lambdas) > 1:
+        there = ", ".join(lambdas.values())
+        raise ConfigError(f"{results.folder}: several λ; choose one with --lambda: {there}")
+    groups = [group for group in groups if lam is None or group.lam == lam]
+    labels = list(dict.fromkeys(name for g in groups for name in (g.label, g.solver)))
+    for name in asked.solvers:
+        if name not in labels:
+            raise ConfigError(
+                f"{results.folder}: no solver {name!r}; there are {', '.join(labels)}"
+            )
+    return [g for g in groups if not asked.solvers or {g.label, g.solver} & set(asked.solvers)]
+
+
+def _only(
+    groups: Sequence[Group], key: Any, wanted: str | None, where: str, option: str
+) -> list[Group]:
+    names = list(dict.fromkeys(key(group) for group in groups))
+    if wanted is None and len(names) > 1:
+        raise ConfigError(f"{where}: several; choose one with --{option}: {', '.join(names)}")
+    if wanted is not None and wanted not in names:
+        raise ConfigError(f"{where} {wanted!r} has no runs; {nearest(wanted, names)}")
+    return [group for group in groups if wanted is None or key(group) == wanted]
+
+
+def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict[str, Curve]:
+    """The curve of each label that has one.
+
+    Parameters
+    ----------
+    results : Results
+    groups : sequence of Group
+        Of one data set and λ.
+    x, y : str
+        Keys of `ABSCISSAE` and `ORDINATES`.
+    """
+    measure = MEASURES[ORDINATES[y][0]]
+    found: dict[str, Curve] = {}
+    for group in groups:
+        curve = median_curve(
+            trajectories(
+                results.traces,
+                group,
+                ABSCISSAE[x][0],
+                partial(_heights, group, measure),
+            )
+        )
+        if curve is not None:
+            found[group.label] = curve
+    return found
+
+
+def _heights(group: Group, measure: Measure, points: pd.DataFrame) -> FloatArray:
+    """The measure at the points of a group's runs, as it is printed."""
+    return measure.scale * values_along(group, points, measure)
+
+
+def _drawn(
+    results: Results,
+    groups: Sequence[Group],
+    curves: dict[str, Curve],
+    asked: FigureRequest,
+    style: FigureStyle,
+    width: float,
+) -> Figure:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from svmbench.report.style import looks
+
+    log = ORDINATES[asked.y][2]
+    # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
+    ems = 4.5 + 0.62 * max(map(len, curves))
+    across = max(1, min(len(curves), int(width * 72 / (0.9 * style.text * ems))))
+    legend_lines = -(-len(curves) // across)
+    # At least nine lines of text for the frame with its title and labels.
+    height = max(style.aspect * width, 9 * style.text / 72)
+    height += 1.6 * style.text / 72 * legend_lines
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.subplots()
+    axes.set_xscale("log")
+    axes.set_yscale("log" if log else "linear")
+    axes.set_ylim(*_limits(list(curves.values()), groups[0].middle("reference_dual"), asked.y))
+    limit_abscissa(axes, list(curves.values()))
+    look = looks(results)
+    for label, curve in curves.items():
+        colour = look[label].colour
+        axes.fill_between(curve.x, curve.low, curve.high, color=colour, alpha=0.16, linewidth=0)
+        axes.plot(
+            curve.x,
+            curve.middle,
+            color=colour,
+            linestyle=look[label].dash,
+            linewidth=style.line,
+            label=label,
+        )
+    set_ticks(axes)
+    first = groups[0]
+    place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
+    axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
+                   color="#B00000" if first.stand_in else "black")  # fmt: skip
+    axes.set_xlabel(ABSCISSAE[asked.x][1], fontsize=style.text)
+    axes.set_ylabel(ORDINATES[asked.y][1], fontsize=style.text)
+    axes.tick_params(labelsize=0.9 * style.text)
+    _legend(figure, axes, style, across)
+    return figure
+
+
+def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> None:
+    """Names below the frame, where they cover neither a curve nor each other."""
+    legend = figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=across,
+        frameon=False,
+        fontsize=0.9 * style.text,
+        handlelength=2.2,
+        columnspacing=1.2,
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # names are the user's: a $ in them is a $
+
+
+def _limits(curves: Sequence[Curve], optimum: float, y: str) -> tuple[float, float]:
+    """From below the lowest curve to where the last curve becomes visible."""
+    least = min(float(curve.middle.min()) for curve in curves)
+    most = max(float(curve.middle.max()) for curve in curves)
+    if not ORDINATES[y][2]:
+        span = max(most - least, 1e-9)
+        return least - 0.05 * span, most + 0.05 * span
+    ceiling = min(most, 10.0 / optimum) if y == "suboptimality" and optimum > 0 else most
+    if y == "primal":
+        ceiling = min(most, max(3.0, 10.0 * least))
+    ceiling = lifted(ceiling, curves)
+    return least / 1.3, max(ceiling, 2 * least) * 1.1

@@ -1,0 +1,145 @@
+"""Solvers in single Python files, which take part without packaging.
+
+The file is compiled from its text each time a process loads it, never from cached bytecode, so that
+the code that runs is the code whose hash is part of a run's identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+import traceback
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+from svmbench.errors import ConfigError
+from svmbench.solvers.base import Solver
+
+#: Beginning of the names of their modules, which no import statement can find.
+MODULE = "svmbench_plugin_"
+
+#: Characters of an exception's message that are shown.
+_SHOWN = 300
+
+
+def load_file(path: Path) -> tuple[type[Solver], ...]:
+    """Execute a file and return the solvers that it defines, in the order of their names.
+
+    A file that this process has loaded already is not executed again.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read or executed, defines no solver, or defines an incomplete one.
+    """
+    path = path.absolute()
+    name = MODULE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
+    module = sys.modules.get(name) or _executed(path, name)
+    found = [
+        member
+        for member in vars(module).values()
+        if inspect.isclass(member)
+        and issubclass(member, Solver)
+        and member.__module__ == name
+        and "name" in vars(member)
+    ]
+    try:
+        if not found:
+            raise ConfigError(
+                f"{path.name}: defines no solver; it needs a subclass of "
+                "svmbench.solvers.base.Solver with a name"
+            )
+        for solver in found:
+            _refuse_incomplete(path, solver)
+    except ConfigError:
+        del sys.modules[name]
+        raise
+    return tuple(sorted(set(found), key=lambda solver: solver.name))
+
+
+def unload_files() -> None:
+    """Forget all files that this process has executed."""
+    for name in [name for name in sys.modules if name.startswith(MODULE)]:
+        del sys.modules[name]
+
+
+def file_of(solver: type[Solver]) -> Path | None:
+    """The single file that defines a solver; None for a solver of a package."""
+    if not solver.__module__.startswith(MODULE):
+        return None
+    return Path(sys.modules[solver.__module__].__file__ or "")
+
+
+def address(solver: type[Solver]) -> str:
+    """Where another process finds a solver: ``module:class``, or ``file:class``."""
+    return f"{file_of(solver) or solver.__module__}:{solver.__qualname__}"
+
+
+def solver_at(address: str) -> type[Solver]:
+    """The solver at an address.
+
+    Raises
+    ------
+    ConfigError
+        If it is in a file that cannot be loaded.
+    """
+    place, _, name = address.rpartition(":")
+    if not Path(place).is_absolute():
+        found: type[Solver] = getattr(import_module(place), name)
+        return found
+    for solver in load_file(Path(place)):
+        if solver.__qualname__ == name:
+            return solver
+    raise ConfigError(f"{place}: no longer defines {name}; run again")
+
+
+def _executed(path: Path, name: str) -> ModuleType:
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a file") from None
+    module = ModuleType(name)
+    module.__file__ = str(path)
+    sys.modules[name] = module
+    try:
+        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+    except KeyboardInterrupt:
+        del sys.modules[name]
+        raise
+    except BaseException as error:  # also SystemExit: it would end the command in silence
+        del sys.modules[name]
+        reason = " ".join(str(getattr(error, "msg", error)).split()) or "no message"
+        raise ConfigError(
+            f"{path.name}{_line(error, path)}: cannot be imported ({type(error).__name__}: "
+            f"{reason[:_SHOWN]}); repair it"
+        ) from error
+    return module
+
+
+def _line(error: BaseException, path: Path) -> str:
+    """``:LINE`` of the file where an exception arose; empty if that is unknown."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f":{error.lineno}"
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename == str(path)
+    ]
+    return f":{lines[-1]}" if lines else ""
+
+
+def _refuse_incomplete(path: Path, solver: type[Solver]) -> None:
+    """Refuse a solver that lacks what every listing and every run needs."""
+    lacks = sorted(getattr(solver, "__abstractmethods__", ()))
+    lacks += [name for name in ("summary", "source") if not hasattr(solver, name)]
+    if lacks:
+        raise ConfigError(f"{path.name}: {solver.__name__} does not define {', '.join(lacks)}")
+    for name in ("name", "summary", "source"):
+        if not isinstance(getattr(solver, name), str) or not getattr(solver, name):
+            raise ConfigError(f"{path.name}: {solver.__name__}.{name} must be a text")

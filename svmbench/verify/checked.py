@@ -1,0 +1,149 @@
+"""Runs the contract's checks on a solver in a process of its own, which may crash or hang."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+
+from svmbench.harness.child import last_line, readable
+from svmbench.solvers.base import Solver
+from svmbench.solvers.single_file import address, file_of, solver_at
+
+#: Seconds that a check on one class of problems may take.
+LIMIT = 120.0
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The result of one check.
+
+    Parameters
+    ----------
+    what : str
+        What the solver has to do.
+    kinds : int
+        Classes of problems on which it was checked; 0 if it does not depend on them.
+    wrong : str
+        What is wrong on the first class that breaks it, and what to do; empty if it holds.
+    """
+
+    what: str
+    kinds: int
+    wrong: str = ""
+
+
+def run_checks(solver: type[Solver], limit: float = LIMIT) -> Iterator[Checked]:
+    """The checks of a solver one after another, to the first crash or hang.
+
+    Parameters
+    ----------
+    solver : type
+    limit : float
+        Seconds that a check on one class of problems may take.
+    """
+    waiting: Checked | None = None
+    for what, kind, wrong in _answers(solver, limit):
+        if waiting is not None and waiting.what != what:
+            yield waiting
+            waiting = None
+        before = waiting or Checked(what, 0)
+        place = f"{kind}: " if kind and wrong else ""
+        waiting = Checked(what, before.kinds + bool(kind), before.wrong or f"{place}{wrong}")
+    if waiting is not None:
+        yield waiting
+
+
+def _answers(solver: type[Solver], limit: float) -> Iterator[tuple[str, str, str]]:
+    """Name, class of problems and complaint of each check."""
+    with (
+        TemporaryFile() as stderr,
+        subprocess.Popen(
+            [sys.executable, "-P", "-m", "svmbench.verify.checked", address(solver)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            bufsize=0,
+        ) as process,
+    ):
+        assert process.stdout is not None
+        current: list[str] = []
+        try:
+            while readable([process.stdout.fileno()], limit):
+                line = process.stdout.readline()
+                if not line:
+                    break
+                answer = json.loads(line)
+                if len(answer) == 2:  # one that begins
+                    current = answer
+                elif answer:
+                    yield answer[0], answer[1], answer[2]
+                else:
+                    return
+            else:
+                yield *_named(current), f"did not end within {limit:g} s; look for an endless loop"
+                return
+        finally:
+            process.kill()
+            process.wait()
+        yield *_named(current), _cause(process.returncode, last_line(stderr))
+
+
+def _named(current: list[str]) -> tuple[str, str]:
+    return (current[0], current[1]) if current else ("Can be loaded", "")
+
+
+def _cause(code: int, said: str) -> str:
+    if code < 0 and code != -signal.SIGKILL:
+        return f"crashed ({signal.Signals(-code).name}); run it under a debugger"
+    return f"ended the process: {said or f'exit code {code}'}; raise exceptions instead"
+
+
+def _complaint(error: BaseException, solver: type[Solver]) -> str:
+    """An exception that the solver raised, with the line of its file."""
+    path = str(file_of(solver) or sys.modules[solver.__module__].__file__)
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == path]
+    place = f" at {Path(path).name}:{lines[-1]}" if lines else ""
+    reason = " ".join(str(error).split())[:300] or "no message"
+    return f"raises {type(error).__name__}{place}: {reason}"
+
+
+def main() -> None:
+    """Check the solver at the address given, and answer with a line of JSON per check."""
+    # Deferred: what a solver prints must not be taken for an answer.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    from svmbench.verify.contract import BrokenError, checks
+
+    def answer(*said: str) -> None:
+        answers.write(json.dumps(said) + "\n")
+        answers.flush()
+
+    solver = solver_at(sys.argv[1])
+    broken: set[str] = set()
+    for what, check, kind in checks(solver):
+        if what in broken:
+            continue  # one complaint is enough
+        answer(what, kind)
+        wrong = ""
+        try:
+            check()
+        except BrokenError as error:
+            wrong = str(error)
+        except Exception as error:
+            wrong = _complaint(error, solver)
+        broken |= {what} if wrong else set()
+        answer(what, kind, wrong)
+    answer()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""`svmbench plot` and `load_results`: the figure asked for, and the numbers of the files."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+from PIL import Image
+
+import svmbench
+from svmbench.cli import main
+from svmbench.errors import ConfigError, DataError
+from svmbench.records.groups import short
+from svmbench.report.frames import LoadedResults
+from svmbench.report.single import ORDINATES, STYLES, inches
+
+NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "results.ipynb"
+
+
+@pytest.fixture(scope="module")
+def folder(make_results, tmp_path_factory) -> Path:
+    return make_results(
+        tmp_path_factory.mktemp("plot") / "demo",
+        repeats=3,
+        labels=("pegasos", "sgd-m", "sgd-m(schedule=blocks)", "dcd", "svmperf"),
+    )
+
+
+@pytest.fixture(scope="module")
+def loaded(folder) -> LoadedResults:
+    return svmbench.load_results(folder)
+
+
+def plot(folder, *arguments):
+    return CliRunner().invoke(main, ["plot", str(folder), *map(str, arguments)])
+
+
+ONE = ("--dataset", "adult", "--lambda", "1e-4")
+
+
+# ---------------------------------------------------------------- the command
+
+
+@pytest.mark.parametrize("suffix", ["pdf", "png", "svg"])
+def test_the_suffix_is_the_format_and_the_width_is_kept(folder, tmp_path, suffix):
+    out = tmp_path / "new" / f"fig.{suffix}"
+    result = plot(folder, *ONE, "--width", "84mm", "-o", out)
+    assert result.exit_code == 0, result.output
+    assert result.output.strip() == str(out)
+    points = 84 / 25.4 * 72
+    if suffix == "svg":
+        width = float(ET.parse(out).getroot().get("width").removesuffix("pt"))
+    elif suffix == "png":
+        picture = Image.open(out)
+        width = picture.width / 300 * 72
+    else:
+        assert out.read_bytes().startswith(b"%PDF-")
+        width = float(re.search(rb"/MediaBox \[ 0 0 ([0-9.]+)", out.read_bytes())[1])
+    assert width == pytest.approx(points, abs=0.5)
+    first = out.read_bytes()
+    plot(folder, *ONE, "--width", "84mm", "-o", out)
+    assert out.read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "data set: several; choose one with --dataset: adult, covtype"),
+        (("--dataset", "adult"), "several λ; choose one with --lambda: 1e-4, 1e-5"),
+        (("--dataset", "adlut"), "data set 'adlut' has no runs; did you mean 'adult'?"),
+        (("--dataset", "adult", "--lambda", "1"), "no λ = 1; there are 1e-4, 1e-5"),
+        ((*ONE, "--solvers", "dcd,nix"), "no solver 'nix'; there are pegasos, sgd-m, "),
+        (
+            ("--dataset", "adult", "--lambda", "1e-5", "--solvers", "svmperf"),
+            "no run of svmperf has a trace with suboptimality",
+        ),
+        ((*ONE, "--x", "hours"), "unknown x 'hours'; known: seconds, epochs"),
+        ((*ONE, "--y", "beauty"), "unknown y 'beauty'; known: suboptimality, primal, gap, "),
+        ((*ONE, "--style", "poster"), "unknown style 'poster'; known: paper, slides"),
+        ((*ONE, "--width", "wide"), "width 'wide' is not between 1in and 40in"),
+        ((*ONE, "--width", "nan"), "width 'nan' is not between 1in and 40in"),
+        ((*ONE, "--width", "3 miles"), "width '3 miles' is not between"),
+        ((*ONE, "-o", "fig.jpg"), "fig.jpg: ends in none of .pdf, .png, .svg"),
+        ((*ONE, "-o", "fig"), "fig: ends in none of"),
+    ],
+)
+def test_what_there_is_not_is_one_line_that_names_what_there_is(
+    folder, tmp_path, monkeypatch, arguments, said
+):
+    monkeypatch.chdir(tmp_path)
+    result = plot(folder, *arguments)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_no_results_are_one_line(tmp_path):
+    result = plot(tmp_path / "nothing")
+    assert result.exit_code == 3
+    assert "no such folder" in result.stderr
+
+
+def test_a_label_with_commas_is_one_name(folder, tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "svmbench.report.single.single_figure", lambda _, asked: drawn.append(asked) or Saved()
+    )
+    plot(folder, "--solvers", "dcd, sgd-m(schedule=blocks,c=2)", "-o", tmp_path / "a.pdf")
+    assert drawn[0].solvers == ("dcd", "sgd-m(schedule=blocks,c=2)")
+
+
+class Saved:
+    def save(self, path: Path) -> Path:
+        return path
+
+
+# ---------------------------------------------------------------- the figure
+
+
+def test_curves_end_where_the_runs_do(loaded, folder):
+    asked = {"dataset": "adult", "lam": 1e-4, "solvers": "dcd"}
+    (axes,) = loaded.plot(**asked).figure.axes
+    (line,) = axes.lines
+    traces = pd.read_csv(folder / "traces.csv").query(
+        "dataset == 'adult' and `lambda` == 1e-4 and label == 'dcd'"
+    )
+    last = traces.groupby("repeat").tail(1)["wall_seconds"]
+    assert last.min() <= line.get_xdata()[-1] <= last.max()
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    (axes,) = loaded.plot(x="epochs", y="train-error", **asked).figure.axes
+    np.testing.assert_allclose(axes.lines[0].get_ydata(), 15.0)  # per cent
+    assert (axes.get_ylabel(), axes.get_yscale()) == ("training error [%]", "linear")
+
+
+def test_variants_of_a_solver_are_told_apart(loaded):
+    (axes,) = loaded.plot(dataset="adult", lam=1e-4, solvers=["sgd-m"]).figure.axes
+    assert [line.get_label() for line in axes.lines] == ["sgd-m", "sgd-m(schedule=blocks)"]
+    assert len({(line.get_color(), line.get_linestyle()) for line in axes.lines}) == 2
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("width", [None, "2.5in"])
+def test_names_cover_neither_each_other_nor_the_frame(loaded, style, width):
+    figure = loaded.plot(dataset="adult", lam=1e-4, style=style, width=width).figure
+    figure.canvas.draw()
+    (legend,) = figure.legends
+    boxes = [text.get_window_extent() for text in legend.get_texts()]
+    assert len(boxes) == 5
+    assert not any(a.overlaps(b) for at, a in enumerate(boxes) for b in boxes[:at])
+    frame = figure.axes[0].get_tightbbox()
+    assert all(box.y1 <= frame.y0 + 1 for box in boxes)
+    if width is None:  # at the style's own width nothing is cut off
+        assert all(box.x0 >= 0 and box.x1 <= figure.bbox.x1 for box in boxes)
+
+
+def test_a_stand_in_is_marked(loaded):
+    (axes,) = loaded.plot(dataset="covtype", lam=1e-4).figure.axes
+    assert axes.get_title(loc="left") == "covtype (STAND-IN), λ = 1e-4"
+    assert axes.title.get_color() != axes._left_title.get_color() == "#B00000"
+
+
+def test_every_ordinate_is_a_measure_along_runs():
+    from svmbench.records.measures import MEASURES
+
+    assert all(MEASURES[measure].along for measure, _, _ in ORDINATES.values())
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("3.3in", 3.3), ("84mm", 84 / 25.4), ("8 cm", 8 / 2.54), (5, 5), ("72pt", 1)]
+)
+def test_widths_in_units(text, size):
+    assert inches(text) == pytest.approx(size)
+
+
+@pytest.mark.parametrize("text", ["", "0.5in", "41in", "-3in", "1e9", math.inf])
+def test_widths_that_no_page_has(text):
+    with pytest.raises(ConfigError):
+        inches(text)
+
+
+# ---------------------------------------------------------------- frames
+
+
+def test_the_summary_has_the_medians_of_the_tables(loaded, reported):
+    frame = svmbench.load_results(reported).summary
+    written = pd.read_csv(reported / "tables/time.csv")
+    keys = ["dataset", "lambda", "label", "accuracy"]
+    both = frame.merge(written, on=keys, suffixes=("", "_written"))
+    assert len(both) == len(written)
+    finite = both["median_seconds_written"].notna()
+    assert (np.isinf(both["median_seconds"]) | both["median_seconds"].isna())[~finite].all()
+    np.testing.assert_array_equal(
+        both.loc[finite, "median_seconds"], both.loc[finite, "median_seconds_written"]
+    )
+
+
+def test_frames_are_copies(loaded, folder):
+    assert len(loaded.runs) == len(pd.read_csv(folder / "runs.csv"))
+    assert {"seconds", "suboptimality", "epochs", "primal"} <= set(loaded.curves)
+    before = loaded.runs["m"].tolist()
+    runs, curves = loaded.runs, loaded.curves
+    runs["m"] = 0
+    curves["epochs"] = 0
+    assert loaded.runs["m"].tolist() == before
+    assert loaded.curves["epochs"].max() > 0
+
+
+def test_rich_display_has_the_numbers_and_stays_text(make_results, tmp_path):
+    folder = make_results(tmp_path / "r", repeats=3, labels=("dcd", "crawl"), lambdas=(1e-4,))
+    for name in ("runs.csv", "traces.csv"):
+        table = pd.read_csv(folder / name)
+        table.loc[table["label"] == "dcd", "label"] = "<script>alert(1)</script>"
+        table.to_csv(folder / name, index=False)
+    results = svmbench.load_results(folder)
+    shown = results._repr_html_()
+    assert "<script" not in shown
+    assert "&lt;script&gt;" in shown
+    assert "covtype (STAND-IN)" in shown
+    assert all(f"seconds to ε = {short(each)}" in shown for each in (0.1, 0.01, 0.001))
+    assert repr(results) == f"<results r: {len(results.runs)} runs in {folder}>"
+    svg = results.plot(dataset="adult")._repr_svg_()
+    assert ET.fromstring(svg).tag.endswith("svg")
+    assert "<script" not in svg
+
+
+def test_no_folder_is_an_error(tmp_path):
+    with pytest.raises(DataError, match="no such folder"):
+        svmbench.load_results(tmp_path / "nothing")
+
+
+def test_the_notebook_runs(make_results, tmp_path, monkeypatch):
+    make_results(
+        tmp_path / "results" / "demo",
+        repeats=3,
+        labels=("pegasos", "sgd-m", "dcd"),
+        lambdas=(1e-3,),
+        datasets=(("tiny-sparse", False),),
+    )
+    monkeypatch.chdir(tmp_path)
+    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+    names: dict[str, object] = {}
+    ran = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert len(ran) >= 4
+    for cell in ran:
+        assert cell["outputs"] == []
+        exec("".join(cell["source"]), names)
+    assert isinstance(names["results"], LoadedResults)
+    assert isinstance(names["figure"].figure, Figure)
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF-")

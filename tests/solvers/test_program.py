@@ -1,0 +1,423 @@
+"""Programs as solvers: what a configuration may say, files, time, and programs that misbehave."""
+
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+
+from problems import edge_problems, ordinary_problems
+from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
+from svmbench.data.libsvm import read_libsvm
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.measurement import Measurement
+from svmbench.solvers import program as programs
+from svmbench.solvers.execution import KEPT, execute
+from svmbench.solvers.program import ForeignProgram, ProgramParameters
+from svmbench.solvers.program_files import read_weights, write_rows
+from svmbench.solvers.registry import find_solver, solvers
+from twins.optimum import optimum
+
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+PROBLEM = PROBLEMS["sparse"]
+D = PROBLEM.data.n_features
+PYTHON = sys.executable
+
+#: A trainer: dual coordinate descent in plain Python, with the passes it is given.
+TRAINER = """
+import sys, time
+C, passes, data, model = float(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
+rows = []
+for line in open(data):
+    label, *entries = line.split()
+    rows.append((float(label), [(int(i), float(v)) for i, v in (e.split(":") for e in entries)]))
+d = max(i for _, row in rows for i, _ in row)
+w, alpha = [0.0] * (d + 1), [0.0] * len(rows)
+for _ in range(passes):
+    for k, (y, row) in enumerate(rows):
+        norm = sum(v * v for _, v in row)
+        if norm:
+            gradient = y * sum(w[i] * v for i, v in row) - 1.0
+            new = min(max(alpha[k] - gradient / norm, 0.0), C)
+            for i, v in row:
+                w[i] += (new - alpha[k]) * y * v
+            alpha[k] = new
+print("passes =", passes)
+open(model, "w").write("".join(f"{value!r}\\n" for value in w[1:]))
+"""
+
+STOP = {
+    **{"accuracy": [1e-3], "gap": None, "own": False, "max_epochs": None, "max_updates": None},
+    "time_limit": 20.0,
+}
+
+
+@pytest.fixture
+def trainer(tmp_path):
+    path = tmp_path / "trainer.py"
+    path.write_text(TRAINER)
+    return f"{PYTHON} {path} {{C}} {{passes}} {{data}} {{model}}"
+
+
+def made(command, **more):
+    """A program with these parameters, which writes text models unless told otherwise."""
+    return ForeignProgram(ProgramParameters(command=command, **({"model": "text"} | more)))
+
+
+def script(text, **more):
+    """A program that executes a text of Python, in which sys.argv has data and model."""
+    return made((PYTHON, "-S", "-c", text, "{data}", "{model}"), **more)
+
+
+def measured(solver, problem=PROBLEM, **stop):
+    """The end state, the points and the measurement of a run."""
+    best = optimum(problem)
+    run = Measurement(solver, problem, None, STOP | stop, best.lower, best.upper)
+    points = []
+    return run.run(1, points), points, run
+
+
+WRITE = "import sys; open(sys.argv[2], 'w').write('0.5\\n' * {})"
+
+
+def test_it_is_found_by_name_but_not_listed():
+    assert find_solver("program") is ForeignProgram
+    assert "program" not in solvers()
+
+
+def test_a_program_climbs_to_the_optimum(trainer):
+    rungs = [
+        measured(made(trainer, tolerance=passes, ladder=(1, 10, 1000)))[1][-1]
+        for passes in (1, 10, 1000)
+    ]
+    assert [point["visits"] / PROBLEM.data.n_samples for point in rungs] == [1, 10, 1000]
+    assert rungs[2]["accuracy"] < 1e-6 < rungs[0]["accuracy"]
+    assert rungs[2]["wall"] > rungs[2]["cpu"] * 0.5 > 0.0
+
+
+def test_it_is_refused_where_the_weights_are_not_of_the_problem():
+    # Its P is computed from the rows like that of any other solver.
+    state, points, _ = measured(script(WRITE.format(D)))
+    assert state == "max_steps"
+    assert points[-1]["primal"] == PROBLEM.primal(np.full(D, 0.5))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("pass", r"wrote no model"),
+        (WRITE.format(D - 1), rf"not one of {D} features: it has {D - 1} lines"),
+        (WRITE.format(D + 1), r"has a bias, 0\.5, and the problem has none"),
+        ("import sys; open(sys.argv[2], 'w').write('x\\n' * 9)", r"cannot be read as text: could"),
+        ("import sys; open(sys.argv[2], 'wb').write(b'\\xff' * 9)", r"cannot be read as text: '"),
+        ("import sys; open(sys.argv[2], 'wb').truncate(1 << 40)", r"has \d+ bytes, too many"),
+        ("import sys, os; os.mkfifo(sys.argv[2])", r"wrote no model"),
+        ("import sys, os; os.symlink('/dev/zero', sys.argv[2])", r"wrote no model"),
+        ("import sys; sys.exit('bad weather')", r"ended with exit code 1: bad weather"),
+        ("import sys; sys.exit(3)", r"ended with exit code 3: it printed nothing"),
+        ("import os; os.kill(os.getpid(), 9)", r"ended with signal 9: it printed nothing"),
+        ("import sys; sys.exit('x' * 10**6)", r"ended with exit code 1: x{300}$"),
+    ],
+)
+def test_a_program_without_a_model_of_the_problem_fails(text, said):
+    solver = script(text)
+    solver.start(PROBLEM, 1)
+    with pytest.raises(DataError, match=said):
+        solver.advance(1)
+
+
+def test_a_program_that_cannot_be_started_fails():
+    solver = made(("/no/such/program", "{data}", "{model}"))
+    solver.start(PROBLEM, 1)
+    with pytest.raises(DataError, match=r"/no/such/program: cannot be started \(No such file"):
+        solver.advance(1)
+
+
+def test_weights_that_are_no_numbers_diverge():
+    text = f"import sys; open(sys.argv[2], 'w').write('nan\\n' * {D})"
+    assert measured(script(text))[0] == "diverged"
+
+
+def test_a_program_that_does_not_end_is_killed_at_the_time_limit():
+    begun = time.monotonic()
+    state, points, _ = measured(script("while True: pass"), time_limit=0.5)
+    assert state == "time_limit"
+    assert 0.5 <= points[-1]["wall"] < 5.0
+    assert time.monotonic() - begun < 10.0
+    assert points[-1]["primal"] == PROBLEM.primal(np.zeros(D))
+
+
+def test_a_program_that_prints_300_mb_is_read_and_its_end_is_kept():
+    text = f"import sys\nfor _ in range(300): print('x' * 10**6)\nprint('done')\n{WRITE.format(D)}"
+    solver = script(text)
+    state, points, run = measured(solver)
+    assert state == "max_steps", run.reason
+    assert points[-1]["primal"] == PROBLEM.primal(np.full(D, 0.5))
+    done = execute([PYTHON, "-S", "-c", text, "", "/dev/null"])
+    assert done.last_line == "done"
+    assert len(done.said) <= KEPT
+
+
+def test_a_process_that_a_program_leaves_does_not_hold_it_up():
+    text = (
+        "import subprocess, sys\n"
+        "subprocess.Popen([sys.executable, '-S', '-c', 'import time; time.sleep(5)'])\n"
+    )
+    begun = time.monotonic()
+    assert execute([PYTHON, "-S", "-c", text]).code == 0
+    assert time.monotonic() - begun < 4.0
+
+
+def test_processor_time_includes_that_of_other_processes():
+    text = (
+        "import os, time\n"
+        "if os.fork() == 0:\n    end = time.process_time() + 1.0\n"
+        "    while time.process_time() < end: pass\n    os._exit(0)\n"
+        "end = time.process_time() + 1.0\n"
+        f"while time.process_time() < end: pass\nos.wait()\n{WRITE.format(D)}"
+    )
+    done = execute([PYTHON, "-S", "-c", text, "", "/dev/null"])
+    assert done.cpu > 1.9e9
+
+
+def test_the_clock_has_the_time_of_the_program_less_reading():
+    busy = (
+        "import sys, time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
+    )
+    whole = busy.format(0.6) + WRITE.format(D)
+    plain = measured(script(whole))[1][-1]
+    reading = (PYTHON, "-S", "-c", busy.format(0.4), "{data}")
+    state, points, run = measured(script(whole, reading=reading))
+    assert (state, run.reason) == ("max_steps", "")
+    less = points[-1]
+    assert plain["cpu"] >= 0.6
+    assert 0.15 <= less["cpu"] <= 0.3
+    closing = run.closing()
+    assert closing["remark"].endswith("s for reading")
+    # What is not on the clock is accounted for all the same.
+    assert closing["background_cpu_seconds"] < 0.05
+    assert closing["unaccounted_seconds"] < 0.2 * closing["elapsed_seconds"]
+
+
+def test_a_program_faster_than_its_reading_still_takes_time():
+    slow = (PYTHON, "-S", "-c", "import time; time.sleep(0.3)", "{data}")
+    _, points, _ = measured(script(WRITE.format(D), reading=slow))
+    assert points[-1]["wall"] > 0.0
+
+
+def test_the_rungs_of_a_ladder_share_the_file_and_the_reading(trainer):
+    first = made(trainer, tolerance=1, reading=(PYTHON, "-S", "-c", "pass", "{data}"))
+    first.start(PROBLEM, 1)
+    first.advance(1)
+    second = made(trainer, tolerance=2, reading=(PYTHON, "-S", "-c", "pass", "{data}"))
+    assert second.take_over(first)
+    second.start(PROBLEM, 1)
+    assert second._folder is first._folder
+    assert second._reading == first._reading
+    second.advance(1)
+    second.advance(1)  # changes nothing
+    assert second.counters.presentations == 2 * PROBLEM.data.n_samples
+
+
+def test_folders_are_removed_also_those_of_a_killed_process(tmp_path, monkeypatch):
+    monkeypatch.setattr(programs.tempfile, "tempdir", str(tmp_path))
+    solver = script("pass")
+    solver.start(PROBLEM, 1)
+    used = solver._folder.path
+    abandoned = tmp_path / "svmbench-program-gone"
+    abandoned.mkdir()
+    (abandoned / "lock").touch()
+    programs._remove_abandoned()
+    assert abandoned.exists()  # it is new, and may be about to be locked
+    monkeypatch.setattr(programs, "_NEW", -1.0)
+    programs._remove_abandoned()
+    assert not abandoned.exists()
+    assert used.exists()
+    del solver
+    assert not used.exists()
+
+
+def test_passes_are_counted_from_the_output():
+    said = "print('pass = 12, then')\nprint('pass = 34 or so')\n" + WRITE.format(D)
+    assert measured(script(said, count="pass = ([0-9]+)"))[1][-1]["visits"] == (
+        34 * PROBLEM.data.n_samples
+    )
+    assert measured(script(said))[1][-1]["visits"] == PROBLEM.data.n_samples
+    solver = script(WRITE.format(D), count="pass = ([0-9]+)")
+    solver.start(PROBLEM, 1)
+    with pytest.raises(DataError, match="printed nothing that matches"):
+        solver.advance(1)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_rows_of_a_file_are_those_of_the_problem(name, tmp_path):
+    data = PROBLEMS[name].data
+    write_rows(tmp_path / "rows", data, "libsvm")
+    back = read_libsvm(tmp_path / "rows")
+    assert back.n_features == data.n_features
+    assert back.labels.tolist() == data.labels.tolist()
+    w = np.random.default_rng(1).normal(size=data.n_features)
+    assert np.allclose(back.rows.dot(w), data.rows.dot(w), rtol=1e-12, atol=1e-300)
+
+
+def test_rows_for_vowpal_wabbit(tmp_path):
+    write_rows(tmp_path / "rows", PROBLEM.data, "vw")
+    write_rows(tmp_path / "plain", PROBLEM.data, "libsvm")
+    plain = (tmp_path / "plain").read_text().replace(f" {D}:0\n", "\n")
+    wanted = [line.split(" ", 1) for line in plain.replace("+1", "1").splitlines()]
+    lines = (tmp_path / "rows").read_text().splitlines()
+    assert [line.split(" | ") for line in lines if " | " in line] == [
+        row for row in wanted if len(row) == 2
+    ]
+
+
+VW = "Version 9\nbits:{bits}\nMin label:-1\n:0\n1:0.5\n3:-2\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "w", "bias"),
+    [
+        ("vw", VW.format(bits=18), [0.5, 0.0, -2.0], 0.0),
+        ("text", "1\n2\n3\n", [1.0, 2.0, 3.0], 0.0),
+        ("text", "1\n2\n3\n4\n", [1.0, 2.0, 3.0], 4.0),
+        (
+            "liblinear",
+            "solver_type L2R_L1LOSS_SVC_DUAL\nnr_class 2\nlabel -1 1\nnr_feature 2\nbias 2\n"
+            "w\n1 \n-2 \n3 \n",
+            [-1.0, 2.0, 0.0],
+            -6.0,
+        ),
+    ],
+)
+def test_models_are_read(form, text, w, bias, tmp_path):
+    (tmp_path / "model").write_text(text)
+    found, b = read_weights(tmp_path / "model", form, 3)
+    assert (found.tolist(), b) == (w, bias)
+
+
+def test_models_of_numpy_are_read(tmp_path):
+    path = tmp_path / "model.npz"
+    np.savez(path, w=np.arange(3.0)[None], b=2.0)
+    w, bias = read_weights(path, "npz", 3)
+    assert (w.tolist(), bias) == ([0.0, 1.0, 2.0], 2.0)
+    np.savez(path, w=np.array([{}]))
+    with pytest.raises(DataError, match="cannot be read as npz: Object arrays"):
+        read_weights(path, "npz", 3)
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "said"),
+    [
+        ("vw", VW.format(bits=1), r"hashes features to 1 bits"),
+        ("vw", VW.format(bits=18) + "116060:1\n", r"weight of feature 116060; .*--noconstant"),
+        ("vw", "1:2\n", r"not written by --predict_only_model"),
+        ("vw", "\0" * 100, r"not written by"),
+        ("vw", VW.format(bits="x"), r"cannot be read as vw"),
+        ("npz", "no archive", r"cannot be read as npz"),
+        ("liblinear", "", r"no weights; is this a model\?"),
+        (
+            "liblinear",
+            "solver_type L2R_LR\nnr_class 2\nlabel 1 2\nnr_feature 1\nbias -1\nw\n1\n",
+            r"separates the classes 1, 2",
+        ),
+        (
+            "liblinear",
+            "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 4\nbias -1\nw\n1\n1\n1\n1\n",
+            r"has 4 weights",
+        ),
+    ],
+)
+def test_other_models_are_refused(form, text, said, tmp_path):
+    (tmp_path / "model").write_text(text)
+    with pytest.raises(DataError, match=said) as caught:
+        read_weights(tmp_path / "model", form, 3)
+    assert str(tmp_path) not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+entry = partial(dict, command="train {data} {model}", model="text")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (entry(command="train {data}"), r"no \{model\} in the command"),
+        (entry(command="train {model}"), r"no \{data\} in the command"),
+        (entry(command=""), r"no \{data\} in the command"),
+        (entry(command="train '{data} {model}"), r"No closing quotation"),
+        (entry(command="train {data} {model} {c}"), r"unknown \{c\}; known: data, model, C"),
+        (entry(command=7), r"valid tuple"),
+        (entry(command="train -e {tolerance} {data} {model}"), r"needs a ladder, such as"),
+        (entry(ladder=[1, 0.1]), r"a ladder needs \{tolerance\} or \{passes\}"),
+        (entry(command="t {passes} {data} {model}", ladder=[1, 1]), r"different numbers above 0"),
+        (entry(command="t {passes} {data} {model}", ladder=[0]), r"different numbers above 0"),
+        (entry(count="iter = "), r"count needs one group"),
+        (entry(count="("), r"no regular expression"),
+        (entry(reading="cat"), r"no \{data\} in the command"),
+        (entry(model="pickle"), r"'liblinear', 'vw', 'text' or 'npz'"),
+        ({"model": "text"}, r"missing key 'name'; write"),
+    ],
+)
+def test_an_entry_that_cannot_be_run_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        SolverSpec.model_validate(given)
+
+
+CONFIG = """
+version: 1
+name: programs
+datasets: [tiny-sparse]
+lambda: 0.01
+solvers:
+  - command: PYTHON trainer.py {C} {passes} {data} {model}
+    model: text
+    ladder: [1, 10]
+    label: mine
+stop: {accuracy: 0.1}
+"""
+
+
+def test_a_configuration_names_files_beside_it_and_is_written_whole(tmp_path, monkeypatch):
+    (tmp_path / "trainer.py").write_text(TRAINER)
+    config = tmp_path / "programs.yaml"
+    config.write_text(CONFIG.replace("PYTHON", PYTHON))
+    sweep = load_sweep(config)
+    parameters = sweep.solvers[0].parameters
+    assert parameters.command[1] == str(tmp_path / "trainer.py")
+    elsewhere = tmp_path / "elsewhere" / "config.yaml"
+    elsewhere.parent.mkdir()
+    elsewhere.write_text(dump_sweep(sweep))
+    assert load_sweep(elsewhere) == sweep
+
+
+def test_the_program_and_its_files_are_part_of_the_identity(tmp_path):
+    path = tmp_path / "trainer.py"
+    path.write_text(TRAINER)
+    parameters = ProgramParameters(
+        command=(PYTHON, str(path), "1", "1", "{data}", "{model}"), model="text"
+    )
+    first = ForeignProgram.build_with(parameters)
+    assert set(first["files"]) == {PYTHON, str(path)}
+    assert ForeignProgram.build_with(parameters) == first
+    path.write_text(TRAINER + "# changed\n")
+    assert ForeignProgram.build_with(parameters) != first
+
+
+def test_the_name_of_the_program_is_the_label():
+    given = entry(command="/usr/bin/train -x {data} {model}")
+    assert SolverSpec.model_validate(given).label == "train"
+    plain = {
+        **{"version": 1, "name": "two", "datasets": ["tiny-sparse"], "lambda": 0.1},
+        **{"solvers": [given, given], "stop": {"accuracy": 0.1}},
+    }
+    with pytest.raises(ValueError, match=r"a second 'train'; drop it or give it a label"):
+        Sweep.model_validate(plain)
+
+
+def test_an_error_in_a_command_is_one_line(tmp_path):
+    config = tmp_path / "programs.yaml"
+    config.write_text(CONFIG.replace("{model}", "{modle}"))
+    with pytest.raises(ConfigError, match=r"programs\.yaml:\d+:\d+: .*unknown \{modle\}") as caught:
+        load_sweep(config)
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,251 @@
+"""Solvers in single files: loaded from their text, named in errors, part of a run's identity."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from click.testing import CliRunner
+
+from problems import edge_problems, ordinary_problems
+from svmbench.cli import main
+from svmbench.config import dump_sweep, load_sweep, with_plugins
+from svmbench.data.csr import csr
+from svmbench.errors import ConfigError
+from svmbench.harness.worker import loaded_solver
+from svmbench.solvers import registry, single_file
+
+TEMPLATE = Path(__file__).parents[2] / "docs/plugin-template/src/svmbench_subgradient/__init__.py"
+
+CONFIG = """
+version: 1
+name: mine
+plugins: [solver.py]
+datasets: [tiny-sparse]
+lambda: 0.1
+solvers: [subgradient, dcd]
+stop: {accuracy: 0.1, max_epochs: 100, time_limit: 5s}
+"""
+
+
+@pytest.fixture(autouse=True)
+def forgotten():
+    """Forget the files that a test has loaded."""
+    yield
+    registry.forget_files()
+
+
+@pytest.fixture
+def file(tmp_path):
+    """The template's solver in a single file."""
+    path = tmp_path / "solver.py"
+    path.write_text(TEMPLATE.read_text())
+    return path
+
+
+def fresh(path):
+    """The solver of a file as a fresh process would load it."""
+    single_file.unload_files()
+    return single_file.load_file(path)[0]
+
+
+def test_a_file_takes_part(file):
+    (solver,) = registry.add_file(file)
+    assert registry.find_solver("subgradient") is solver
+    assert registry.add_file(file) == (solver,)  # a second time changes nothing
+    assert list(registry.solvers()).count("subgradient") == 1
+    assert single_file.file_of(solver) == file
+    assert single_file.file_of(registry.find_solver("dcd")) is None
+
+
+def test_another_process_finds_it_by_its_address(file):
+    (solver,) = single_file.load_file(file)
+    address = single_file.address(solver)
+    script = (
+        "import sys; from svmbench.harness.worker import loaded_solver\n"
+        "print(loaded_solver(sys.argv[1], {'eta0': 0.25}).parameters.eta0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", script, address], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0.25\n"
+
+
+def test_an_address_of_ours_is_a_module(file):
+    solver = registry.find_solver("dcd")
+    assert single_file.solver_at(single_file.address(solver)) is solver
+    with pytest.raises(ConfigError, match=r"no longer defines Gone; run again"):
+        loaded_solver(f"{file}:Gone", {})
+
+
+def test_a_changed_file_is_another_build_and_another_name_is_too(file, tmp_path):
+    first = fresh(file).build()
+    assert fresh(file).build() == first
+    file.write_text(file.read_text() + "# changed\n")
+    changed = fresh(file).build()
+    assert changed != first
+    other = tmp_path / "other.py"
+    other.write_text(file.read_text())
+    assert fresh(other).build() != changed
+
+
+def test_a_change_within_a_second_is_noticed(file):
+    text = file.read_text()
+    file.write_text(text + "PACE = 1\n")
+    fresh(file)
+    file.write_text(text + "PACE = 2\n")
+    assert sys.modules[fresh(file).__module__].PACE == 2
+    assert not (file.parent / "__pycache__").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1\n1/0\n", r"bad\.py:2: cannot be imported \(ZeroDivisionError: division by zero\)"),
+        ("x = 1\ny = = 2\n", r"bad\.py:2: cannot be imported \(SyntaxError: invalid syntax\)"),
+        ("import no_such_module\n", r"bad\.py:1: cannot be imported \(ModuleNotFoundError: No mod"),
+        ("raise SystemExit(0)\n", r"bad\.py:1: cannot be imported \(SystemExit: 0\)"),
+        ("raise ValueError('x' * 5000)\n", r"bad\.py:1: cannot be .*x{300}\); repair it$"),
+        ("\0", r"bad\.py.*: cannot be imported \(\w+: .*null bytes"),
+        ("x = 1\n", r"bad\.py: defines no solver; it needs a subclass"),
+        ("from svmbench.solvers.dual.dcd import Dcd\n", r"bad\.py: defines no solver"),
+        (
+            "from svmbench.solvers.base import Solver\n"
+            "class Mine(Solver):\n    name = 'mine'\n    source = 'ours'\n",
+            r"bad\.py: Mine does not define advance, start, w, summary$",
+        ),
+        (
+            "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n    name = 3\n",
+            r"bad\.py: Mine\.name must be a text",
+        ),
+        (
+            "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n    name = 'dcd'\n",
+            r"solver 'dcd': claimed by \S+\.Dcd and \S+bad\.py\.Mine; rename one",
+        ),
+    ],
+)
+def test_a_bad_file_is_one_line_with_its_name(tmp_path, text, said):
+    path = tmp_path / "bad.py"
+    path.write_text(text)
+    known = set(registry.solvers())
+    for _ in range(2):
+        with pytest.raises(ConfigError, match=said) as caught:
+            registry.add_file(path)
+        assert "\n" not in str(caught.value)
+    assert set(registry.solvers()) == known
+
+
+def test_an_interruption_stays_one(tmp_path):
+    (tmp_path / "bad.py").write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        registry.add_file(tmp_path / "bad.py")
+
+
+def test_a_configuration_names_files_beside_it(file):
+    config = file.with_name("mine.yaml")
+    config.write_text(CONFIG)
+    sweep = load_sweep(config)
+    assert [solver.name for solver in sweep.solvers] == ["subgradient", "dcd"]
+    config.write_text(dump_sweep(sweep))
+    assert load_sweep(config) == sweep
+    file.write_text("1/0")
+    single_file.unload_files()
+    said = r"mine\.yaml:\d+:\d+: solver\.py:1: cannot be imported \(ZeroDivisionError"
+    with pytest.raises(ConfigError, match=said):
+        load_sweep(config)
+
+
+def test_a_configuration_of_results_executes_nothing(file, tmp_path):
+    config, mark = file.with_name("mine.yaml"), tmp_path / "executed"
+    config.write_text(CONFIG)
+    file.write_text(f"{file.read_text()}open({str(mark)!r}, 'w').close()\n")
+    with pytest.raises(ConfigError, match=r"unknown solver 'subgradient'"):
+        load_sweep(config, load_plugins=False)
+    assert not mark.exists()
+    load_sweep(config)
+    assert mark.exists()
+
+
+def test_a_sweep_without_files_is_written_as_before():
+    assert "plugins" not in dump_sweep(load_sweep(Path("smoke")))
+
+
+def test_the_option_adds_a_row_unless_there_is_one(file):
+    sweep = load_sweep(Path("smoke"))
+    added = with_plugins(sweep, [file])
+    assert [spec.name for spec in added.solvers] == [
+        *(spec.name for spec in sweep.solvers),
+        "subgradient",
+    ]
+    assert with_plugins(added, [file]) == added
+    assert with_plugins(sweep, []) is sweep
+    squared = sweep.model_copy(update={"loss": type(sweep.loss)(name="squared-hinge")})
+    with pytest.raises(ConfigError, match=r"--plugin \S+solver\.py: \S+ cannot train the loss"):
+        with_plugins(squared, [file])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("run", "smoke", "--dry-run"),
+        ("bench", "smoke", "--dry-run"),
+        ("solvers", "subgradient"),
+        ("config", "schema"),
+    ],
+)
+def test_commands_take_the_option(file, command):
+    done = CliRunner().invoke(main, [*command, "--plugin", str(file)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    if command[0] != "bench":  # which counts cells
+        assert "subgradient" in done.output
+
+
+def test_the_benchmark_gets_the_solver_in_its_sweeps_to_an_accuracy(file):
+    from svmbench.bench.profile import load_profile
+
+    profile = load_profile("smoke").with_plugins([file])
+    for part in profile.sweeps.values():
+        assert part.solvers.count("subgradient") == (part.kind == "oracle")
+    name = next(name for name, part in profile.sweeps.items() if part.kind == "oracle")
+    sweep = profile.sweep(name, profile.sets[0])
+    assert sweep.plugins == (file,)
+    assert "subgradient" in [spec.name for spec in sweep.solvers]
+
+
+def test_a_bad_file_ends_a_command_with_code_2(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "svmbench", "solvers", "--plugin", tmp_path / "none.py"],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "none.py: cannot be read (No such file or directory); name a file" in done.stderr
+
+
+@pytest.mark.parametrize("name", [*ordinary_problems(), *edge_problems()])
+@pytest.mark.parametrize("dtype", [None, np.float32, np.float64])
+def test_csr_has_the_same_rows(name, dtype):
+    data = {**ordinary_problems(), **edge_problems()}[name].data
+    rows = csr(data, dtype)
+    assert scipy.sparse.issparse(rows)
+    assert rows.format == "csr"
+    assert rows.shape == (data.n_samples, data.n_features)
+    assert dtype is None or rows.dtype == dtype
+    rows.check_format(full_check=True)
+    w = np.random.default_rng(3).normal(size=data.n_features)
+    rounding = 1e-5 if rows.dtype == np.float32 and data.values is not None else 1e-12
+    wanted = data.rows.dot(w)
+    assert np.allclose(rows @ w, wanted, rtol=rounding, atol=rounding * np.abs(w).max() * 10)
+
+
+def test_csr_shares_what_it_can():
+    data = ordinary_problems()["sparse"].data
+    rows = csr(data)
+    assert data.values is not None
+    assert np.shares_memory(rows.data, data.values)
+    assert not rows.data.flags.writeable
+    if data.indices.dtype == np.int32:
+        assert np.shares_memory(rows.indices, data.indices)

@@ -1,0 +1,241 @@
+"""Weights of rows and classes: the weighted problem, its certificate, and other programs."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import svm
+from sklearn.utils.class_weight import compute_class_weight
+
+from problems import dataset
+from svmbench import LinearSVC, LogisticRegression
+from svmbench.errors import ConfigError, DataError
+from svmbench.problem import Loss, Problem
+from svmbench.reference import smooth
+from svmbench.reference.search import balanced_descent, descent, interior
+from svmbench.solvers.dual.bias import best_bias
+from svmbench.train.classes import train
+from svmbench.train.examples import Examples
+from svmbench.train.fit import fit
+from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.proof import proven_dual
+
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+every_bias = pytest.mark.parametrize("bias", ["none", "free"])
+
+
+def noisy(m=60, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    y = np.where(X @ rng.normal(size=d) + rng.normal(size=m) + 0.3 > 0.0, 1, -1)
+    return X, y, rng
+
+
+def weighted(loss="hinge", bias="none", lam=0.02, seed=0, storage="dense float64"):
+    X, y, rng = noisy(seed=seed)
+    c = rng.exponential(size=len(y)) + 0.05
+    return Problem(dataset(X, y, storage), lam, Loss(loss), bias, row_weights=c / c.mean())
+
+
+def by_definition(problem, w, b):
+    X, y = np.asarray(problem.data.values, dtype=float), problem.data.labels
+    s = y * (X @ w + b)
+    losses = {
+        "hinge": np.maximum(0.0, 1.0 - s),
+        "squared-hinge": 0.5 * np.maximum(0.0, 1.0 - s) ** 2,
+        "logistic": np.logaddexp(0.0, -s),
+    }[problem.loss.name]
+    return 0.5 * problem.lam * w @ w + (problem.row_weights * losses).mean()
+
+
+@every_bias
+@every_loss
+def test_the_primal_is_the_definition(loss, bias):
+    problem = weighted(loss, bias)
+    w = np.random.default_rng(3).normal(size=4)
+    assert problem.primal(w, 0.3) == pytest.approx(by_definition(problem, w, 0.3), rel=1e-13)
+
+
+@every_bias
+@every_loss
+def test_weak_duality_and_the_gap_of_a_weighted_problem(loss, bias):
+    problem, rng = weighted(loss, bias), np.random.default_rng(5)
+    for _ in range(20):
+        w, b = rng.normal(size=4), 0.0 if bias == "none" else rng.normal()
+        alpha = problem.repaired(rng.random(60))
+        primal, dual = problem.primal(w, b), problem.dual(alpha)
+        assert dual <= primal
+        assert problem.gap(w, alpha, b) == pytest.approx(primal - dual, rel=1e-9)
+        assert proven_dual(problem, alpha) <= dual
+        assert proven_dual(problem, alpha) == pytest.approx(dual, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+def test_what_is_proven_is_no_more_than_the_exact_weighted_dual(loss):
+    problem = weighted(loss)
+    data, m = problem.data, problem.data.n_samples
+    lam, nu = Fraction(problem.lam), Fraction(problem.loss.nu)
+    for _, _, alpha in interior(problem):
+        a = [Fraction(float(each)) for each in alpha]
+        c = [Fraction(float(each)) for each in problem.row_weights]
+        w2 = Fraction(0)
+        for column in data.values.T:
+            entries = zip(a, c, column.tolist(), data.labels.tolist(), strict=True)
+            w2 += (sum(p * q * y * Fraction(x) for p, q, x, y in entries) / (lam * m)) ** 2
+        gains = zip(a, c, strict=True)
+        exact = sum(q * (p - nu * p * p / 2) for p, q in gains) / m - lam * w2 / 2
+        assert proven_dual(problem, alpha) <= exact
+
+
+@pytest.mark.parametrize(
+    ("method", "loss", "bias"),
+    [
+        (descent, "hinge", "none"),
+        (descent, "squared-hinge", "none"),
+        (balanced_descent, "hinge", "free"),
+        (balanced_descent, "squared-hinge", "free"),
+        *((interior, loss, bias) for loss in LOSSES[:2] for bias in ("none", "free")),
+        *((smooth.newton, loss, bias) for loss in smooth.LOSSES for bias in ("none", "free")),
+    ],
+)
+@pytest.mark.parametrize("storage", ["dense float64", "int32+float64"])
+def test_every_method_finds_the_weighted_optimum(method, loss, bias, storage):
+    problem = weighted(loss, bias, storage=storage)
+    best, least = math.inf, -math.inf
+    for _, (w, b, alpha) in zip(range(100), method(problem), strict=False):
+        best, least = min(best, problem.primal(w, b)), max(least, problem.dual(alpha))
+    assert best - least <= 1e-8 * best
+
+
+@every_loss
+def test_rows_that_are_equal_are_merged_with_their_weights(loss):
+    X, y, rng = noisy(20)
+    X, y = np.repeat(X, 3, axis=0), np.repeat(y, 3)
+    c = rng.random(60) + 0.1
+    problem = Problem(dataset(X, y), 0.02, Loss(loss), row_weights=c / c.mean())
+    assert fit(problem, 1e-8).gap <= 1e-8
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
+def test_the_best_bias_of_weighted_rows(loss):
+    problem = weighted(loss, "free")
+    w = np.random.default_rng(1).normal(size=4)
+    found = problem.primal(w, best_bias(problem, problem.data.rows.dot(w)))
+    assert found <= min(problem.primal(w, b) for b in np.linspace(-3.0, 3.0, 601)) + 1e-12
+
+
+@pytest.mark.parametrize("wrong", [[1.0, 2.0], [1.0, 1.0, 0.0], [1.0, -1.0, 3.0], [2.0, 2.0, 2.0]])
+def test_a_problem_refuses_wrong_weights(wrong):
+    with pytest.raises(ValueError, match="one positive weight for each row"):
+        Problem(dataset(np.ones((3, 1)), [1, -1, 1]), 0.1, row_weights=np.array(wrong))
+
+
+def certified(X, labels, objective, weights=None, tolerance=1e-6):
+    found = train(
+        Examples(dataset(X, np.ones(len(X))), labels, weights), objective, tolerance
+    ).fits[0]
+    assert found.gap <= tolerance
+    return found.primal / found.lam, found.dual / found.lam
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(LOSSES),
+    st.sampled_from(["none", "regularised", "free"]), st.sampled_from([0.01, 1.0, 30.0]),
+)  # fmt: skip
+def test_weight_2_is_a_row_twice_and_weight_0_a_row_less(seed, loss, bias, C):
+    X, y, rng = noisy(30, seed=seed)
+    times = rng.integers(0, 4, size=30)
+    times[[np.argmax(y), np.argmin(y)]] = 1  # rows of both classes
+    objective = Objective(loss, C, bias)
+    P, D = certified(X, y, objective, times.astype(float))
+    repeated, below = certified(np.repeat(X, times, axis=0), np.repeat(y, times), objective)
+    assert below <= P * (1.0 + 1e-12)
+    assert repeated * (1.0 + 1e-12) >= D
+
+
+@every_loss
+def test_equal_weights_are_a_factor_of_c(loss):
+    X, y, _ = noisy()
+    one = certified(X, y, Objective(loss, 3.0))
+    assert certified(X, y, Objective(loss, 1.0), np.full(60, 3.0)) == pytest.approx(one, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@every_loss
+def test_weights_of_any_size(loss, scale):
+    X, y, rng = noisy()
+    weights = rng.random(60) + 0.1
+    P, _ = certified(X, y, Objective(loss, 1.0 / scale), weights * scale)
+    assert pytest.approx(certified(X, y, Objective(loss, 1.0), weights)[0], rel=1e-6) == P
+
+
+@pytest.mark.parametrize("wrong", [-1.0, math.nan, math.inf])
+def test_weights_of_rows_out_of_range(wrong):
+    X, y, _ = noisy(4)
+    with pytest.raises(ConfigError, match="weights of rows"):
+        Examples(dataset(X, y), y, np.array([1.0, 1.0, wrong, 1.0]))
+
+
+@pytest.mark.parametrize("wrong", [0.0, -1.0, math.nan, math.inf])
+def test_weights_of_classes_out_of_range(wrong):
+    X, y, _ = noisy()
+    with pytest.raises(ConfigError, match="weight of class 1 must be positive"):
+        Examples(dataset(X, y), y, class_weights={1: wrong})
+
+
+def test_a_class_whose_rows_all_have_weight_0_is_named():
+    X, y, _ = noisy()
+    with pytest.raises(DataError, match="all rows of class -1 have weight 0"):
+        train(Examples(dataset(X, y), y, (y > 0).astype(float)), Objective())
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_scikit_learn_s_weighted_optimum_lies_between_the_bounds(loss):
+    X, y, rng = noisy(200)
+    weights, of_class = rng.random(200), {-1: 2.0, 1: 0.25}
+    ours = LinearSVC(C=0.7, loss=loss, fit_intercept=False, tol=1e-7, class_weight=of_class)
+    P, D, _ = ours.fit(X, y, sample_weight=weights).certificate_
+    theirs = svm.LinearSVC(
+        C=0.7, loss=loss, fit_intercept=False, tol=1e-10, class_weight=of_class, max_iter=10**6,
+        random_state=0,
+    ).fit(X, y, sample_weight=weights)  # fmt: skip
+    w = theirs.coef_[0]
+    short = np.maximum(0.0, 1.0 - y * (X @ w))
+    counts = weights * np.where(y > 0, 0.25, 2.0)
+    total = 0.5 * w @ w + 0.7 * (counts * (short**2 if "sq" in loss else short)).sum()
+    assert total * (1.0 + 1e-12) >= D
+    assert total <= P * (1.0 + 1e-6)
+
+
+def test_class_weights_of_three_classes_are_scikit_learn_s():
+    X, _, rng = noisy(150)
+    y = np.digitize(X[:, 0] + 0.5 * rng.normal(size=150), [-0.5, 0.8])
+    for of_class in ({0: 5.0, 2: 0.1}, "balanced"):
+        ours = LinearSVC(fit_intercept=False, tol=1e-9, class_weight=of_class).fit(X, y)
+        theirs = svm.LinearSVC(
+            fit_intercept=False, tol=1e-9, class_weight=of_class, max_iter=10**6
+        ).fit(X, y)
+        assert ours.coef_ == pytest.approx(theirs.coef_, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", [LinearSVC, LogisticRegression])
+def test_balanced_weights_are_those_that_scikit_learn_computes(kind):
+    X, y, rng = noisy()
+    rows = rng.random(60) + 0.1
+    named = compute_class_weight("balanced", classes=np.unique(y), y=y, sample_weight=rows)
+    first = kind(class_weight="balanced").fit(X, y, rows).certificate_
+    assert (
+        first
+        == kind(class_weight=dict(zip([-1, 1], named, strict=True))).fit(X, y, rows).certificate_
+    )
+
+
+@pytest.mark.parametrize("wrong", [[-1.0] * 60, [np.nan] * 60, [1.0] * 59, [0.0] * 60])
+def test_estimators_refuse_wrong_sample_weights(wrong):
+    X, y, _ = noisy()
+    with pytest.raises(ValueError, match=r"weight|NaN"):
+        LinearSVC().fit(X, y, sample_weight=wrong)
