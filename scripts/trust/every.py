@@ -9,6 +9,7 @@ and imports of other packages are not under test.
 
 from __future__ import annotations
 
+import csv
 import ctypes
 import importlib
 import json
@@ -200,7 +201,9 @@ class Trials:
             findings.expect(False, complaint)
         findings.look(self.place.results)
         findings.wrong += [f"left alive: {pid}" for pid in self._left_alive()]
-        again = self._sweep(self.place, None)
+        # A run that was refused memory has ended for that, and is repeated only on request.
+        retry = ["--retry-failed"] if "out_of_memory" in self._states() else []
+        again = self._sweep(self.place, None, retry)
         findings.expect(again.code == 0, f"the next call: {again.code}, {again.said.strip()}")
         findings.look(self.place.results)
         try:
@@ -211,6 +214,13 @@ class Trials:
             findings.wrong.append(f"no tables: {error}")
         findings.wrong += [f"stray: {path}" for path in self._strays()]
         return end, findings.wrong
+
+    def _states(self) -> set[str]:
+        path = self.place.results / "runs.csv"
+        if not path.exists():
+            return set()
+        with path.open(encoding="utf-8", newline="") as file:
+            return {row["state"] for row in csv.DictReader(file)}
 
     def _left_alive(self) -> list[int]:
         """Processes that outlive the sweep by more than it takes them to notice its end."""
@@ -236,7 +246,7 @@ class Trials:
         ]
         return strays + list(self.temporary.rglob("*"))
 
-    def _sweep(self, place: Place, fault: Fault | None) -> End:
+    def _sweep(self, place: Place, fault: Fault | None, options: Iterable[str] = ()) -> End:
         page = self.page
         page.armed = page.fired = page.count = 0
         page.call, page.path = b"", b""
@@ -245,7 +255,7 @@ class Trials:
             page.target, page.least = fault.number, fault.least
         child = os.fork()
         if child == 0:
-            self._be_the_sweep(place, fault is not None)
+            self._be_the_sweep(place, fault is not None, options)
         code = _awaited(child)
         page.armed = 0
         failed = f"{page.call.decode()} {page.path.decode(errors='replace')}" if page.fired else ""
@@ -253,7 +263,7 @@ class Trials:
         at = f"{page.place:x}" if page.fired else ""
         return End(code, said, page.count, failed.replace(str(place.root), ""), at)
 
-    def _be_the_sweep(self, place: Place, disturbed: bool) -> None:
+    def _be_the_sweep(self, place: Place, disturbed: bool, options: Iterable[str]) -> None:
         code = 99
         try:
             os.setsid()
@@ -263,7 +273,7 @@ class Trials:
                 os.close(file)
             os.environ.update(place.environment(TMPDIR=str(self.temporary)))
             subprocess._USE_VFORK = False  # type: ignore[misc]  # fork can fail
-            sys.argv = ["svmbench", *place.sweep]
+            sys.argv = ["svmbench", *place.sweep, *options]
             if disturbed:
                 self.page.parent = os.getpid()
                 self.page.armed = 1

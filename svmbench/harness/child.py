@@ -27,6 +27,9 @@ CLOSED = 75
 #: Exit code reported of a child that the system refused to start.
 REFUSED = 76
 
+#: Exit code of a worker that found no memory outside its run, which records its own lack of it.
+NO_MEMORY = 77
+
 #: A worker's answers when a run begins and when it ends.
 BEGUN, ENDED = "begun", "ended"
 
@@ -127,6 +130,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         if name in FROM_OUTSIDE:
             return "interrupted", f"the worker was ended from outside ({name})"
         return "failed", f"the worker crashed ({name})"
+    if code == NO_MEMORY:
+        return "interrupted", "the worker found no memory outside the run itself"
     if code == CLOSED:
         return "failed", "the worker closed its pipe and did not end"
     return "failed", last_line(stderr) or f"the worker exited with code {code}"

@@ -26,6 +26,7 @@ from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
+from svmbench.solvers.program import ForeignProgram, remove_abandoned
 from svmbench.solvers.registry import find_solver
 
 #: Vectors of d doubles that certifying an optimum needs at a time, and with an l1 ball; the weights
@@ -199,6 +200,8 @@ class Sitting:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        if any(spec.name == ForeignProgram.name for spec in self.sweep.solvers):
+            remove_abandoned()
         with self._lock:
             if error is None or isinstance(error, KeyboardInterrupt):
                 self.publish()

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.errors import DataError, UnwritableError
-from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, end_with
+from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, end_with
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
@@ -76,6 +76,8 @@ def main() -> None:
         except UnwritableError as error:
             print(error, file=sys.stderr)
             sys.exit(CANNOT_WRITE)
+        except MemoryError:
+            sys.exit(NO_MEMORY)
         except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
             # Their exit codes would look like an end by the system or by the user.
             print(f"the solver raised {type(error).__name__}: {error}", file=sys.stderr)

@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 import tempfile
-import time
+import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
@@ -24,6 +24,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import DataError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import BIASES, LOSSES, Problem
+from svmbench.solvers import program_files
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.execution import Execution, execute
 from svmbench.solvers.program_files import read_weights, write_rows
@@ -41,9 +42,6 @@ LEAST = 1_000
 
 _NAME = re.compile(r"\{(\w+)\}")
 _FOLDER = "svmbench-program-"
-
-#: Seconds in which a folder is not taken for an abandoned one.
-_NEW = 60.0
 
 
 class ProgramParameters(Parameters):
@@ -204,13 +202,18 @@ class ForeignProgram(Solver):
         files = {word: _hash(_found(word, at in first)) for at, word in enumerate(words)}
         return cls.build() | {"files": {word: known for word, known in files.items() if known}}
 
+    @classmethod
+    def _source_files(cls) -> list[Path]:
+        """Also the module that writes rows and reads models, which has no class."""
+        return sorted({*super()._source_files(), Path(program_files.__file__)})
+
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """The ladder."""
         return tuple(self.parameters.ladder)
 
     def convert(self, problem: Problem) -> None:
         """Write the rows to a file."""
-        _remove_abandoned()
+        remove_abandoned()
         self._folder = _WorkFolder()
         form = self.parameters.data or ("vw" if self.parameters.model == "vw" else "libsvm")
         write_rows(self._folder.path / "data", problem.data, form)
@@ -344,18 +347,18 @@ class _WorkFolder:
     """A temporary folder, locked while this process lives and removed with this object."""
 
     def __init__(self) -> None:
-        self._owner = tempfile.TemporaryDirectory(prefix=_FOLDER, ignore_cleanup_errors=True)
-        self.path = Path(self._owner.name)
-        self._lock = (self.path / "lock").open("w")
+        # Under its own name it is locked from the first: others remove those that are not.
+        begun = Path(tempfile.mkdtemp(prefix="svmbench-begun-"))
+        self._lock = (begun / "lock").open("w")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
+        self.path = begun.rename(begun.with_name(f"{_FOLDER}{begun.name.rpartition('-')[2]}"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
 
 
-def _remove_abandoned() -> None:
-    """Remove the folders of processes that were killed, whose locks are free."""
+def remove_abandoned() -> None:
+    """Remove the folders of processes that have ended, as workers do by being killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with suppress(OSError), (folder / "lock").open("r+") as lock:
-            if time.time() - folder.stat().st_mtime < _NEW:
-                continue  # perhaps it is about to be locked
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -1,8 +1,11 @@
 """Rows that are lost amid a sweep say nothing about a solver."""
 
 import errno
+import io
 import os
 import shutil
+import subprocess
+import sys
 
 import pandas as pd
 import pytest
@@ -10,7 +13,7 @@ from click.testing import CliRunner
 
 from svmbench.cli import main
 from svmbench.data import cache
-from svmbench.harness import supervise
+from svmbench.harness import child, supervise
 from svmbench.harness.worker import RowsError, open_rows
 
 CONFIG = """\
@@ -59,3 +62,22 @@ def test_rows_that_the_system_does_not_let_a_worker_open_are_no_fault_of_a_solve
     monkeypatch.setattr(cache, "_open_entry", refuse)
     with pytest.raises(RowsError, match=r"cannot be (opened|read)|removed or damaged"):
         open_rows(str(tmp_path))
+
+
+WITHOUT_MEMORY = """
+from svmbench.harness import worker
+def refuse(*_):
+    raise MemoryError
+worker._execute = refuse
+worker.end_with = print
+worker.main()
+"""
+
+
+def test_a_worker_without_memory_outside_its_run_says_nothing_about_its_solver():
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MEMORY], input=b'{"parent": 1}\n', capture_output=True
+    )
+    assert done.returncode == child.NO_MEMORY
+    state, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
+    assert (state, reason) == ("interrupted", "the worker found no memory outside the run itself")

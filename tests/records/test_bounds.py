@@ -20,6 +20,11 @@ def test_an_accuracy_is_refused_where_p_lies_below(bound, distance):
         assert refused is (share > 1.0)
 
 
+def test_p_at_the_bound_does_not_lie_below():
+    assert not lies_below(0.0, 0.0)
+    assert least_accuracy(7.0) == least_accuracy(7.0, "relative") == -1e-9 - 1e-15
+
+
 @pytest.fixture(scope="module", params=["relative", "absolute"])
 def folder(request, tmp_path_factory):
     stop = {"accuracy": [0.1], "max_epochs": 3, "time_limit": 10.0, "distance": request.param}

@@ -228,10 +228,7 @@ def test_folders_are_removed_also_those_of_a_killed_process(tmp_path, monkeypatc
     abandoned = tmp_path / "svmbench-program-gone"
     abandoned.mkdir()
     (abandoned / "lock").touch()
-    programs._remove_abandoned()
-    assert abandoned.exists()  # it is new, and may be about to be locked
-    monkeypatch.setattr(programs, "_NEW", -1.0)
-    programs._remove_abandoned()
+    programs.remove_abandoned()
     assert not abandoned.exists()
     assert used.exists()
     del solver
@@ -402,6 +399,11 @@ def test_the_program_and_its_files_are_part_of_the_identity(tmp_path):
     assert ForeignProgram.build_with(parameters) == first
     path.write_text(TRAINER + "# changed\n")
     assert ForeignProgram.build_with(parameters) != first
+
+
+def test_the_code_that_runs_programs_is_part_of_the_identity():
+    names = {path.name for path in ForeignProgram._source_files()}
+    assert {"program.py", "execution.py", "program_files.py"} <= names
 
 
 def test_the_name_of_the_program_is_the_label():
