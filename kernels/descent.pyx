@@ -292,11 +292,13 @@ cdef class Descent(Counters):
         Sum of alpha_i over all rows.
     slack_sum : float
         After a survey m (P - D); after a pass the part of it that is its rows', each as it was met.
+    scaled_slack_sum : float
+        The rows' part of m (P(c w) - D) in the last survey, c its scale.
     """
 
     cdef readonly CompactRows rows
     cdef readonly object w
-    cdef readonly double lam, slack_sum, alpha_sum, largest, smallest
+    cdef readonly double lam, slack_sum, scaled_slack_sum, alpha_sum, largest, smallest
     cdef public double upper, lower
     cdef readonly Py_ssize_t active, m
     cdef double[::1] _w, _alpha
@@ -364,6 +366,45 @@ cdef class Descent(Counters):
         """The dual variables, shape (m,); a new array."""
         self._keep()
         return np.array(self._alpha)
+
+    @property
+    def active_rows(self):
+        """Numbers of the active rows, ascending, as int32; a new array."""
+        cdef int32_t[::1] numbers = np.empty(self.active, dtype=np.int32)
+        cdef Py_ssize_t k
+        for k in range(self.active):
+            numbers[k] = <int32_t> self._row_of(k)
+        return numbers.base
+
+    def replace(self, const double[::1] alpha, double change):
+        """Take over the dual variables of the active rows; ``w`` has been changed to w(alpha).
+
+        Parameters
+        ----------
+        alpha : ndarray of float64, shape (m,)
+            Inactive rows have those that they had.
+        change : float
+            The change of the sum of alpha_i.
+        """
+        cdef Py_ssize_t k
+        for k in range(self.active):
+            if self._is_dense:
+                self._dense[k].alpha = alpha[self._dense[k].row]
+            else:
+                self._sparse[k].alpha = alpha[self._row[k]]
+        self.alpha_sum += change
+
+    def sample(self, Py_ssize_t stride):
+        """Margins and dual variables of every ``stride``-th active row, as two arrays."""
+        cdef Py_ssize_t n = (self.active + stride - 1) // stride, k
+        cdef double[::1] found = np.empty(n), alphas = np.empty(n)
+        with nogil:
+            for k in range(n):
+                self._find_margins(k * stride, k * stride + 1, &found[k])
+                alphas[k] = self._alpha_of(k * stride)
+                self.nonzeros += (self.rows.c.d if self._is_dense
+                                  else self._sparse[k * stride].n)
+        return found.base, alphas.base
 
     def descend(self, Generator rng, Py_ssize_t block_rows, bint shrinking):
         """One pass over the active rows.
@@ -468,18 +509,19 @@ cdef class Descent(Counters):
             if self.active < self.m:
                 self._all()
 
-    def survey(self, bint shrinking):
+    def survey(self, bint shrinking, double scale=1.0):
         """Find P - D over all rows, and make active all but those that shrinking would leave out.
 
-        Afterwards slack_sum, largest and smallest are those of all rows, alpha_sum is exact.
+        Afterwards slack_sum, largest and smallest are those of all rows, alpha_sum is exact, and
+        scaled_slack_sum is the rows' part of m (P(scale w) - D).
         """
         cdef const Rows *rows = &self.rows.c
         cdef double out[MARGINS]
         cdef double gradient, alpha, largest = -INFINITY, smallest = INFINITY
-        cdef double slack = 0.0, alphas = rows.m - self.m
+        cdef double slack = 0.0, alphas = rows.m - self.m, scaled, scaled_slack = 0.0
         cdef Py_ssize_t k, begin = 0, end
         if not self.m:
-            self.slack_sum, self.alpha_sum = 0.0, alphas
+            self.slack_sum, self.scaled_slack_sum, self.alpha_sum = 0.0, 0.0, alphas
             return
         with nogil:
             if self.active < self.m:
@@ -492,6 +534,8 @@ cdef class Descent(Counters):
                     alpha = self._alpha_of(k)
                     alphas += alpha
                     slack += alpha * gradient if gradient > 0.0 else (alpha - 1.0) * gradient
+                    scaled = scale * out[k - begin] - 1.0
+                    scaled_slack += alpha * scaled if scaled > 0.0 else (alpha - 1.0) * scaled
                     self._leaves[k] = ((alpha <= 0.0 and gradient > self.upper)
                                        or (alpha >= 1.0 and gradient < self.lower))
                     if (alpha <= 0.0 and gradient >= 0.0) or (alpha >= 1.0 and gradient <= 0.0):
@@ -503,7 +547,7 @@ cdef class Descent(Counters):
                 self._shrink()
         self.presentations += self.m
         self.nonzeros += rows.m * rows.d if rows.indptr == NULL else rows.indptr[rows.m]
-        self.slack_sum, self.alpha_sum = slack, alphas
+        self.slack_sum, self.scaled_slack_sum, self.alpha_sum = slack, scaled_slack, alphas
         self.largest, self.smallest = largest, smallest
 
     cdef void _find_margins(self, Py_ssize_t begin, Py_ssize_t end, double *out) noexcept nogil:

@@ -24,6 +24,7 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import DataError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import BIASES, LOSSES, Problem
+from svmbench.solvers import program_files
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.execution import Execution, execute
 from svmbench.solvers.program_files import read_weights, write_rows
@@ -200,6 +201,11 @@ class ForeignProgram(Solver):
         first = (0, len(parameters.command))
         files = {word: _hash(_found(word, at in first)) for at, word in enumerate(words)}
         return cls.build() | {"files": {word: known for word, known in files.items() if known}}
+
+    @classmethod
+    def _source_files(cls) -> list[Path]:
+        """Also the module that writes rows and reads models, which has no class."""
+        return sorted({*super()._source_files(), Path(program_files.__file__)})
 
     def horizons(self, accuracy: tuple[float, ...], max_epochs: float | None) -> tuple[float, ...]:
         """The ladder."""

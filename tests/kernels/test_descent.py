@@ -70,15 +70,22 @@ def follow(problem, block_rows, shrinking, passes=30, survey_every=4):
             break
         assert_pass_agrees(state, plain)
         actives.append(state.active)
+        assert state.active_rows.tolist() == plain.active
+        for mine, theirs in zip(state.sample(1 + k % 5), plain.sample(1 + k % 5), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=0.0, atol=1e-9)
         if k % survey_every == 0:
             if k % (2 * survey_every) == 0:
                 plain.upper, plain.lower = np.inf, -np.inf
                 state.upper, state.lower = np.inf, -np.inf
-            state.survey(shrinking)
-            plain.survey(shrinking)
+            scale = 1.0 + 0.1 * (k % 3 - 1)
+            state.survey(shrinking, scale)
+            plain.survey(shrinking, scale)
             if plain.closest < 1e-12:
                 break
             assert_agree(state, plain)
+            assert state.scaled_slack_sum == pytest.approx(
+                plain.scaled_slack_sum, rel=1e-9, abs=1e-11
+            )
             actives.append(state.active)
     return actives
 
@@ -279,6 +286,25 @@ def test_what_a_row_takes_beside_its_entries(storage, most):
         assert tracemalloc.get_traced_memory()[1] < most * 20_000
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["sparse", "overlapping"])
+def test_replaced_dual_variables_are_those_of_passes_to_come(name):
+    problem = PROBLEMS[name]
+    state, rng, _ = pair(problem)
+    for k in range(40):
+        state.descend(rng, 3, True)
+        alpha = state.alpha
+        active = state.active_rows
+        alpha[active] = 0.5 * alpha[active]
+        change = float(np.sum(alpha) - np.sum(state.alpha))
+        state.w[:] = problem.weights(alpha)
+        state.replace(alpha, change)
+        assert np.array_equal(state.alpha, alpha)
+        assert state.alpha_sum == pytest.approx(np.sum(alpha))
+        if k % 9 == 8:
+            state.restore()
+            assert np.array_equal(state.alpha, alpha)
 
 
 def test_alpha_is_a_fresh_array():

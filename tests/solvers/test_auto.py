@@ -405,13 +405,16 @@ def test_alpha_are_the_weights_of_dual_descent():
     run = started(problem, method="dual")
     X, y = dense(problem.data), labels(problem.data)
     earlier = np.zeros(problem.data.n_features)
-    shown = 0
+    shown = scaled = 0
     for _ in range(20):
         run.advance(1)
         w = X.T @ (run._phase.alpha * y) / (problem.lam * len(y))
         certified = run._phase.gap < np.inf
         shown += certified
-        expected = w if certified else 0.75 * w + 0.25 * earlier
+        scale = run._phase._scale
+        scaled += scale != 1.0
+        expected = scale * (w if certified else 0.75 * w + 0.25 * earlier)
         np.testing.assert_allclose(run.w, expected, rtol=0.0, atol=1e-12)
         earlier = w
     assert 0 < shown < 20
+    assert scaled > 5

@@ -401,6 +401,11 @@ def test_the_program_and_its_files_are_part_of_the_identity(tmp_path):
     assert ForeignProgram.build_with(parameters) != first
 
 
+def test_the_code_that_runs_programs_is_part_of_the_identity():
+    names = {path.name for path in ForeignProgram._source_files()}
+    assert {"program.py", "execution.py", "program_files.py"} <= names
+
+
 def test_the_name_of_the_program_is_the_label():
     given = entry(command="/usr/bin/train -x {data} {model}")
     assert SolverSpec.model_validate(given).label == "train"

@@ -82,11 +82,18 @@ class Descent:
         """Make all rows active."""
         self.active = list(self.rows)
 
-    def survey(self, shrinking):
+    def sample(self, stride):
+        """Margins and dual variables of every ``stride``-th active row."""
+        rows = self.active[::stride]
+        return np.array([self.gradient(i) + 1.0 for i in rows]), self.alpha[rows]
+
+    def survey(self, shrinking, scale=1.0):
         """P - D over all rows; active are all but those that the thresholds leave out."""
         self.visits[self.rows] += 1
         gradients = {i: self.gradient(i) for i in self.rows}
         self.slack_sum = sum(self.share(g, self.alpha[i]) for i, g in gradients.items())
+        scaled = {i: scale * (g + 1.0) - 1.0 for i, g in gradients.items()}
+        self.scaled_slack_sum = sum(self.share(g, self.alpha[i]) for i, g in scaled.items())
         for i, g in gradients.items():
             if self.alpha[i] in (0.0, 1.0):
                 self.decide(g, g - self.upper, g - self.lower)

@@ -79,6 +79,18 @@ class AutoParameters(Parameters):
     shrinking: bool = parameter(
         True, "Whether dual descent drops rows firmly at a bound.", source="ICML 2008, 3.2"
     )
+    acceleration: bool = parameter(
+        True,
+        "Whether dual descent, once its passes gain little, is followed by the best step in the "
+        "plane of what they moved and of the step before.",
+        source="ours",
+    )
+    scaling: bool = parameter(
+        True,
+        "Whether dual descent shows its w at the scale that minimises P, as estimated from every "
+        "32nd active row.",
+        source="ours",
+    )
 
 
 class Auto(Solver):
@@ -90,6 +102,7 @@ class Auto(Solver):
     step = "iteration"
     kernels = (
         "descent",
+        "acceleration",
         "multipliers",
         "normal",
         "objective",
@@ -110,8 +123,9 @@ class Auto(Solver):
              and an exact line search; then c ← α and σ grows. Samples of the rows come
              first; rows too far from J for the distance w has moved are skipped
     dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; shrunk
-             rows return whenever all rows are processed
-    output   w, certified by D(α) ≤ P*
+             rows return whenever all rows are processed. Once passes gain little, the best
+             step in the plane of what they moved and of the step before follows
+    output   w, of dual descent at the scale that minimises P on a few rows; certified by D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
 """
     tricks = (
@@ -120,6 +134,8 @@ class Auto(Solver):
         ("passes", 0),
         ("block_rows", 1),
         ("shrinking", False),
+        ("acceleration", False),
+        ("scaling", False),
         ("method", "dual"),
         ("method", "newton"),
     )
@@ -152,6 +168,8 @@ class Auto(Solver):
                 parameters.block_rows,
                 parameters.shrinking,
                 gap if self._cheap else parameters.tolerance,
+                acceleration=parameters.acceleration,
+                scaling=parameters.scaling,
             )
         self.counters = self._phase.counters
         self.counters.presentations += looking.presentations

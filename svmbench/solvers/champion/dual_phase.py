@@ -11,6 +11,8 @@ from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
+from svmbench.solvers.dual.accelerator import Accelerator
+from svmbench.solvers.dual.scale import best_scale
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
 CACHED_BYTES = 8e6
@@ -21,6 +23,9 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
+
+#: The scale of w is found from every so many active rows, or from more where these were fewer.
+SCALE_STRIDE, SCALE_ROWS = 32, 64
 
 #: Weight of the w before the last pass in the w that is returned. The last steps of a pass change
 #: P, which has kinks, more than D.
@@ -40,6 +45,10 @@ class DualPhase:
     shrinking : bool
     tolerance : float
         Relative gap, certified as soon as it may have been reached.
+    acceleration : bool
+        Whether steps in the plane of the last passes follow passes.
+    scaling : bool
+        Whether the weights are shown at the scale that minimises P.
     """
 
     def __init__(
@@ -50,6 +59,9 @@ class DualPhase:
         block_rows: int,
         shrinking: bool,
         tolerance: float,
+        *,
+        acceleration: bool = True,
+        scaling: bool = True,
     ) -> None:
         self.counters = self._state = Descent(rows, lam)
         self._rng, self._block_rows, self._shrinking = rng, block_rows, shrinking
@@ -64,6 +76,8 @@ class DualPhase:
         self._shown = self._level = math.inf
         self._current = False
         self._work = 0
+        self._accelerator = Accelerator(rows, lam) if acceleration else None
+        self._scaling, self._scale = scaling, 1.0
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -72,11 +86,12 @@ class DualPhase:
         self._current = False
         whole = state.active == state.m
         self._before[:] = state.w[: self._d]
-        cached = state.active * self._row_bytes <= CACHED_BYTES
-        state.descend(self._rng, 1 if cached else self._block_rows, self._shrinking)
+        self._descend()
+        expected = state.slack_sum / self._m
+        if self._scaling:
+            self._find_scale()
         self._work += state.nonzeros - before
         self._visited += state.nonzeros - before
-        expected = state.slack_sum / self._m
         if whole:
             self._level, self._work = expected, 0
         if self._may_certify(expected):
@@ -84,6 +99,33 @@ class DualPhase:
         elif self._may_be_stuck(expected):
             self._widen()
             state.restore()
+            self._new_rows()
+
+    def _descend(self) -> None:
+        """Make a pass, and a step of the acceleration where it is due."""
+        state, accelerator = self._state, self._accelerator
+        cached = state.active * self._row_bytes <= CACHED_BYTES
+        block_rows = 1 if cached else self._block_rows
+        if accelerator is None:
+            state.descend(self._rng, block_rows, self._shrinking)
+            return
+        if accelerator.may_begin:
+            accelerator.begin(state.active_rows, state.alpha, state.w)
+        earlier, before = self.bound(), state.nonzeros
+        state.descend(self._rng, block_rows, self._shrinking)
+        bound = self.bound()
+        if accelerator.may_step(bound - earlier, bound, state.nonzeros - before):
+            alpha = state.alpha
+            change = accelerator.step(alpha, state.w, state)
+            state.replace(alpha, change)
+
+    def _find_scale(self) -> None:
+        """Estimate the best scale of w from some active rows."""
+        state = self._state
+        stride = max(1, min(SCALE_STRIDE, state.active // SCALE_ROWS))
+        margins, alpha = state.sample(stride)
+        energy = self._lam * self._m * float(state.w @ state.w) / stride
+        self._scale = best_scale(margins, alpha, energy)
 
     def _may_certify(self, expected: float) -> bool:
         enough = 0.5 * self._tolerance * self.bound()
@@ -97,13 +139,26 @@ class DualPhase:
         return state.active == 0 or expected < RESTORE_SHARE * self._level or worked
 
     def _survey(self, expected: float) -> None:
+        state = self._state
         self._widen()
-        self._state.survey(self._shrinking)
+        state.survey(self._shrinking, self._scale)
+        self._new_rows()
         self._visited += self._nnz
         self._expected, self._work = expected, 0
-        self._certified = self._level = self._state.slack_sum / self._m
+        self._certified = self._level = state.slack_sum / self._m
+        stretch = 0.5 * self._lam * (self._scale - 1.0) ** 2 * float(state.w @ state.w)
+        scaled = state.scaled_slack_sum / self._m + stretch
+        if scaled < self._certified:
+            self._certified = scaled
+        else:
+            self._scale = 1.0
         self._shown = relative_gap(self.bound() + self._certified, self.bound())
         self._current = True
+
+    def _new_rows(self) -> None:
+        """Have the acceleration begin anew, because rows may have become active."""
+        if self._accelerator is not None:
+            self._accelerator.interrupt()
 
     def sharpen(self) -> None:
         """Certify a tenth of the tolerance from now on."""
@@ -136,12 +191,12 @@ class DualPhase:
 
     @property
     def w(self) -> FloatArray:
-        """The certified weights, or a mean of the last two passes; shape (d,), a new array."""
+        """The certified weights, or a scaled mean of two passes; shape (d,), a new array."""
         w: FloatArray = self._state.w[: self._d]
         if self._current:
-            return np.array(w)
+            return self._scale * w
         mixed: FloatArray = (1.0 - EARLIER_WEIGHT) * w + EARLIER_WEIGHT * self._before
-        return mixed
+        return self._scale * mixed
 
     @property
     def alpha(self) -> FloatArray:

@@ -1,0 +1,69 @@
+"""The best step in the plane of what passes have moved and of the step before, with whole rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+ROUNDING = 1e-10  # below this share of what it can be, the determinant counts as 0
+
+
+class Acceleration:
+    """The directions are changes of alpha alone; their weights are found from these each time."""
+
+    def __init__(self, X, y, lam, nu=0.0, upper=1.0):
+        self.X, self.y, self.lam, self.nu, self.upper = X, y, lam, nu, upper
+        self.m = len(y)
+        self.before, self.last = np.zeros(self.m), np.zeros(self.m)
+        self.taken = self.refused = self.clipped = 0
+        self.closest = np.inf  # of all decisions so far, that which least would have turned
+
+    def weights(self, alpha):
+        """w(alpha)."""
+        return self.X.T @ (alpha * self.y) / (self.lam * self.m)
+
+    def dual(self, alpha):
+        """D(alpha)."""
+        w = self.weights(alpha)
+        return np.mean(alpha - 0.5 * self.nu * alpha**2) - 0.5 * self.lam * (w @ w)
+
+    def begin(self, alpha):
+        """Remember where the passes begin."""
+        self.before = alpha.copy()
+
+    def step(self, alpha):
+        """Alpha at the best point of the plane, or as it is."""
+        free = (alpha > 0.0) & (alpha < self.upper)
+        plane = np.where(free, [alpha - self.before, self.last], 0.0)
+        change = self.best(alpha, plane) @ plane
+        inside = free & (alpha + change > 0.0) & (alpha + change < self.upper)
+        moved = np.where(free, np.clip(alpha + change, 0.0, self.upper), alpha)
+        rise = self.dual(moved) - self.dual(alpha)
+        if np.any(free & ~inside):
+            self.clipped += 1
+            self.closest = min(self.closest, abs(rise))
+            if rise < 0.0:
+                self.refused += 1
+                self.last = np.zeros(self.m)
+                return alpha
+        if np.any(free):
+            edges = np.concatenate([(alpha + change)[free], (alpha + change)[free] - self.upper])
+            self.closest = min(self.closest, float(np.min(np.abs(edges))))
+        self.taken += bool(change.any())
+        self.last = np.where(inside, plane[0] + change, 0.0)
+        return moved
+
+    def best(self, alpha, plane):
+        """The coefficients of the two directions that maximise D, the box apart."""
+        W = np.stack([self.weights(direction) for direction in plane])
+        gradient = plane @ (1.0 - self.nu * alpha) / self.m - self.lam * W @ self.weights(alpha)
+        hessian = self.nu * plane @ plane.T / self.m + self.lam * W @ W.T
+        first, second = hessian[0, 0], hessian[1, 1]
+        sizes = np.linalg.norm(np.concatenate([W, [self.weights(alpha)]]), axis=1)
+        if np.any((sizes[:2] > 0.0) & (sizes[:2] < 1e-5 * sizes[2])):
+            self.closest = 0.0  # where rounding may decide
+        if second > 0.0 and first > 0.0:
+            share = 1.0 - hessian[0, 1] ** 2 / (first * second)
+            self.closest = min(self.closest, 1e-12 if share < 1e3 * ROUNDING else np.inf)
+            if share > ROUNDING:
+                return np.linalg.solve(hessian, gradient)
+        return np.array([gradient[0] / first if first > 0.0 else 0.0, 0.0])
