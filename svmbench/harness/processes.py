@@ -64,7 +64,8 @@ class Worker:
     """The process of the present run; runs of the same ladder share it.
 
     All processes that a launcher forks have the same layout of memory, which can favour one solver.
-    A launcher therefore serves one repeat of each cell, so that no two repeats share a layout.
+    A launcher therefore serves one repeat of all that is run on a data set of a sweep, so that no
+    two pairs of runs that are compared share a layout.
 
     Parameters
     ----------
@@ -90,7 +91,7 @@ class Worker:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
         self._conditions: tuple[object, ...] | None = None
-        self._repeats: dict[object, int] = {}  # of the cells that the launcher has served
+        self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
         self._count = 0
         self._ladder: tuple[object, ...] | None = None
         self._active = False
@@ -122,9 +123,9 @@ class Worker:
     def _prepare(self, run: Run, sweep: Path) -> None:
         """Have a launcher without a process, and an empty file for standard error."""
         self.end()
-        cell, conditions = (sweep, *run.cell), (pinned(run.threads), _current_folder())
+        served, conditions = (sweep, run.cell[0]), (pinned(run.threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
-        other_repeat = self._repeats.get(cell, run.repeat) != run.repeat
+        other_repeat = self._repeats.get(served, run.repeat) != run.repeat
         worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
         if died or worn or conditions != self._conditions:
             self._dismiss()
@@ -135,7 +136,7 @@ class Worker:
                 "svmbench.harness.launcher", run.threads, self.stderr, answers=True
             )
             self._conditions, self._count, self._rest = conditions, 0, b""
-        self._repeats[cell] = run.repeat
+        self._repeats[served] = run.repeat
         self._count += 1
 
     def _send(self, order: dict[str, Any]) -> None:

@@ -63,10 +63,12 @@ def test_the_next_sweep_has_the_launcher_of_the_same_repeat(tmp_path, launchers,
     assert [is_alive(launcher) for launcher in (first, third, fourth)] == [False, False, True]
 
 
-def test_a_launcher_serves_different_repeats_of_different_cells(tmp_path, launchers):
-    wanted = sweep(repeats={"at_least": 1, "until": "decided", "at_most": 3})
-    for repeat, name in enumerate(("one", "two", "one")):
-        options = Options(repeats_of={("tiny-separable", 0.01, "dcd"): [repeat]})
+def test_a_launcher_serves_one_repeat_of_a_data_set_of_a_sweep(tmp_path, launchers):
+    rule = {"at_least": 1, "until": "decided", "at_most": 3}
+    wanted = sweep(repeats=rule, solvers=["dcd", "sgd-s"])
+    # The last one is the first run of sgd-s, but pairs of its repeat must share nothing with dcd's.
+    for repeat, name, label in ((0, "one", "dcd"), (1, "two", "dcd"), (1, "one", "sgd-s")):
+        options = Options(repeats_of={("tiny-separable", 0.01, label): [repeat]})
         run_sweep(wanted, tmp_path / name, options=options)
     first, second, third = (launcher for launcher, _ in launchers)
     assert first == second != third

@@ -125,7 +125,8 @@ class Auto(Solver):
     dual     αᵢ ← clip(αᵢ - λm G/nᵢ, 0, 1), G = sᵢ - 1, in random blocks of rows; shrunk
              rows return whenever all rows are processed. Once passes gain little, the best
              step in the plane of what they moved and of the step before follows
-    output   w, of dual descent at the scale that minimises P on a few rows; certified by D(α) ≤ P*
+    output   w, scaled in dual descent so that P is least on a few rows; certified by
+             D(α) ≤ P*
     stop     (P - D)/D ≤ tolerance, over all rows
 """
     tricks = (
