@@ -53,7 +53,7 @@ _LISTED = 20
     "folds",
     type=click.IntRange(2),
     metavar="K",
-    help="Choose C by K-fold cross-validation, from 25 powers of two.",
+    help="Choose C by K-fold cross-validation, from 25 powers of two; --weight counts in its errors.",
 )
 @click.option(
     "--bias",
@@ -177,6 +177,9 @@ def command(
             f"{tolerance:g}; larger values repeat its errors",
             err=True,
         )
+    if validation is not None and validation.extreme is not None and not quiet:
+        chosen = f"the chosen C = {validation.best:g} is the {validation.extreme} tried"
+        click.echo(f"cross-validation: {chosen}", err=True)
     if short and not quiet:
         click.echo(
             f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "

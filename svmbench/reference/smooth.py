@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
@@ -40,11 +41,29 @@ _MOST_FEATURES = 5000
 _PASSES, _DENSE_WORK = 30.0, 0.06
 
 
+@dataclass
+class Count:
+    """What `newton` has done so far.
+
+    Parameters
+    ----------
+    steps : int
+        Newton steps.
+    entries : float
+        Work: stored entries read in products with the rows, and as many as take the time of a
+        factorisation.
+    """
+
+    steps: int = 0
+    entries: float = 0.0
+
+
 def newton(
     problem: Problem,
     due: Callable[[], bool] = never,
     start: tuple[FloatArray, float] | None = None,
     wanted: float = math.inf,
+    count: Count | None = None,
 ) -> Iterator[Pair]:
     """Newton's method for the logistic loss and the squared hinge.
 
@@ -63,10 +82,12 @@ def newton(
     due : callable
         Whether conjugate gradients shall end early; asked at each of their steps.
     start : (ndarray of float64, float), optional
-        w, shape (d,), and b; zeros by default.
+        w, shape (d,), and b, which is ignored if the problem has none; zeros by default.
     wanted : float
-        Relative gap (P - D)/D. Only steps that may be within it are yielded, and one for each
-        doubling of their number.
+        Relative gap (P - D)/D. Only steps that may be within it are yielded, one for each
+        doubling of their number, and the last.
+    count : Count, optional
+        Kept up to date.
 
     Yields
     ------
@@ -78,11 +99,14 @@ def newton(
     data, lam, free = problem.data, problem.lam, problem.bias == "free"
     m, d = data.n_samples, data.n_features
     labels = data.labels.astype(np.float64)
-    point = np.append(*(start or (np.zeros(d), 0.0)))  # w with b as its last entry
+    w, b = start or (np.zeros(d), 0.0)
+    point = np.append(w, b if free else 0.0)
     equations = NormalEquations(data) if _is_worth_factoring(data) else None
     ones = np.ones(m)
+    done = Count() if count is None else count
 
     def scores_of(v: FloatArray) -> FloatArray:
+        done.entries += data.nnz
         scores: FloatArray = data.rows.dot(v[:d]) + v[d]
         return scores
 
@@ -95,10 +119,14 @@ def newton(
 
     def sums(weights: FloatArray) -> FloatArray:
         """The sum of weights_i y_i x_i / m, that of weights_i y_i / m last."""
+        done.entries += data.nnz
         last = _inner(labels, weights) / m if free else 0.0
         return np.append(combination(data.rows, weights) / m, last)
 
-    decrement, blind, steps = math.inf, False, 0
+    def pair(slopes: FloatArray) -> Pair:
+        return point[:d].copy(), float(point[d]), problem.repaired(slopes)
+
+    decrement, blind = math.inf, False
     scores = scores_of(point) if start else np.zeros(m)
     least = primal_at(point, labels * scores)
     while True:
@@ -111,11 +139,14 @@ def newton(
 
         downhill = sums(problem.counted(slopes)) - pull
         gap = _inner(downhill[:d], downhill[:d]) / (2.0 * lam)
-        if gap <= wanted * least or steps & (steps - 1) == 0 or blind or due():
-            yield point[:d].copy(), float(point[d]), problem.repaired(slopes)
-        steps += 1
+        doubled = done.steps & (done.steps - 1) == 0
+        shown = gap <= wanted * least or doubled or blind or due()
+        if shown:
+            yield pair(slopes)
+        done.steps += 1
         step = None
         if equations is not None:
+            done.entries += _factor_work(data)
             # A label's square is one: these are the sums of bends_i x_i and of bends_i.
             step = _solved(equations.gram(bends / m), lam, downhill, sums(labels * bends), free)
         if step is None:
@@ -134,6 +165,8 @@ def newton(
             # Rounding hides what is left to gain in P, but the gradient may still become smaller.
             ahead = primal_at(point + step, labels * (scores + moved))
             if not (decrement > 0.0 and ahead <= least + _ROUNDING * (1.0 + least)):
+                if not shown:
+                    yield pair(slopes)
                 return
             length, blind = 1.0, True
         point, least = point + length * step, ahead
@@ -149,9 +182,13 @@ def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, Flo
 
 
 def _is_worth_factoring(data: Dataset) -> bool:
+    return data.n_features <= _MOST_FEATURES and _factor_work(data) <= _PASSES * data.nnz
+
+
+def _factor_work(data: Dataset) -> float:
+    """Work to form and to factor a d x d system, in stored entries."""
     d, nnz = data.n_features, data.nnz
-    work = _DENSE_WORK * (nnz * (nnz / data.n_samples) / 2.0 + d**3 / 3.0)
-    return d <= _MOST_FEATURES and work <= _PASSES * nnz
+    return _DENSE_WORK * (nnz * (nnz / data.n_samples) / 2.0 + d**3 / 3.0)
 
 
 def _solved(

@@ -13,10 +13,10 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.transforms import Bias
-from svmbench.errors import DataError
+from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
-from svmbench.train.examples import Examples
+from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
 from svmbench.train.model import Model
 from svmbench.train.objective import SOLVER_TYPES, Objective
@@ -79,6 +79,8 @@ def train(
 
     Raises
     ------
+    ConfigError
+        When C or the weights of rows are out of range.
     DataError
         When all rows have the same label, a value is too large to be squared, or the columns are
         more than the free memory holds weights for.
@@ -133,14 +135,40 @@ def _starts(
 
 
 def _problem(examples: Examples, label: int, objective: Objective, bias: str) -> Problem:
-    """A class against the rest. C takes the mean of the weights, whose mean is 1 in a Problem."""
+    """A class against the rest."""
     rows, weights = examples.against_rest(label)
     if weights is not None:
-        mean = math.fsum(weights.tolist()) / len(weights)
-        objective = replace(objective, C=objective.C * mean)
-        weights = None if (weights == weights[0]).all() else weights / mean
+        objective, weights = _normalised(objective, weights, rows)
     lam = objective.regularisation(rows.n_samples)
     return Problem(rows, lam, objective.as_loss(), bias, row_weights=weights)
+
+
+def _normalised(
+    objective: Objective, weights: FloatArray, rows: Dataset
+) -> tuple[Objective, FloatArray | None]:
+    """C times the mean of the weights, and weights with a mean of 1; None if all are equal.
+
+    Raises
+    ------
+    ConfigError
+        When C, lambda or a weight leaves double precision.
+    """
+    shares, exponent = scaled(weights)
+    with np.errstate(all="ignore"):
+        mean = math.fsum(shares.tolist()) / len(shares)
+        C = float(np.ldexp(objective.C * mean, exponent))
+        shares = shares / mean
+    try:
+        times_mean = replace(objective, C=C)
+        in_range = _has_squares(rows, times_mean.regularisation(len(shares)))
+    except ConfigError:
+        in_range = False
+    if not (in_range and (shares > 0.0).all()):
+        raise ConfigError(
+            f"{rows.name}: weights from {weights.min():.3g} to {weights.max():.3g} are out of "
+            f"range with C = {objective.C:.3g}; bring them and C nearer 1"
+        )
+    return times_mean, None if (weights == weights[0]).all() else shares
 
 
 def _in_threads(
@@ -170,15 +198,21 @@ def _require_room(rows: Dataset, threads: int, fits: int) -> None:
 
 def _require_squares(rows: Dataset, lam: float) -> None:
     """Refuse values whose squares, summed and divided by lambda m, leave double precision."""
-    with np.errstate(over="ignore"):
-        norms2 = np.asarray(rows.rows.norms2())
-        if math.isfinite(float(norms2.sum()) / (lam * rows.n_samples)):
-            return
+    if _has_squares(rows, lam):
+        return
+    norms2 = np.asarray(rows.rows.norms2())
     row = int(np.argmax(norms2))
     raise DataError(
         f"{rows.name}: row {row + 1}: ||x||^2 = {norms2[row]:.2g} is too large for lambda ="
         f" {lam:.2g}; scale the features"
     )
+
+
+def _has_squares(rows: Dataset, lam: float) -> bool:
+    """Whether the squares of values, summed and divided by lambda m, stay in double precision."""
+    with np.errstate(over="ignore"):
+        squares = float(np.asarray(rows.rows.norms2()).sum())
+    return math.isfinite(squares / (lam * rows.n_samples))
 
 
 def with_constant(rows: Dataset) -> Dataset:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import numbers
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -188,12 +189,15 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = None
         if sample_weight is not None:
             rows = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        weights = {}
-        if self.class_weight is not None:
-            # Scikit-learn divides by the weighted numbers of rows; classes not named weigh 1.
-            each = compute_class_weight(self.class_weight, classes=classes, y=y, sample_weight=rows)
-            weights = {k: float(weight) for k, weight in enumerate(each)}
-        return Examples(_dataset(X), labels, rows, weights)
+        examples = Examples(_dataset(X), labels, rows, names=dict(enumerate(classes)))
+        if self.class_weight is None:
+            return examples
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            each = _balanced(examples)
+        else:  # classes not named weigh 1
+            each = compute_class_weight(self.class_weight, classes=classes, y=y)
+        weights = {k: float(weight) for k, weight in enumerate(each)}
+        return replace(examples, class_weights=weights)
 
     def _how(self) -> dict[str, Any]:
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -362,6 +366,19 @@ class LogisticRegression(_Linear):
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
+
+
+def _balanced(examples: Examples) -> FloatArray:
+    """Weights of classes 0, 1, ..., inverse to the weights of their rows; mean weight of a row 1.
+
+    They are those of scikit-learn's compute_class_weight, which takes no weights of rows before its
+    version 1.7. A class without weight gets 1 here, and is refused by `Examples.counting`.
+    """
+    of_class: FloatArray = np.bincount(examples.labels, weights=examples.costs())
+    weights = np.ones_like(of_class)
+    with np.errstate(over="ignore"):  # Examples refuses inf
+        np.divide(of_class.sum(), len(of_class) * of_class, out=weights, where=of_class > 0.0)
+    return weights
 
 
 def _dataset(X: Any) -> Dataset:

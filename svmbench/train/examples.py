@@ -32,6 +32,8 @@ class Examples:
         Weights of the rows' losses, not negative; 1 each by default.
     class_weights : mapping of int to float
         Weights of classes, positive; 1 for those it does not name.
+    names : mapping of int to object
+        What messages call classes whose user knows them by other labels.
 
     Raises
     ------
@@ -43,12 +45,14 @@ class Examples:
     labels: Array
     row_weights: FloatArray | None = None
     class_weights: Mapping[int, float] = field(default_factory=dict)
+    names: Mapping[int, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for label, weight in self.class_weights.items():
             if not 0.0 < weight < math.inf:
                 raise ConfigError(
-                    f"the weight of class {label} must be positive and finite, not {weight!r}"
+                    f"the weight of class {self.named(label)} must be positive and finite, "
+                    f"not {weight!r}"
                 )
             if not (self.labels == label).any():
                 known = ", ".join(map(str, self.classes[:10]))
@@ -56,6 +60,10 @@ class Examples:
         weights = self.row_weights
         if weights is not None and not ((weights >= 0.0) & (weights < math.inf)).all():
             raise ConfigError("weights of rows must not be negative, infinite or NaN")
+
+    def named(self, label: int) -> str:
+        """A class as its user knows it."""
+        return str(self.names.get(label, label))
 
     @property
     def classes(self) -> tuple[int, ...]:
@@ -75,7 +83,25 @@ class Examples:
         others = [each for each in self.classes if each != label]
         rest = self.class_weights.get(others[0], 1.0) if len(others) == 1 else 1.0
         weights = np.where(own, self.class_weights.get(label, 1.0), rest)
-        return rows, weights if self.row_weights is None else weights * self.row_weights
+        return rows, self._with_own(weights)
+
+    def costs(self) -> FloatArray:
+        """What an error on each row costs: the weight of its class times its own, shape (m,).
+
+        They are `scaled`, and 1 each without weights.
+        """
+        costs = np.ones(len(self.labels))
+        for label, weight in self.class_weights.items():
+            costs[self.labels == label] = weight
+        return scaled(self._with_own(costs))[0]
+
+    def _with_own(self, weights: FloatArray) -> FloatArray:
+        """Weights times those of the rows; 0 or inf where that leaves double precision."""
+        if self.row_weights is None:
+            return weights
+        with np.errstate(over="ignore", under="ignore"):
+            product: FloatArray = weights * self.row_weights
+        return product
 
     def chosen(self, rows: Array) -> Examples:
         """Some of the rows, by number, with their labels and weights."""
@@ -100,8 +126,19 @@ class Examples:
         left = np.flatnonzero(self.row_weights)
         missing = np.setdiff1d(self.labels, self.labels[left])
         if len(missing):
-            raise DataError(f"{self.rows.name}: all rows of class {missing[0]} have weight 0")
+            which = self.named(int(missing[0]))
+            raise DataError(f"{self.rows.name}: all rows of class {which} have weight 0")
         return self.chosen(left)
+
+
+def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
+    """Weights over a power of two, which rounds none but the tiniest, and its exponent.
+
+    Sums of any weights overflow; the largest of these is at least 1 and below 2.
+    """
+    exponent = int(np.frexp(weights.max())[1]) - 1
+    with np.errstate(over="ignore", under="ignore"):
+        return np.ldexp(weights, -exponent), exponent
 
 
 def read_examples(

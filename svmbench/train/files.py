@@ -61,6 +61,8 @@ def certificate(
     if validation is not None:
         folds["cross_validation"] = {
             "folds": len(validation.errors),
+            "effective_rows": validation.effective_rows,
+            "chosen_is": validation.extreme,
             "largest_relative_gap": validation.gap if validation.gap < math.inf else None,
             "values": validation.facts(),
         }

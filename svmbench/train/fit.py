@@ -39,7 +39,8 @@ NEWTON_PASSES = 30.0
 DENSE_WORK = 0.06
 
 #: A method has ended if its own gap, over a multiple of its work until then, has not fallen by this
-#: share. It must have had so many looks before, and so many since its gap fell.
+#: share. It must have had so many looks before, and so many since its gap fell; steps instead of
+#: looks where it counts its own.
 PROGRESS, FRUITLESS_WORK, FEWEST_LOOKS, FRUITLESS_LOOKS = 1e-3, 4.0, 20, 6
 
 #: Looks before dual descent may have ended, about a hundred epochs; and before methods that end by
@@ -228,12 +229,14 @@ def _all_pairs(
 def _starts(problem: Problem, start: Fit) -> Iterator[tuple[str, Pair]]:
     """The weights as they are, and as they are where all rows lie within the margin.
 
-    As long as alpha does not change, w(alpha) is proportional to 1/lambda.
+    As long as alpha does not change, w(alpha) is proportional to 1/lambda. The start may be of a
+    problem with a free bias, and this one have none.
     """
     ratio = problem.lam / start.lam
-    yield "start", (start.w, start.bias, problem.repaired(start.alpha * ratio))
+    bias = start.bias if problem.bias == "free" else 0.0
+    yield "start", (start.w, bias, problem.repaired(start.alpha * ratio))
     if ratio != 1.0:
-        yield "scaled start", (start.w / ratio, start.bias, problem.repaired(start.alpha))
+        yield "scaled start", (start.w / ratio, bias, problem.repaired(start.alpha))
 
 
 @dataclass(eq=False)
@@ -247,17 +250,21 @@ class _Method:
     cost : callable
         Estimated work of its next pair, in stored entries, from that of its pairs so far.
     least : int
-        Looks before which it is not ended for lack of progress.
+        Steps before which it is not ended for lack of progress.
+    done : callable, optional
+        Its steps so far and their work, for a method that does not yield at each step. Without it,
+        each pair is a step, whose work is its cost.
     """
 
     name: str
     pairs: Iterator[Pair]
     cost: Callable[[float], float] = lambda so_far: 1.0
     least: int = FEWEST_LOOKS
+    done: Callable[[], tuple[int, float]] | None = None
     work: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        self._looks = self._looks_then = 0
+        self._steps = self._steps_then = 0
         self._work_then, self._gap_then = 0.0, math.inf
         self._primal, self._dual = math.inf, 0.0
 
@@ -266,23 +273,24 @@ class _Method:
         if self._fruitless:
             return None
         pair = next(self.pairs, None)
-        if pair is not None:
-            self.work += self.cost(self.work)
+        if pair is not None and self.done is not None:
+            self._steps, self.work = self.done()
+        elif pair is not None:
+            self._steps, self.work = self._steps + 1, self.work + self.cost(self.work)
         return pair
 
     def note(self, primal: float, dual: float) -> None:
         """Record P and D of its last pair."""
-        self._looks += 1
         self._primal, self._dual = min(self._primal, primal), max(self._dual, dual)
         gap = max(0.0, self._primal - self._dual)
         if gap < (1.0 - PROGRESS) * self._gap_then:
-            self._gap_then, self._work_then, self._looks_then = gap, self.work, self._looks
+            self._gap_then, self._work_then, self._steps_then = gap, self.work, self._steps
 
     @property
     def _fruitless(self) -> bool:
-        fruitless = self._looks - self._looks_then
+        fruitless = self._steps - self._steps_then
         return (
-            self._looks >= self.least
+            self._steps >= self.least
             and fruitless >= FRUITLESS_LOOKS
             and self.work > FRUITLESS_WORK * self._work_then
         )
@@ -312,8 +320,7 @@ def _groups(
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
-        steps = smooth.newton(problem, due, start[:2] if start else None, tolerance)
-        return [[_Method("newton", steps, least=MOST_ITERATIONS)]]
+        return [[_smooth_newton(problem, tolerance, due, start)]]
     down = (balanced_descent if free else descent)(problem, due, start)
     robust = [
         _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
@@ -326,10 +333,7 @@ def _groups(
     if problem.loss.name == "squared-hinge":
         if problem.row_weights is None and start is None:
             return [[_newton(problem, seed, due), *robust], interiors]
-        steps = smooth.newton(problem, due, start[:2] if start else None, tolerance)
-        # A step is some products with the rows.
-        newton = _Method("newton", steps, lambda so_far: NEWTON_PASSES * data.nnz, MOST_ITERATIONS)
-        return [[newton, *robust], interiors]
+        return [[_smooth_newton(problem, tolerance, due, start), *robust], interiors]
     robust += interiors
     if free or problem.row_weights is not None:
         return [robust]
@@ -338,6 +342,18 @@ def _groups(
         auto = _Method("auto", _champion(problem, tolerance, seed, due), passes)
         return [[*robust, auto]]
     return [[_Method("auto", _champion(problem, tolerance, seed, due))], robust]
+
+
+def _smooth_newton(
+    problem: Problem, tolerance: float, due: Callable[[], bool], start: Pair | None
+) -> _Method:
+    """Newton steps that know weights of rows and a start; it yields few of them."""
+    count = smooth.Count()
+    steps = smooth.newton(problem, due, start[:2] if start else None, tolerance, count)
+    # A step is some products with the rows. Until the next pair there may be as many as so far.
+    cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
+    done = lambda: (count.steps, count.entries)  # noqa: E731
+    return _Method("newton", steps, cost, MOST_ITERATIONS, done)
 
 
 def _champion(

@@ -22,12 +22,14 @@ class LinearSVCCV(LinearSVC):
 
     Each part of the rows, a fold, has its share of every class. At each C a model is trained on
     the other folds, beginning from the last C, and its errors on the fold are counted. The final
-    model is trained on all rows at the smallest C with the fewest errors.
+    model is trained on all rows at the smallest C with the fewest errors. An error counts as much
+    as in training: the weight of its row times that of its class. A warning says if the chosen C
+    is the smallest or the largest tried.
 
     Parameters
     ----------
     Cs : array of floats, optional
-        Values to try; 25 powers of two around the useful range by default.
+        Values to try, all of them; 25 powers of two around the useful range by default.
     cv : int, default 5
         Number of folds, at least 2.
     loss, fit_intercept, tol, class_weight, max_seconds, n_jobs, random_state
@@ -38,9 +40,9 @@ class LinearSVCCV(LinearSVC):
     C_ : float
         The chosen C.
     Cs_ : ndarray of float64, shape (n,)
-        The values tried, ascending. Larger ones are left out once nothing changes.
+        The values tried, ascending. The largest powers of two are left out once nothing changes.
     scores_ : ndarray of float64, shape (cv, n)
-        Share of correct predictions on each fold.
+        Weighted share of correct predictions on each fold.
     coef_, intercept_, classes_, certificate_, n_iter_, n_features_in_, feature_names_in_
         As for `LinearSVC`.
     """
@@ -82,19 +84,27 @@ class LinearSVCCV(LinearSVC):
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
         examples = examples.counting()
-        values = grid(examples, objective)
-        if self.Cs is not None:
+        if self.Cs is None:
+            values = grid(examples, objective)
+        else:
             values = tuple(np.unique(np.asarray(self.Cs, dtype=np.float64)).tolist())
-        found = cross_validate(examples, objective, self.cv, values, self.tol, **self._how())
+        found = cross_validate(
+            examples, objective, self.cv, values, self.tol,
+            complete=self.Cs is not None, **self._how(),
+        )  # fmt: skip
         trained = super()._train(examples, replace(objective, C=found.best))
         if found.gap > self.tol:
+            end = "" if self.Cs is not None else "; a fold's larger values of C repeat its scores"
             warnings.warn(
-                f"a fold's values of C end where a fit was not certified to tol={self.tol:g}; "
-                "larger values repeat its scores",
+                f"a fit of cross-validation was not certified to tol={self.tol:g}{end}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
+        if found.extreme is not None:
+            warnings.warn(
+                f"the chosen C = {found.best:g} is the {found.extreme} tried", stacklevel=3
+            )
         self.C_ = found.best
         self.Cs_ = np.array(found.values)
-        self.scores_ = 1.0 - found.errors / found.fold_rows[:, None]
+        self.scores_ = 1.0 - found.errors / found.fold_weights[:, None]
         return trained

@@ -272,6 +272,29 @@ def test_cross_validation_chooses_c(folder):
     assert (folder / "n.cv.svg").read_bytes() == (folder / "m.cv.svg").read_bytes()
 
 
+def test_a_chosen_c_at_the_end_of_the_values_is_said(folder, monkeypatch):
+    (folder / "rows").write_text("1 1:1 2:1\n-1 1:-1 2:1\n" * 6)
+    monkeypatch.setattr("svmbench.train.path.COUNT", 3)
+    result = invoke("train", "rows", "--cv", "2", "-o", "m")
+    assert result.exit_code == 0, result.stderr
+    C = json.loads((folder / "m.json").read_text())["C"]
+    assert f"cross-validation: the chosen C = {C:g} is the smallest tried" in result.stderr
+    facts = json.loads((folder / "m.json").read_text())["cross_validation"]
+    assert facts["chosen_is"] == "smallest"
+    assert facts["effective_rows"] == 12.0
+
+
+def test_weights_of_classes_count_in_validation(folder):
+    even = invoke("train", SPARSE, "--cv", "3", "-o", "m", "--json")
+    uneven = invoke("train", SPARSE, "--cv", "3", "-o", "n", "--weight", "1=8", "--json")
+    rows = json.loads(even.stdout)["data"]["rows"]
+    effective = [
+        json.loads(each.stdout)["cross_validation"]["effective_rows"] for each in (even, uneven)
+    ]
+    assert effective[0] == rows
+    assert effective[1] < rows
+
+
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [

@@ -15,7 +15,7 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
 from svmbench.reference.search import interior
 from svmbench.solvers.champion.auto import Auto
-from svmbench.train.fit import _groups, _pairs, fit
+from svmbench.train.fit import MOST_ITERATIONS, _groups, _Method, _pairs, fit
 from svmbench.train.objective import LOSSES, Objective
 from svmbench.train.proof import proven_dual
 
@@ -295,3 +295,37 @@ def test_a_bound_above_p_by_rounding_is_p(monkeypatch):
     found = fit(problem, 1e-12)
     assert found.dual <= found.primal
     assert found.gap == 0.0
+
+
+def test_newton_s_work_is_that_of_its_steps():
+    problem = Problem(scaled(60, 1.0), 0.02, Loss("logistic"))
+    start = np.full(3, 5.0), 0.0, np.zeros(60)
+    # Of such a tolerance only the steps 0, 1, 2, 4, ... are shown.
+    newton = _groups(problem, 1e-300, 0, lambda: False, start)[0][0]
+    done = []
+    for _ in range(4):
+        assert newton.next() is not None
+        newton.note(1.0, 0.5)
+        done.append((newton.done()[0], newton.work))
+    steps, work = zip(*done, strict=True)
+    assert steps == (0, 1, 2, 4)
+    one, second, both = np.diff(work)
+    assert one > 60 * 3
+    assert second == pytest.approx(one)
+    assert both == pytest.approx(2.0 * one)
+
+
+def test_a_method_that_shows_few_of_its_steps_ends_for_lack_of_progress():
+    steps = 0
+
+    def pairs():
+        nonlocal steps
+        while True:
+            yield np.zeros(1), 0.0, np.zeros(1)
+            steps = max(1, 2 * steps)
+
+    method = _Method("slow", pairs(), least=MOST_ITERATIONS, done=lambda: (steps, 10.0 * steps))
+    while method.next() is not None:
+        assert steps < 10 * MOST_ITERATIONS
+        method.note(1.0, 0.5)
+    assert steps >= MOST_ITERATIONS

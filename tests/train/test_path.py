@@ -1,19 +1,23 @@
 """Warm starts, paths of C and cross-validation: certified at each C, and the same optimum."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
+from sklearn.base import clone
 
 from problems import dataset
 from svmbench import LinearSVC, LogisticRegression
 from svmbench.errors import DataError
 from svmbench.problem import Loss, Problem
+from svmbench.reference import smooth
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
 from svmbench.train.objective import BIASES, LOSSES, Objective
-from svmbench.train.path import assign_folds, cross_validate, grid, path
+from svmbench.train.path import Validation, assign_folds, cross_validate, grid, path
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -24,6 +28,13 @@ def noisy(m=80, d=5, classes=2, noise=1.0, seed=0):
     score = X @ rng.normal(size=d) + noise * rng.normal(size=m)
     labels = np.digitize(score, np.quantile(score, np.arange(1, classes) / classes))
     return Examples(dataset(X, np.ones(m)), labels)
+
+
+def shifted():
+    """Rows whose two classes differ in number, so that a bias is worth having."""
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(80, 5)) + 0.5
+    return X, np.where(X @ rng.normal(size=5) + rng.normal(size=80) > 1.0, 1, -1)
 
 
 @pytest.mark.parametrize("factor", [1e-3, 0.5, 1.0, 2.0, 1e3])
@@ -38,6 +49,30 @@ def test_a_warm_start_is_certified_at_another_c(loss, bias, factor):
     assert warm.gap <= 1e-8
     assert warm.primal == other.primal(warm.w, warm.bias)
     assert warm.dual == pytest.approx(cold.dual, rel=1e-7)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.1])
+@pytest.mark.parametrize(("before", "after"), [("free", "none"), ("none", "free")])
+@every_loss
+def test_a_warm_start_knows_its_problem_s_bias(loss, before, after, factor):
+    data = dataset(*shifted())
+    first = fit(Problem(data, 0.01, Loss(loss), before), 1e-6)
+    assert (first.bias != 0.0) == (before == "free")
+    problem = Problem(data, 0.01 * factor, Loss(loss), after)
+    warm, cold = fit(problem, 1e-6, start=first), fit(problem, 1e-6)
+    assert (warm.bias != 0.0) == (after == "free")
+    assert warm.gap <= 1e-6
+    assert warm.primal == problem.primal(warm.w, warm.bias)
+    assert warm.primal == pytest.approx(cold.primal, rel=2e-6)
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_newton_s_method_begins_without_a_bias_where_there_is_none(loss):
+    problem = Problem(dataset(*shifted()), 0.01, Loss(loss))
+    pairs = smooth.newton(problem, start=(np.ones(5), 0.7))
+    for w, bias, alpha in islice(pairs, 20):
+        assert bias == 0.0
+    assert problem.primal(w) - problem.dual(alpha) <= 1e-9
 
 
 @every_loss
@@ -99,6 +134,35 @@ def test_a_path_does_not_end_where_w_begins_to_grow():
     assert trained[-1].fits[0].errors <= at_last.errors + 3
 
 
+@pytest.mark.parametrize("bias", BIASES)
+@every_loss
+def test_a_path_does_not_end_at_weights_that_serve_a_huge_row_alone(loss, bias):
+    X, y = shifted()
+    X[0] *= 100.0
+    examples, objective = Examples(dataset(X, y), y), Objective(loss, bias=bias)
+    values = grid(examples, objective)
+    trained = list(path(examples, objective, values))
+    alone = trained[3].fits[0]
+    at_last = train(examples, replace(objective, C=values[-1])).fits[0]
+    assert alone.errors > at_last.errors + 3  # the huge row's weights are of no use to the others
+    assert trained[-1].fits[0].errors <= at_last.errors + 3
+
+
+def test_every_value_is_tried_if_asked():
+    examples, values = noisy(), tuple(np.geomspace(0.5, 2.0, 40).tolist())
+    few = list(path(examples, Objective(), values, 0.05))
+    assert len(few) < 40
+    assert len(list(path(examples, Objective(), values, 0.05, complete=True))) == 40
+    # Not certified, too.
+    short = path(examples, Objective(), values[:4], 1e-12, complete=True, time_limit=0.0)
+    assert len(list(short)) == 4
+
+
+def test_a_large_tolerance_does_not_end_the_grid():
+    examples = noisy()
+    assert len(list(path(examples, Objective(), grid(examples, Objective()), 0.5))) > 12
+
+
 @pytest.mark.parametrize("classes", [2, 4])
 def test_folds_share_out_every_class(classes):
     examples = noisy(m=83, classes=classes)
@@ -130,10 +194,59 @@ def test_validation_errors_are_those_of_models_without_the_fold(loss):
         left = examples.chosen(np.flatnonzero(of_row == fold))
         wrong = model.classes_of(model.decision_values(left.rows)) != left.labels
         assert found.errors[fold, column] == wrong.sum()
-    assert found.rows == 80
+    assert found.effective_rows == 80
     assert found.best == values[int(found.errors.sum(axis=0).argmin())]
     for error, low, high in found.shares():
         assert 0.0 <= low <= error <= high <= 1.0
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_validation_errors_count_with_the_weights_of_training(classes):
+    examples = noisy(classes=classes)
+    rng = np.random.default_rng(7)
+    examples = replace(
+        examples, row_weights=rng.integers(1, 6, size=80).astype(float), class_weights={1: 3.0}
+    )
+    objective, values = Objective("squared-hinge", bias="free"), (0.01, 0.1, 1.0)
+    found = cross_validate(examples, objective, 4, values, 1e-8, seed=1)
+    of_row = assign_folds(examples, 4, seed=1)
+    costs = examples.row_weights * np.where(examples.labels == 1, 3.0, 1.0)
+    for fold, column in ((0, 1), (3, 2)):
+        model = train(
+            examples.chosen(np.flatnonzero(of_row != fold)),
+            replace(objective, C=values[column]), 1e-8,
+        ).model  # fmt: skip
+        left = examples.chosen(np.flatnonzero(of_row == fold))
+        wrong = model.classes_of(model.decision_values(left.rows)) != left.labels
+        share = found.errors[fold, column] / found.fold_weights[fold]
+        cost = costs[of_row == fold]
+        assert wrong.any()
+        assert share == pytest.approx(cost[wrong].sum() / cost.sum(), rel=1e-14)
+    assert found.effective_rows == pytest.approx(costs.sum() ** 2 / (costs**2).sum(), rel=1e-14)
+    assert found.effective_rows < 80
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 13, 79, 80])
+def test_intervals_are_wilson_s(wrong):
+    errors, weights = np.array([[wrong / 2], [wrong / 2]]), np.array([30.0, 50.0])
+    found = Validation((1.0,), errors, weights, 80.0, 0.0)
+    ((share, low, high),) = found.shares()
+    theirs = binomtest(wrong, 80).proportion_ci(0.95, method="wilson")
+    assert share == wrong / 80
+    assert (low, high) == pytest.approx((theirs.low, theirs.high), rel=1e-12, abs=1e-15)
+    wider = replace(found, effective_rows=40.0).shares()[0]
+    assert wider[2] - wider[1] > high - low
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [([3, 2, 1], "largest"), ([1, 2, 3], "smallest"), ([2, 1, 3], None), ([1, 2, 1], "smallest")],
+)
+def test_a_best_c_at_the_end_of_the_values_is_said(errors, said):
+    found = Validation((0.5, 1.0, 2.0), np.array([errors], dtype=float), np.array([9.0]), 9.0, 0.0)
+    assert found.extreme == said
+    alone = replace(found, values=(1.0,), errors=np.array([[2.0]]))
+    assert alone.extreme is None
 
 
 @pytest.mark.parametrize(
@@ -153,3 +266,21 @@ def test_estimators_start_from_their_last_fit(estimator):
     assert pytest.approx(cold.certificate_.P, rel=1e-7) == estimator.certificate_.P
     estimator.fit(X[:50, :3], y[:50])  # of other sizes
     assert estimator.coef_.shape == (1, 3)
+
+
+@pytest.mark.parametrize("C", [1.0, 20.0])
+@pytest.mark.parametrize(
+    "estimator", [LinearSVC(), LinearSVC(loss="hinge"), LogisticRegression()], ids=str
+)
+def test_estimators_start_without_the_intercept_that_they_no_longer_fit(estimator, C):
+    X, y = shifted()
+    first = clone(estimator).set_params(warm_start=True).fit(X, y)
+    assert first.intercept_[0] != 0.0
+    warm = first.set_params(fit_intercept=False, C=C).fit(X, y)
+    cold = clone(estimator).set_params(fit_intercept=False, C=C).fit(X, y)
+    assert warm.intercept_.tolist() == [0.0]
+    assert pytest.approx(cold.certificate_.P, rel=2e-4) == warm.certificate_.P
+    again = warm.set_params(fit_intercept=True, C=1.0).fit(X, y)
+    fresh = clone(estimator).fit(X, y)
+    assert again.intercept_[0] != 0.0
+    assert pytest.approx(fresh.certificate_.P, rel=2e-4) == again.certificate_.P

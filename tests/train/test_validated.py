@@ -5,11 +5,15 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from problems import dataset
 from svmbench import LinearSVC, LinearSVCCV
+from svmbench.train.examples import Examples
+from svmbench.train.objective import Objective
+from svmbench.train.path import cross_validate
 
-#: scikit-learn's LogisticRegressionCV fails the same: what is left out belongs to other folds.
+#: The checks give the splits themselves as cv, as scikit-learn's own estimators allow.
 FOLDS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "weights and repeated rows have other folds"
+    f"check_sample_weight_equivalence_on_{kind}_data": "cv is a number of folds, no list of splits"
     for kind in ("dense", "sparse")
 }
 
@@ -53,9 +57,50 @@ def test_a_row_of_weight_0_is_in_no_fold():
     assert np.array_equal(some.scores_, left.scores_)
 
 
+def test_all_given_values_are_tried():
+    X, y = rows()
+    values = np.geomspace(0.5, 2.0, 60)
+    assert LinearSVCCV(values, cv=2, tol=1e-2).fit(X, y).Cs_.tolist() == values.tolist()
+    with pytest.warns(ConvergenceWarning, match="not certified to tol=1e-12$"):
+        found = LinearSVCCV(values[:3], cv=2, tol=1e-12, max_seconds=0.0).fit(X, y)
+    assert found.scores_.shape == (2, 3)
+
+
+def test_cv_is_no_list_of_splits():
+    X, y = rows()
+    splits = [(np.arange(45), np.arange(45, 90))]
+    with pytest.raises(ValueError, match="cv must be a whole number"):
+        LinearSVCCV(cv=splits).fit(X, y)
+
+
+def test_a_chosen_c_at_the_end_of_the_values_is_said():
+    X, y = rows(200)
+    with pytest.warns(UserWarning, match="the chosen C = 1e-09 is the smallest tried"):
+        LinearSVCCV([1e-9, 1e-8], cv=2, fit_intercept=False).fit(X, y)
+    # With an intercept such a small C predicts the larger class only.
+    y = np.where(X[:, 0] > 0.5, "yes", "no")
+    with pytest.warns(UserWarning, match="the chosen C = 1 is the largest tried"):
+        LinearSVCCV([1e-9, 1.0], cv=2).fit(X, y)
+
+
+def test_scores_count_with_weights_of_rows_and_classes():
+    X, y = rows()
+    weights = np.random.default_rng(1).integers(1, 6, size=90).astype(float)
+    found = LinearSVCCV([0.01, 1.0], cv=3, class_weight={"yes": 4.0}).fit(X, y, weights)
+    examples = Examples(
+        dataset(X, np.ones(90), "dense float64"), (y == "yes").astype(int), weights, {1: 4.0}
+    )
+    objective = Objective("squared-hinge", bias="free")
+    seed = found._how()["seed"]
+    wanted = cross_validate(examples, objective, 3, (0.01, 1.0), seed=seed)
+    assert found.scores_ == pytest.approx(1.0 - wanted.errors / wanted.fold_weights[:, None])
+    plain = LinearSVCCV([0.01, 1.0], cv=3).fit(X, y).scores_
+    assert np.abs(found.scores_ - plain).max() > 0.01
+
+
 def test_folds_that_are_not_certified_are_said():
     X, y = rows()
-    with pytest.warns(ConvergenceWarning, match="a fold's values of C end"):
+    with pytest.warns(ConvergenceWarning, match="tol=1e-12; a fold's larger values"):
         LinearSVCCV(cv=2, tol=1e-12, max_seconds=0.0).fit(X, y)
 
 

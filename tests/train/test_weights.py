@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -110,6 +111,21 @@ def test_every_method_finds_the_weighted_optimum(method, loss, bias, storage):
     assert best - least <= 1e-8 * best
 
 
+def test_newton_s_last_point_is_yielded_where_no_step_lowers_p(monkeypatch):
+    problem = weighted("logistic")
+    points = [w for w, _, _ in islice(smooth.newton(problem), 4)]
+    solved, asked = smooth._solved, []
+
+    def uphill_at_last(*args):
+        asked.append(1)
+        return solved(*args) * (1.0 if len(asked) < 4 else -1e20)
+
+    monkeypatch.setattr(smooth, "_solved", uphill_at_last)
+    # Without the last, the points after 0, 1 and 2 steps.
+    shown = [w for w, _, _ in smooth.newton(problem, wanted=1e-300)]
+    assert np.array_equal(shown, points)
+
+
 @every_loss
 def test_rows_that_are_equal_are_merged_with_their_weights(loss):
     X, y, rng = noisy(20)
@@ -164,13 +180,31 @@ def test_equal_weights_are_a_factor_of_c(loss):
     assert certified(X, y, Objective(loss, 1.0), np.full(60, 3.0)) == pytest.approx(one, rel=1e-12)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("scale", [1e-300, 1e-6, 1e6, 1e307])
 @every_loss
 def test_weights_of_any_size(loss, scale):
     X, y, rng = noisy()
     weights = rng.random(60) + 0.1
     P, _ = certified(X, y, Objective(loss, 1.0 / scale), weights * scale)
     assert pytest.approx(certified(X, y, Objective(loss, 1.0), weights)[0], rel=1e-6) == P
+
+
+@pytest.mark.parametrize(
+    ("least", "largest", "of_class", "says"),
+    [
+        (1e-300, 1e300, 1.0, r"weights from 1e-300 to 1e\+300 are out of range with C = 1;"),
+        (5e307, 1.5e308, 1.0, r"weights from 5e\+307 to 1.5e\+308 are out of range"),
+        (1e200, 2e200, 1e200, r"weights from 1e\+200 to inf are out of range"),
+        (1e-200, 2e-200, 1e-200, r"weights from 0 to 2e-200 are out of range"),
+    ],
+)
+@every_loss
+def test_weights_that_leave_double_precision_are_refused(loss, least, largest, of_class, says):
+    X, y, _ = noisy()
+    weights = np.where(np.arange(60) % 2 == 0, least, largest)
+    examples = Examples(dataset(X, y), y, weights, {1: of_class})
+    with pytest.raises(ConfigError, match=says):
+        train(examples, Objective(loss))
 
 
 @pytest.mark.parametrize("wrong", [-1.0, math.nan, math.inf])
@@ -239,3 +273,23 @@ def test_estimators_refuse_wrong_sample_weights(wrong):
     X, y, _ = noisy()
     with pytest.raises(ValueError, match=r"weight|NaN"):
         LinearSVC().fit(X, y, sample_weight=wrong)
+
+
+def test_balanced_weights_of_any_size():
+    X, y, rng = noisy()
+    rows, scale = rng.random(60) + 0.1, 2.0**1020
+    one = LinearSVC(class_weight="balanced").fit(X, y, rows).certificate_
+    huge = LinearSVC(C=1.0 / scale, class_weight="balanced").fit(X, y, rows * scale).certificate_
+    assert huge == one
+
+
+@pytest.mark.parametrize("of_class", ["balanced", {-1: 2.0}])
+def test_weights_of_classes_and_rows_need_no_new_scikit_learn(monkeypatch, of_class):
+    def before_1_7(class_weight, *, classes, y):
+        return compute_class_weight(class_weight, classes=classes, y=y)
+
+    X, y, rng = noisy()
+    rows = rng.random(60) + 0.1
+    wanted = LinearSVC(class_weight=of_class).fit(X, y, rows).certificate_
+    monkeypatch.setattr("svmbench.train.estimator.compute_class_weight", before_1_7)
+    assert LinearSVC(class_weight=of_class).fit(X, y, rows).certificate_ == wanted
