@@ -181,9 +181,7 @@ def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
         raise InterruptedRunError("the program's files changed during the sweep; run again")
 
 
-def loaded_solver(
-    solver_class: str, parameters: dict[str, Any], text: str | None = None
-) -> Solver:
+def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | None = None) -> Solver:
     """A solver with these parameters, its program loaded.
 
     Parameters
