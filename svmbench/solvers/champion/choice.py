@@ -93,7 +93,9 @@ def tried(
     drawn = np.empty(min(wanted, rows.m), dtype=np.int32)
     draw_rows(rng, drawn, rows.m)
     part = take_rows(rows, np.unique(drawn))
-    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap)
+    # N rests on plain passes, and on few rows acceleration takes longer than the passes themselves.
+    plain = {"acceleration": False, "scaling": False}
+    phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, **plain)
     while phase.gap == math.inf and phase.passes <= most:
         phase.iterate()
     counters.presentations += phase.counters.presentations
