@@ -374,7 +374,7 @@ def _balanced(examples: Examples) -> FloatArray:
     They are those of scikit-learn's compute_class_weight, which takes no weights of rows before its
     version 1.7. A class without weight gets 1 here, and is refused by `Examples.counting`.
     """
-    of_class: FloatArray = np.bincount(examples.labels, weights=examples.costs())
+    of_class = np.bincount(examples.labels, weights=examples.costs()).astype(np.float64)
     weights = np.ones_like(of_class)
     with np.errstate(over="ignore"):  # Examples refuses inf
         np.divide(of_class.sum(), len(of_class) * of_class, out=weights, where=of_class > 0.0)
