@@ -134,17 +134,16 @@ def test_a_path_does_not_end_where_w_begins_to_grow():
     assert trained[-1].fits[0].errors <= at_last.errors + 3
 
 
-@pytest.mark.parametrize("bias", BIASES)
-@every_loss
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 def test_a_path_does_not_end_at_weights_that_serve_a_huge_row_alone(loss, bias):
     X, y = shifted()
-    X[0] *= 100.0
+    X[0] *= 3000.0
     examples, objective = Examples(dataset(X, y), y), Objective(loss, bias=bias)
     values = grid(examples, objective)
-    trained = list(path(examples, objective, values))
-    alone = trained[3].fits[0]
-    at_last = train(examples, replace(objective, C=values[-1])).fits[0]
-    assert alone.errors > at_last.errors + 3  # the huge row's weights are of no use to the others
+    trained = list(path(examples, objective, values, 1e-3))
+    at_last = train(examples, replace(objective, C=values[-1]), 1e-3).fits[0]
+    assert trained[3].fits[0].errors > 2 * at_last.errors  # the huge row is served alone
     assert trained[-1].fits[0].errors <= at_last.errors + 3
 
 
