@@ -69,10 +69,9 @@ def test_a_warm_start_knows_its_problem_s_bias(loss, before, after, factor):
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_newton_s_method_begins_without_a_bias_where_there_is_none(loss):
     problem = Problem(dataset(*shifted()), 0.01, Loss(loss))
-    pairs = smooth.newton(problem, start=(np.ones(5), 0.7))
-    shown = list(islice(pairs, 20))
-    assert {bias for _, bias, _ in shown} == {0.0}
-    w, _, alpha = shown[-1]
+    pairs = list(islice(smooth.newton(problem, start=(np.ones(5), 0.7)), 20))
+    assert {bias for _, bias, _ in pairs} == {0.0}
+    w, _, alpha = pairs[-1]
     assert problem.primal(w) - problem.dual(alpha) <= 1e-9
 
 
@@ -135,17 +134,16 @@ def test_a_path_does_not_end_where_w_begins_to_grow():
     assert trained[-1].fits[0].errors <= at_last.errors + 3
 
 
-@pytest.mark.parametrize("bias", BIASES)
-@every_loss
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", ["hinge", "squared-hinge"])
 def test_a_path_does_not_end_at_weights_that_serve_a_huge_row_alone(loss, bias):
     X, y = shifted()
-    X[0] *= 100.0
+    X[0] *= 3000.0
     examples, objective = Examples(dataset(X, y), y), Objective(loss, bias=bias)
     values = grid(examples, objective)
-    trained = list(path(examples, objective, values))
-    alone = trained[3].fits[0]
-    at_last = train(examples, replace(objective, C=values[-1])).fits[0]
-    assert alone.errors > at_last.errors + 3  # the huge row's weights are of no use to the others
+    trained = list(path(examples, objective, values, 1e-3))
+    at_last = train(examples, replace(objective, C=values[-1]), 1e-3).fits[0]
+    assert trained[3].fits[0].errors > 2 * at_last.errors  # the huge row is served alone
     assert trained[-1].fits[0].errors <= at_last.errors + 3
 
 
