@@ -27,6 +27,10 @@ class UnwritableError(ConfigError):
     """A full disk, or a path that is not writable."""
 
 
+class InterruptedRunError(SvmbenchError):
+    """What keeps a run from being made and is no fault of its solver: the run is repeated."""
+
+
 class DataError(SvmbenchError):
     """A data set that is missing, unreadable or does not match its checksum."""
 

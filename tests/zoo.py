@@ -15,11 +15,14 @@ import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from svmbench.kernels.counters import Counters
+from svmbench.solvers.base import Solver
 from svmbench.solvers.dual.dcd import Dcd
+from svmbench.solvers.program import ForeignProgram, ProgramParameters, ProgramTime
 
 #: Seconds of work that a hiding solver does where it hopes that no clock runs.
 WORK = 0.3
@@ -273,6 +276,41 @@ class PatchesClock(Specimen):
         until = time.monotonic() + 2.0
         while time.monotonic() < until:
             work(0.1)
+
+
+class StatedParameters(ProgramParameters):
+    command: tuple[str, ...] = ("true", "{data}", "{model}")
+    model: Literal["text"] = "text"
+
+
+class StatesItsTime(ForeignProgram):
+    """Passes for a command line, whose own time counts, and states a microsecond."""
+
+    name = "states-its-time"
+    schema = StatedParameters
+
+    def convert(self, problem):
+        pass
+
+    def start(self, problem, seed):
+        self.m = problem.data.n_samples
+        self.inner = Dcd()
+        self.inner.start(problem, seed)
+        self.counters = Counters()
+        self._bias, self._trained = 0.0, False
+
+    def advance(self, steps):
+        if self._trained:
+            return
+        work()
+        self.inner.advance(EPOCHS * self.m)
+        self.counters.presentations = self.m
+        self._trained = True
+        self.spent = ProgramTime(1_000, 1_000, 10**10)
+
+    @property
+    def w(self):
+        return self.inner.w
 
 
 class ResetsClock(Specimen):
@@ -560,7 +598,7 @@ class Entry:
 
     Parameters
     ----------
-    solver : type
+    solver : type of Solver
     does : str
         What it does, for the table in docs/trust.md.
     state : str
@@ -573,7 +611,7 @@ class Entry:
         Whether it has failed because what it showed cannot be true.
     """
 
-    solver: type[Specimen]
+    solver: type[Solver]
     does: str
     state: str = "failed"
     reason: str = ""
@@ -596,6 +634,7 @@ SPECIMENS = (
     Entry(TrainsInDaemon, "trains in a detached grandchild", reason=BACKGROUND, refused=True),
     Entry(PatchesTime, "replaces the functions of `time`", "converged"),
     Entry(PatchesClock, "stops the clock's own functions", reason="its clock showed", refused=True),
+    Entry(StatesItsTime, "states its own time, as if it were a program", "converged"),
     Entry(
         ResetsClock, "finds the clock and sets it back", reason="clock was set back", refused=True
     ),

@@ -23,10 +23,12 @@ from svmbench.bench.tables.bounds import aimed_text, measured_text
 from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
+from svmbench.records.read import Results
 from svmbench.report.html import LOOKS, environment_facts, figure_of, render
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import solvers
 
 #: Verdicts in the order in which they are counted, with a sign that needs no colour.
@@ -125,7 +127,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     contributions = shares(problems)
     tables = build_tables(found, judged, contributions)
     write_tables(tables, plan.root / "tables", ("md", "csv"))
-    looks = _looks()
+    looks = _looks(results)
     pictures = list(write_plots(found, LIBLINEAR, judged.threshold, looks, plan.root / "plots"))
     pictures += write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
@@ -179,15 +181,16 @@ def _look(name: str) -> str:
     return _WATCH.get(name) or LOOKS.get(name.removeprefix("profile-"), "")
 
 
-def _looks() -> dict[str, Look]:
-    """One look per solver, the same in every benchmark."""
+def _looks(everything: Sequence[Results]) -> dict[str, Look]:
+    """One look per solver, the same in every benchmark, and one per program by its label."""
+    colours = {name: solver.colour for name, solver in solvers().items()}
+    for results in everything:
+        programs = results.runs.loc[results.runs["solver"] == ForeignProgram.name, "label"]
+        colours |= dict.fromkeys(sorted(set(programs) - set(colours)), ForeignProgram.colour)
     runs = pd.DataFrame(
-        [
-            {"solver": name, "label": name, "colour": solver.colour}
-            for name, solver in solvers().items()
-        ]
+        [{"solver": name, "label": name, "colour": colour} for name, colour in colours.items()]
     )
-    return looks_of(runs, list(solvers()))
+    return looks_of(runs, list(colours))
 
 
 def _notices(found: Found) -> list[str]:

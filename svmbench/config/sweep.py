@@ -412,7 +412,7 @@ class SolverSpec(_Model):
         parameters = schema.model_validate_json(text, strict=True, context=info.context)
         if label is None:
             label = _default_label(name, parameters, given)
-            if isinstance(parameters, ProgramParameters):
+            if type(parameters) is ProgramParameters:
                 label = Path(parameters.command[0]).name
         return {"name": name, "label": label, "parameters": parameters}
 

@@ -131,7 +131,9 @@ def download(url: str, wanted: DataFile) -> Path:
         _check(url, wanted, partial)
         with partial.open("rb") as stream:
             os.fsync(stream.fileno())
-        partial.replace(target)
+        # Another process may have put the same file there meanwhile, and may be reading it already.
+        if not target.is_file():
+            partial.replace(target)
     except DataError as error:
         raise DataError(str(error).replace(str(partial), url)) from None
     except OSError as error:

@@ -104,12 +104,16 @@ class Accounts:
     def except_for(self, wall: int, cpu: int) -> None:
         """Let a program's start, its reading of the rows and its output count for nothing.
 
+        Only processor time that they are known to have used is excused, so that no other process
+        can work meanwhile.
+
         Parameters
         ----------
         wall : int
             Nanoseconds of a call to a program that are not on the clock.
         cpu : int
-            Nanoseconds of processor time that reading the program's output took.
+            Nanoseconds of processor time of that call: the calling thread's, that of reading the
+            program's output, and the program's own when it only read the rows.
         """
         self._aside += wall
         self._aside_cpu += cpu
@@ -128,10 +132,10 @@ class Accounts:
         end, begun = now(), self._begun
         elapsed = end.wall - begun.wall
         trained = clock.wall - self.charged
-        own = trained + converting.wall + self._aside
+        own = trained + converting.wall
         off = self.reading.wall + self.evaluating.wall + self.recording.wall
         # Starting and stopping the watches takes time itself.
-        unaccounted = elapsed - own - off - A_READ * 1e9 * self.reading.count
+        unaccounted = elapsed - own - self._aside - off - A_READ * 1e9 * self.reading.count
         harness = end.thread - begun.thread - clock.thread - converting.thread
         used = end.process - begun.process + end.children - begun.children + self._of_living()
         # Off the clock only the harness's own thread has anything to do, but the threads of OpenMP

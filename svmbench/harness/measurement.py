@@ -119,7 +119,7 @@ class Measurement:
         self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
-        if isinstance(solver, ForeignProgram):
+        if type(solver) is ForeignProgram:
             solver.seconds = stop["time_limit"]
         self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
@@ -292,10 +292,10 @@ class Measurement:
         counts = self._counts()
         while True:
             stopped = counts.stopped
-            before = self.clock.wall, self.clock.cpu
+            before = self.clock.wall, self.clock.cpu, self.clock.thread
             with self.clock.running():
                 self.solver.advance(1)
-            if isinstance(self.solver, ForeignProgram):
+            if type(self.solver) is ForeignProgram:  # a subclass could claim any time as its own
                 self._count_program(*before, self.solver)
             self._iterations += 1
             counts = self._counts()
@@ -307,19 +307,20 @@ class Measurement:
             ):
                 return
 
-    def _count_program(self, wall: int, cpu: int, program: ForeignProgram) -> None:
+    def _count_program(self, wall: int, cpu: int, thread: int, program: ForeignProgram) -> None:
         """Count a program's own time in place of that of the call that ran it.
 
         Parameters
         ----------
-        wall, cpu : int
+        wall, cpu, thread : int
             The clock before that call.
         program : ForeignProgram
         """
         spent, program.spent = program.spent, None
         if spent is None:
             return
-        self._accounts.except_for(self.clock.wall - wall - spent.wall, spent.output)
+        aside = spent.aside + self.clock.thread - thread
+        self._accounts.except_for(self.clock.wall - wall - spent.wall, aside)
         self.clock.wall, self.clock.cpu = wall + spent.wall, cpu + spent.cpu
 
     def _certify(self, watches: Watches | None = None) -> Certificate:

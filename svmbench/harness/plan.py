@@ -108,6 +108,11 @@ class Run:
             limits.append(self.stop.max_steps * rows / m)
         return min((limit for limit in limits if limit is not None), default=None)
 
+    @cached_property
+    def build(self) -> dict[str, Any]:
+        """The solver's build when the run was planned; a program's files may change later."""
+        return find_solver(self.solver.name).build_with(self.solver.parameters)
+
     def facts(self) -> dict[str, Any]:
         """Everything that could change what this run measures."""
         solver = find_solver(self.solver.name)
@@ -128,7 +133,7 @@ class Run:
             "contended": self.contended,
             # Only if asked for, so that runs without it keep their identity.
             **({"regret": True} if self.regret else {}),
-            "build": solver.build_with(self.solver.parameters),
+            "build": self.build,
             "machine": fingerprint(),
         }
 

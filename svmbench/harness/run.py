@@ -26,8 +26,9 @@ from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
-from svmbench.solvers.program import ForeignProgram, remove_abandoned
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
+from svmbench.solvers.work_folder import remove_abandoned
 
 #: Vectors of d doubles that certifying an optimum needs at a time, and with an l1 ball; the weights
 #: of each optimum are kept in addition.

@@ -27,7 +27,7 @@ from svmbench.harness.trace import (
 )
 from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
-from svmbench.solvers.single_file import address
+from svmbench.solvers.single_file import address, text_hash
 
 #: Entries of a trace's first line that are not part of the run's identity (`Run.facts`).
 CIRCUMSTANCES = (
@@ -195,6 +195,7 @@ def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
         "trace": str(path.resolve()),
         "header": header,
         "solver_class": address(solver),
+        "solver_text": text_hash(solver),
         "parameters": run.solver.parameters.model_dump(mode="json"),
         "train": str(instance.train_path),
         "test": str(instance.test_path) if instance.test_path else None,

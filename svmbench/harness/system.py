@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 
 PROC, SYS = Path("/proc"), Path("/sys")
 
@@ -25,7 +26,7 @@ class Moment:
     wall : float
         Monotonic clock.
     own : float
-        Processor time of this process.
+        Processor time of this process, and of the children that it has waited for.
     busy : float
         Processor time of all processes.
     stolen : float
@@ -47,9 +48,9 @@ def now() -> Moment | None:
     ticks = dict(zip(_FIELDS, map(int, text.split("\n", 1)[0].split()[1:]), strict=False))
     rate = os.sysconf("SC_CLK_TCK")
     busy = sum(ticks.get(name, 0) for name in _BUSY)
-    return Moment(
-        time.perf_counter(), time.process_time(), busy / rate, ticks.get("steal", 0) / rate
-    )
+    children = getrusage(RUSAGE_CHILDREN)
+    own = time.process_time() + children.ru_utime + children.ru_stime
+    return Moment(time.perf_counter(), own, busy / rate, ticks.get("steal", 0) / rate)
 
 
 def since(begun: Moment | None) -> dict[str, float]:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
-from svmbench.errors import DataError, UnwritableError
+from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, end_with
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
@@ -32,6 +32,7 @@ from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import solver_at
 
 #: Share of the free memory that a run may take unless the sweep says otherwise.
@@ -41,7 +42,7 @@ MEMORY_SHARE = 0.8
 POSED = ("solver_class", "train", "test", "lambda", "loss", "bias", "l1_radius")
 
 
-class RowsError(Exception):
+class RowsError(InterruptedRunError):
     """The cached rows cannot be read: nothing is known about the run, and it is repeated."""
 
 
@@ -98,7 +99,7 @@ def _execute(
         except MemoryError as error:
             answer(trace.end("out_of_memory", reason=str(error) or "no memory left"))
             return None
-        except RowsError as error:
+        except InterruptedRunError as error:
             answer(trace.end("interrupted", reason=str(error)))
             return None
         answer(ENDED)
@@ -135,7 +136,8 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
     loading = Stopwatch()
     with loading.running():
-        solver = loaded_solver(job["solver_class"], job["parameters"])
+        solver = loaded_solver(job["solver_class"], job["parameters"], job["solver_text"])
+    _require_unchanged(solver, job["header"]["build"])
     measurement = _posed(job, last, solver)
     measurement.loading = loading.thread / 1e9
     return measurement
@@ -162,7 +164,24 @@ def _posed(job: dict[str, Any], last: Posed | None, solver: Solver) -> Measureme
     return Measurement(solver, problem, test, job["stop"], *bounds, threads=job["threads"])
 
 
-def loaded_solver(solver_class: str, parameters: dict[str, Any]) -> Solver:
+def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
+    """Refuse a program whose files are not those of the run's identity.
+
+    Raises
+    ------
+    InterruptedRunError
+    """
+    if type(solver) is not ForeignProgram:
+        return
+    try:
+        found = solver.files_of(solver.parameters)
+    except ConfigError as error:  # they could be read before
+        raise InterruptedRunError(str(error)) from error
+    if found != build["files"]:
+        raise InterruptedRunError("the program's files changed during the sweep; run again")
+
+
+def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | None = None) -> Solver:
     """A solver with these parameters, its program loaded.
 
     Parameters
@@ -171,8 +190,11 @@ def loaded_solver(solver_class: str, parameters: dict[str, Any]) -> Solver:
         As `svmbench.solvers.single_file.address` returns it.
     parameters : dict
         As the solver's schema writes them in JSON.
+    text : str, optional
+        The hash of the text that defines it, as `svmbench.solvers.single_file.text_hash` returns
+        it.
     """
-    found = solver_at(solver_class)
+    found = solver_at(solver_class, text)
     solver = found(found.schema(**parameters))
     solver.load()
     return solver

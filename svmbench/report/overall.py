@@ -16,6 +16,7 @@ from svmbench.records.statistics import performance_ratios, solved_shares
 from svmbench.records.summaries import summary
 from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, ProfilePanel, draw
 from svmbench.report.sheet import save_figure, uniform_style
+from svmbench.solvers.program import ForeignProgram
 
 if TYPE_CHECKING:
     from svmbench.report.style import Look
@@ -32,7 +33,8 @@ class ProblemCosts:
     ----------
     stand_in : bool
     seconds, epochs : dict
-        By solver, the best of its labels; +inf if it did not reach the accuracy.
+        By solver, the best of its labels, and by label of a program; +inf if it did not reach the
+        accuracy.
     """
 
     stand_in: bool
@@ -90,8 +92,14 @@ def _costs(groups: Sequence[Group], asked: Asked) -> dict[str, float]:
     for group in groups:
         found = summary(group, asked)
         if found.samples:
-            costs[group.solver] = min(found.median, costs.get(group.solver, math.inf))
+            name = _contender(group)
+            costs[name] = min(found.median, costs.get(name, math.inf))
     return costs
+
+
+def _contender(group: Group) -> str:
+    """The solver; of programs, which are different solvers of one name, the label."""
+    return group.label if group.solver == ForeignProgram.name else group.solver
 
 
 def shares(problems: Sequence[ProblemCosts]) -> list[Share]:
@@ -131,7 +139,7 @@ def write_overall(
     ----------
     problems : sequence of ProblemCosts
     looks : mapping of str to Look
-        By solver.
+        By solver, and by label of a program.
     folder : Path
     whose, sweeps : str
         Whose problems they are: in the title, and in the caption.

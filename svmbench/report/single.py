@@ -220,7 +220,7 @@ def chosen(results: Results, asked: FigureRequest) -> list[Group]:
     )
     lambdas = {group.lam: regularisation(group.lam, float(group.runs["C"].iloc[0]))
                for group in groups}  # fmt: skip
-    lam = next((each for each in lambdas if asked.lam and abs(each / asked.lam - 1) < 1e-3), None)
+    lam = next((each for each in lambdas if asked.lam and _same(each, asked.lam)), None)
     if asked.lam is not None and lam is None:
         there = ", ".join(lambdas.values())
         raise ConfigError(f"{results.folder}: no λ = {short(asked.lam)}; there are {there}")
@@ -235,6 +235,11 @@ def chosen(results: Results, asked: FigureRequest) -> list[Group]:
                 f"{results.folder}: no solver {name!r}; there are {', '.join(labels)}"
             )
     return [g for g in groups if not asked.solvers or {g.label, g.solver} & set(asked.solvers)]
+
+
+def _same(lam: float, asked: float) -> bool:
+    """Whether a λ is the one asked for, which may be written as it is printed."""
+    return abs(lam / asked - 1) < 1e-3 or short(lam, 3) == short(asked, 3)
 
 
 def _only(
@@ -259,7 +264,7 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
     x, y : str
         Keys of `ABSCISSAE` and `ORDINATES`.
     """
-    measure = MEASURES[ORDINATES[y][0]]
+    measure = MEASURES[_ordinate(results, y)[0]]
     found: dict[str, Curve] = {}
     for group in groups:
         curve = median_curve(
@@ -273,6 +278,14 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
         if curve is not None:
             found[group.label] = curve
     return found
+
+
+def _ordinate(results: Results, y: str) -> tuple[str, str]:
+    """The measure of a vertical axis, and the words beside it."""
+    stop = results.config.get("stop")
+    if y == "suboptimality" and isinstance(stop, dict) and stop.get("distance") == "absolute":
+        return "suboptimality", "suboptimality"
+    return ORDINATES[y][:2]
 
 
 def _heights(group: Group, measure: Measure, points: pd.DataFrame) -> FloatArray:
@@ -326,7 +339,7 @@ def _drawn(
     axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
                    color="#B00000" if first.stand_in else "black")  # fmt: skip
     axes.set_xlabel(ABSCISSAE[asked.x][1], fontsize=style.text)
-    axes.set_ylabel(ORDINATES[asked.y][1], fontsize=style.text)
+    axes.set_ylabel(_ordinate(results, asked.y)[1], fontsize=style.text)
     axes.tick_params(labelsize=0.9 * style.text)
     _legend(figure, axes, style, across)
     return figure

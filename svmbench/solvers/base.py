@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 from svmbench.data.dataset import FloatArray
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
-from svmbench.solvers.plug_in import files_of
+from svmbench.solvers.plug_in import files_of, source_of
 
 #: Packages whose versions are part of a run's identity, because solvers compute with them.
 LIBRARIES = ("numpy", "scipy")
@@ -372,7 +372,7 @@ class Solver(ABC):
         records = [import_module(f"svmbench.kernels.{kernel}").__build__ for kernel in cls.kernels]
         digest = hashlib.sha256()
         for path in cls._source_files():
-            digest.update(path.name.encode() + b"\0" + path.read_bytes())
+            digest.update(path.name.encode() + b"\0" + source_of(path))
         for record in records:
             digest.update(record["source_sha256"].encode())
         return {

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from resource import struct_rusage
 from time import perf_counter_ns, thread_time_ns
 from typing import NamedTuple
@@ -25,7 +27,8 @@ class Execution(NamedTuple):
     code : int
         Its exit code; negative for a signal.
     wall : int
-        Nanoseconds from its start to its end.
+        Nanoseconds from its start to the end of its output, which a process that it has left may
+        hold open.
     cpu : int
         Nanoseconds of processor time of the program and of the processes it waited for.
     reading : int
@@ -74,14 +77,14 @@ class _Output:
 
 
 def execute(words: Sequence[str], limit: float | None = None) -> Execution:
-    """Run a program to its end.
+    """Run a program to its end, in a process group of its own, and kill what it leaves there.
 
     Parameters
     ----------
     words : sequence of str
         The program and its arguments; no shell reads them.
     limit : float, optional
-        Seconds after which it is killed.
+        Seconds after which it is killed with all its group.
 
     Raises
     ------
@@ -93,7 +96,11 @@ def execute(words: Sequence[str], limit: float | None = None) -> Execution:
     begun = perf_counter_ns()
     try:
         process = subprocess.Popen(
-            words, stdin=subprocess.DEVNULL, stdout=sending, stderr=subprocess.STDOUT
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=sending,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
     finally:
         os.close(sending)
@@ -101,20 +108,37 @@ def execute(words: Sequence[str], limit: float | None = None) -> Execution:
 
     def kill() -> None:
         late.set()
-        process.kill()
+        _kill_group(process.pid)
 
     timer = None if limit is None else threading.Timer(limit, kill)
     if timer is not None:
         timer.start()
-    _, status, usage = os.wait4(process.pid, 0)
-    wall = perf_counter_ns() - begun
-    # Popen did not wait itself: from here on, its id may belong to another process.
-    process.returncode = os.waitstatus_to_exitcode(status)
+    ended = _wait(process.pid)
     if timer is not None:
         timer.cancel()
-        timer.join()
+    _kill_group(process.pid)
     said = output.close()
+    wall = perf_counter_ns() - begun
+    if timer is not None:
+        timer.join()
+    _, status, usage = ended or os.wait4(process.pid, 0)
+    # Popen did not wait itself: from here on, its id may belong to another process.
+    process.returncode = os.waitstatus_to_exitcode(status)
     return Execution(process.returncode, wall, _spent(usage), output.cpu, said, late.is_set())
+
+
+def _wait(pid: int) -> tuple[int, int, struct_rusage] | None:
+    """Wait for a process to end; None if it remains to be waited for, and so keeps its id."""
+    if not hasattr(os, "waitid"):  # macOS before Python 3.13
+        return os.wait4(pid, 0)
+    os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    return None
+
+
+def _kill_group(leader: int) -> None:
+    """Kill a process and all others of its group, if there are any left."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
 
 
 def _spent(usage: struct_rusage) -> int:

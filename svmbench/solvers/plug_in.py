@@ -11,6 +11,9 @@ from types import ModuleType
 #: Entry-point group in which plug-in packages name their solver classes.
 GROUP = "svmbench.solvers"
 
+#: The texts of the single files that this process has executed, by their paths.
+executed_texts: dict[Path, bytes] = {}
+
 
 def files_of(module_name: str) -> set[Path]:
     """All files of the distribution that a plug-in's module belongs to, and of its package.
@@ -33,6 +36,11 @@ def files_of(module_name: str) -> set[Path]:
     if not found:
         found = _with_neighbours(module)
     return {path for path in found if path.suffix != ".pyc"}
+
+
+def source_of(path: Path) -> bytes:
+    """The text of a file; of a single file that this process has executed, the text it executed."""
+    return executed_texts[path] if path in executed_texts else path.read_bytes()
 
 
 def _of_distribution(top: str) -> Iterator[Path]:

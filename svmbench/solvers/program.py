@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
+import errno
 import hashlib
 import os
 import re
 import shlex
 import shutil
-import tempfile
-import weakref
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -21,13 +18,14 @@ import numpy as np
 from pydantic import ValidationInfo, field_validator, model_validator
 
 from svmbench.data.dataset import FloatArray
-from svmbench.errors import DataError
+from svmbench.errors import ConfigError, DataError, InterruptedRunError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import BIASES, LOSSES, Problem
 from svmbench.solvers import program_files
 from svmbench.solvers.base import Parameters, Solver, parameter
 from svmbench.solvers.execution import Execution, execute
 from svmbench.solvers.program_files import read_weights, write_rows
+from svmbench.solvers.work_folder import WorkFolder, remove_abandoned, writing_rows
 
 #: Names that a command may contain in braces.
 PLACEHOLDERS = (
@@ -37,11 +35,10 @@ PLACEHOLDERS = (
 #: Runs of the command that only reads the rows.
 READINGS = 3
 
-#: Least nanoseconds of a training.
-LEAST = 1_000
+#: Errors of a system that has not enough processes, open files or memory left.
+_SCARCE = (errno.EAGAIN, errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 
 _NAME = re.compile(r"\{(\w+)\}")
-_FOLDER = "svmbench-program-"
 
 
 class ProgramParameters(Parameters):
@@ -112,6 +109,8 @@ class ProgramParameters(Parameters):
         for name in ("data", "model") if info.field_name == "command" else ("data",):
             if name not in names:
                 raise ValueError(f"no {{{name}}} in the command; say where that file's name goes")
+        if info.field_name == "reading" and "model" in names:
+            raise ValueError("{model} in a command that only reads; let it write to /dev/null")
         return words
 
     @field_validator("ladder")
@@ -153,13 +152,14 @@ class ProgramTime(NamedTuple):
     wall : int
     cpu : int
         Processor time of the program.
-    output : int
-        Processor time that reading its output took this process.
+    aside : int
+        Processor time that counts for nothing: the program's when it only read the rows, and that
+        which reading its output took this process.
     """
 
     wall: int
     cpu: int
-    output: int
+    aside: int
 
 
 class ForeignProgram(Solver):
@@ -197,10 +197,21 @@ class ForeignProgram(Solver):
     @classmethod
     def build_with(cls, parameters: Any) -> dict[str, Any]:
         """The build, and the hashes of the program and of all files that its command names."""
+        return cls.build() | {"files": cls.files_of(parameters)}
+
+    @staticmethod
+    def files_of(parameters: Any) -> dict[str, str]:
+        """The hashes of the program and of all files that its command names, as they are now.
+
+        Raises
+        ------
+        ConfigError
+            If one of them cannot be read.
+        """
         words = [*parameters.command, *(parameters.reading or ())]
         first = (0, len(parameters.command))
         files = {word: _hash(_found(word, at in first)) for at, word in enumerate(words)}
-        return cls.build() | {"files": {word: known for word, known in files.items() if known}}
+        return {word: known for word, known in files.items() if known}
 
     @classmethod
     def _source_files(cls) -> list[Path]:
@@ -213,10 +224,11 @@ class ForeignProgram(Solver):
 
     def convert(self, problem: Problem) -> None:
         """Write the rows to a file."""
-        remove_abandoned()
-        self._folder = _WorkFolder()
         form = self.parameters.data or ("vw" if self.parameters.model == "vw" else "libsvm")
-        write_rows(self._folder.path / "data", problem.data, form)
+        with writing_rows():
+            remove_abandoned()
+            self._folder = WorkFolder()
+            write_rows(self._folder.data, problem.data, form)
         self._problem = problem
 
     def take_over(self, other: Solver) -> bool:
@@ -239,21 +251,26 @@ class ForeignProgram(Solver):
         """Run the program, unless it has been run already."""
         if steps <= 0 or self._trained:
             return
+        aside = 0
         if self.parameters.reading is not None and self._reading is None:
-            self._reading = self._read()
-        model = self._folder.path / "model"
-        model.unlink(missing_ok=True)
+            self._reading, aside = self._read()
         reading, spread, reading_cpu = self._reading or (0, 0, 0)
         limit = None if self.seconds is None else self.seconds + reading / 1e9
         done = self._run(self.parameters.command, limit)
-        wall = max(done.wall - reading, spread, LEAST)
-        self.spent = ProgramTime(wall, max(done.cpu - reading_cpu, 0), done.reading)
+        wall, cpu = done.wall - reading, max(done.cpu - reading_cpu, 0)
+        aside += done.cpu - cpu + done.reading
         if done.late:
-            self.spent = self.spent._replace(wall=max(wall, int((self.seconds or 0.0) * 1e9)))
+            self.spent = ProgramTime(max(wall, int((self.seconds or 0.0) * 1e9)), cpu, aside)
             return
+        if self._reading is not None and wall <= spread:
+            raise DataError(
+                "the program takes no longer than reading the data, so its time cannot be told; "
+                "leave the reading out, or the cheapest of the ladder"
+            )
+        self.spent = ProgramTime(wall, cpu, aside)
         self._trained = True
         self._w, self._bias = read_weights(
-            model, self.parameters.model, self._problem.data.n_features
+            self._folder.model, self.parameters.model, self._problem.data.n_features
         )
         if self._problem.bias == "none" and self._bias != 0.0:
             raise DataError(
@@ -290,25 +307,30 @@ class ForeignProgram(Solver):
         return self._remark
 
     def _run(self, words: tuple[str, ...], limit: float | None) -> Execution:
+        self._folder.clear()
         filled = [_NAME.sub(lambda name: self._value(name[1]), word) for word in words]
         try:
             done = execute(filled, limit)
         except OSError as error:
-            raise DataError(f"{filled[0]}: cannot be started ({error.strerror})") from None
+            said = f"{filled[0]}: cannot be started ({error.strerror})"
+            raise (InterruptedRunError if error.errno in _SCARCE else DataError)(said) from None
         if done.code != 0 and not done.late:
             ended = f"exit code {done.code}" if done.code > 0 else f"signal {-done.code}"
             said = done.last_line[-300:] or "it printed nothing"
             raise DataError(f"{Path(filled[0]).name} ended with {ended}: {said}")
         return done
 
-    def _read(self) -> tuple[int, int, int]:
-        """Median time of the command that reads, its spread, and its processor time."""
+    def _read(self) -> tuple[tuple[int, int, int], int]:
+        """Median time of the command that reads, its spread, and its processor time.
+
+        Also the processor time of all its executions, and of reading what they print.
+        """
         runs = [self._run(self.parameters.reading, self.seconds) for _ in range(READINGS)]
         if any(run.late for run in runs):
             raise DataError("the command for reading did not end within the time limit")
         walls = [run.wall for run in runs]
-        cpu = int(median(run.cpu for run in runs))
-        return int(median(walls)), max(walls) - min(walls), cpu
+        found = int(median(walls)), max(walls) - min(walls), int(median(run.cpu for run in runs))
+        return found, sum(run.cpu + run.reading for run in runs)
 
     def _value(self, name: str) -> str:
         if name not in PLACEHOLDERS:
@@ -317,8 +339,8 @@ class ForeignProgram(Solver):
         m = problem.data.n_samples
         rung = self.parameters.tolerance or (*self.parameters.ladder, 1.0)[0]
         values = {
-            "data": self._folder.path / "data",
-            "model": self._folder.path / "model",
+            "data": self._folder.data,
+            "model": self._folder.model,
             "C": 1.0 / (problem.lam * m),
             "half_C": 0.5 / (problem.lam * m),
             "lambda": problem.lam,
@@ -343,26 +365,6 @@ class ForeignProgram(Solver):
         self.counters.nonzeros = passes * data.nnz
 
 
-class _WorkFolder:
-    """A temporary folder, locked while this process lives and removed with this object."""
-
-    def __init__(self) -> None:
-        # Under its own name it is locked from the first: others remove those that are not.
-        begun = Path(tempfile.mkdtemp(prefix="svmbench-begun-"))
-        self._lock = (begun / "lock").open("w")
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = begun.rename(begun.with_name(f"{_FOLDER}{begun.name.rpartition('-')[2]}"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
-
-
-def remove_abandoned() -> None:
-    """Remove the folders of processes that have ended, as workers do by being killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
-        with suppress(OSError), (folder / "lock").open("r+") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            shutil.rmtree(folder, ignore_errors=True)
-
-
 def placeholders(words: tuple[str, ...]) -> list[str]:
     """The names in braces of a command, each once."""
     return list(dict.fromkeys(_names(words)))
@@ -379,7 +381,7 @@ def _resolved(words: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
         return words
     return tuple(
         str((folder / word).absolute())
-        if (at > 0 or os.sep in word) and (folder / word).is_file()
+        if (at > 0 or os.sep in word) and _is_file(folder / word)
         else word
         for at, word in enumerate(words)
     )
@@ -388,14 +390,25 @@ def _resolved(words: tuple[str, ...], folder: Path | None) -> tuple[str, ...]:
 def _found(word: str, is_program: bool) -> Path | None:
     """The file that a word of a command names."""
     place = shutil.which(word) if is_program else word
-    return Path(place) if place and Path(place).is_file() else None
+    return Path(place) if place and _is_file(place) else None
+
+
+def _is_file(place: Path | str) -> bool:
+    """Whether there is such a file; any word may be asked for, however long."""
+    return os.path.isfile(place)  # noqa: PTH113 (Path.is_file raises errors)
 
 
 def _hash(path: Path | None) -> str | None:
     if path is None:
         return None
-    known = path.stat()
-    return _digest(path, known.st_mtime_ns, known.st_size)
+    try:
+        known = path.stat()
+        return _digest(path, known.st_mtime_ns, known.st_size)
+    except OSError as error:
+        raise ConfigError(
+            f"{path}: cannot be read ({error.strerror}), and its hash is part of a run's identity; "
+            "allow reading it"
+        ) from None
 
 
 @cache

@@ -1,7 +1,8 @@
 """Solvers in single Python files, which take part without packaging.
 
 The file is compiled from its text each time a process loads it, never from cached bytecode, so that
-the code that runs is the code whose hash is part of a run's identity.
+the code that runs is the code whose hash is part of a run's identity. A process that makes runs for
+another is told the hash of the text that the other has executed, and executes no other text.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from svmbench.errors import ConfigError
+from svmbench.errors import ConfigError, InterruptedRunError
 from svmbench.solvers.base import Solver
+from svmbench.solvers.plug_in import executed_texts
 
 #: Beginning of the names of their modules, which no import statement can find.
 MODULE = "svmbench_plugin_"
@@ -24,7 +26,7 @@ MODULE = "svmbench_plugin_"
 _SHOWN = 300
 
 
-def load_file(path: Path) -> tuple[type[Solver], ...]:
+def load_file(path: Path, expected: str | None = None) -> tuple[type[Solver], ...]:
     """Execute a file and return the solvers that it defines, in the order of their names.
 
     A file that this process has loaded already is not executed again.
@@ -32,15 +34,19 @@ def load_file(path: Path) -> tuple[type[Solver], ...]:
     Parameters
     ----------
     path : Path
+    expected : str, optional
+        The hash of its text (`text_hash`), if another is not to be executed.
 
     Raises
     ------
     ConfigError
         If the file cannot be read or executed, defines no solver, or defines an incomplete one.
+    InterruptedRunError
+        If its text is no longer the expected one.
     """
     path = path.absolute()
     name = MODULE + hashlib.sha256(str(path).encode()).hexdigest()[:16]
-    module = sys.modules.get(name) or _executed(path, name)
+    module = sys.modules.get(name) or _executed(path, name, expected)
     found = [
         member
         for member in vars(module).values()
@@ -67,6 +73,7 @@ def unload_files() -> None:
     """Forget all files that this process has executed."""
     for name in [name for name in sys.modules if name.startswith(MODULE)]:
         del sys.modules[name]
+    executed_texts.clear()
 
 
 def file_of(solver: type[Solver]) -> Path | None:
@@ -81,29 +88,48 @@ def address(solver: type[Solver]) -> str:
     return f"{file_of(solver) or solver.__module__}:{solver.__qualname__}"
 
 
-def solver_at(address: str) -> type[Solver]:
+def text_hash(solver: type[Solver]) -> str | None:
+    """Hash of the text that defines a solver of a single file; None for a solver of a package."""
+    path = file_of(solver)
+    return None if path is None else hashlib.sha256(executed_texts[path]).hexdigest()
+
+
+def solver_at(address: str, expected: str | None = None) -> type[Solver]:
     """The solver at an address.
+
+    Parameters
+    ----------
+    address : str
+    expected : str, optional
+        As in `load_file`, if it is in a file.
 
     Raises
     ------
     ConfigError
         If it is in a file that cannot be loaded.
+    InterruptedRunError
+        If that file's text is no longer the expected one.
     """
     place, _, name = address.rpartition(":")
     if not Path(place).is_absolute():
         found: type[Solver] = getattr(import_module(place), name)
         return found
-    for solver in load_file(Path(place)):
+    for solver in load_file(Path(place), expected):
         if solver.__qualname__ == name:
             return solver
     raise ConfigError(f"{place}: no longer defines {name}; run again")
 
 
-def _executed(path: Path, name: str) -> ModuleType:
+def _executed(path: Path, name: str, expected: str | None) -> ModuleType:
     try:
         text = path.read_bytes()
     except OSError as error:
+        if expected is not None:
+            said = f"{path.name}: can no longer be read ({error.strerror}); run again"
+            raise InterruptedRunError(said) from None
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); name a file") from None
+    if expected not in (None, hashlib.sha256(text).hexdigest()):
+        raise InterruptedRunError(f"{path.name}: changed during the sweep; run again")
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module
@@ -119,6 +145,7 @@ def _executed(path: Path, name: str) -> ModuleType:
             f"{path.name}{_line(error, path)}: cannot be imported ({type(error).__name__}: "
             f"{reason[:_SHOWN]}); repair it"
         ) from error
+    executed_texts[path] = text
     return module
 
 

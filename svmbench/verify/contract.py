@@ -415,6 +415,13 @@ def checks(solver: type[Solver]) -> Iterator[tuple[str, Callable[[], None], str]
             yield _asked(of_training), partial(of_training, each), each.kind
 
 
+def left_out(solver: type[Solver]) -> list[str]:
+    """What the checks of an external program do not ask of it; nothing for other solvers."""
+    if not solver.foreign:
+        return []
+    return [_asked(check) for check in OF_TRAINING if check not in OF_FOREIGN]
+
+
 def _asked(check: Callable[..., None]) -> str:
     """What a check asks of the solver, as its docstring says."""
     return (check.__doc__ or "").rstrip(".")

@@ -21,6 +21,7 @@ from svmbench.harness.trace import Trace, is_complete, read_trace
 from svmbench.harness.weights import SUFFIX, kept_weights
 from svmbench.records.states import RERUN
 from svmbench.reference.optimum import reference_path, stored_pair
+from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
 from svmbench.verify.outcome import ContradictionError, MissingError, Verification
@@ -176,7 +177,7 @@ class Verifier:
 
         Runs of an earlier configuration, build or machine are left out for good.
         """
-        builds = {run.solver.name: run.header["build"] for run in made}
+        builds = {_built(run): run.header["build"] for run in made}
         others = {(run.header["machine"], run.contended) for run in made}
         for path in sorted((folder / "runs").glob("*.jsonl")):
             if path.stem in tables.names:
@@ -187,7 +188,7 @@ class Verifier:
             run = self._read(folder, path.stem)
             if run is None or misfit(run, sweep):
                 continue
-            built = builds.get(run.solver.name) or find_solver(run.solver.name).build_with(
+            built = builds.get(_built(run)) or find_solver(run.solver.name).build_with(
                 run.solver.parameters
             )
             if run.header["build"] == built and (run.header["machine"], run.contended) in others:
@@ -317,6 +318,11 @@ class Verifier:
         paths.sort(key=lambda path: path.stat().st_mtime)
         opened = ((path, open_cached(path)) for path in paths)
         return {data.identity: path for path, data in opened if data is not None}
+
+
+def _built(run: Recorded) -> tuple[str, str]:
+    """What the runs of one build have in common: the solver, and of programs the label."""
+    return run.solver.name, run.solver.label if run.solver.name == ForeignProgram.name else ""
 
 
 def read_whole(path: Path) -> Trace | None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svmbench.bench import bounds, doubts, rows, versus
+from svmbench.bench import bounds, doubts, rows, versus, write
 from svmbench.bench import found as findings
 from svmbench.bench.bounds import judge_bounds
 from svmbench.bench.champion import ablations, named
@@ -877,3 +877,11 @@ def test_stand_ins_are_the_same_whatever_time_a_call_has(tmp_path):
     scales = {plan(profile, tmp_path, budget).sources["SUSY"].scale for budget in (1.0, 1e5)}
     assert len(scales) == 1
     assert None not in scales
+
+
+def test_programs_have_looks_of_their_own():
+    runs = pd.DataFrame({"solver": ["dcd", "program", "program"], "label": ["dcd", "one", "two"]})
+    looks = write._looks([SimpleNamespace(runs=runs)])
+    plain = write._looks([])
+    assert set(looks) - set(plain) == {"one", "two"}
+    assert {name: looks[name] for name in plain} == plain

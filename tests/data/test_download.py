@@ -224,6 +224,14 @@ def test_a_reader_left_behind_ends(server, tmp_path, monkeypatch):
     assert readers() == []
 
 
+def test_a_file_that_another_process_has_downloaded_meanwhile_stays(server):
+    url = server.url("whole")
+    first = fetch.download(url, wanted(url))
+    number = first.stat().st_ino
+    assert fetch.download(url, wanted(url)).stat().st_ino == number
+    assert [path.name for path in downloads().iterdir()] == ["rows"]
+
+
 def test_remains_of_killed_downloads_go_after_a_day(server):
     downloads().mkdir(parents=True)
     old, new = (downloads() / f"{fetch._PARTIAL}{name}-rows" for name in ("old", "new"))

@@ -154,6 +154,18 @@ def test_what_a_process_uses_during_the_run_is_its_work():
     assert hidden_work(times, 0.0)
 
 
+def test_a_programs_start_and_reading_excuse_no_more_than_they_used(monkeypatch):
+    account = Accounts()
+    account.except_for(10**9, 50_000_000)
+    begun = account._begun
+    later = begun._replace(wall=begun.wall + 10**9, children=begun.children + 250_000_000)
+    monkeypatch.setattr(accounts, "now", lambda: later)
+    times = account.close(Clock(), Clock(), 1)
+    assert times["background_cpu_seconds"] == pytest.approx(0.2)
+    assert times["unaccounted_seconds"] == 0.0
+    assert hidden_work(times, 0.0)
+
+
 @pytest.mark.parametrize(("threads", "refused"), [(1, True), (4, False)])
 def test_threads_may_spin_off_the_clock(threads, refused, monkeypatch):
     account = Accounts()

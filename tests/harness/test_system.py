@@ -1,6 +1,7 @@
 """What is read from /proc and /sys, from made files."""
 
 import sys
+from collections import namedtuple
 
 import pytest
 
@@ -37,13 +38,19 @@ def test_a_system_that_does_not_tell(made):
     assert not system.is_virtual()
 
 
-def test_time_stolen_and_used_by_others(made, monkeypatch):
+@pytest.mark.parametrize("by_children", [0.0, 0.75])
+def test_time_stolen_and_used_by_others(made, monkeypatch, by_children):
+    """What a run's own children have used is not the time of others."""
     monkeypatch.setattr(system.os, "sysconf", lambda name: 100)
+    moments = iter([(0.25, 0.5), (0.25 + by_children / 3, 0.5 + by_children * 2 / 3)])
+    usage = namedtuple("usage", "ru_utime ru_stime")
+    monkeypatch.setattr(system, "getrusage", lambda _: usage(*next(moments)))
     place(made, "proc/stat", "cpu  1000 10 200 5000 7 3 4 50 9 0\ncpu0 1 1 1 1\n")
     begun = system.now()
     assert (begun.busy, begun.stolen) == (12.17, 0.5)
     place(made, "proc/stat", "cpu  1300 10 200 5000 7 3 4 75 9 0\n")
-    monkeypatch.setattr(system.time, "process_time", lambda: begun.own + 2.0)
+    spent = begun.own - 0.75 + 2.0 - by_children
+    monkeypatch.setattr(system.time, "process_time", lambda: spent)
     monkeypatch.setattr(system.time, "perf_counter", lambda: begun.wall + 4.0)
     told = system.since(begun)
     assert told == pytest.approx(

@@ -127,7 +127,7 @@ def test_a_curve_that_rises_once_rises():
     up = row("a", noisy(), traces=lambda epoch, repeat: 0.3 if epoch == 2.0 else 0.1 / (1 + epoch))
     result = found(rising(), up)
     assert result.verdict == "holds"
-    assert f"rises in {MANY} of {MANY} runs, from 20 % of the points to the next" in result.summary
+    assert "rises in 3 of 3 runs, from 20 % of the points to the next" in result.summary
 
 
 def test_a_rise_is_observed_with_three_seeds():

@@ -20,7 +20,7 @@ from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.groups import short
 from svmbench.report.frames import LoadedResults
-from svmbench.report.single import ORDINATES, STYLES, inches
+from svmbench.report.single import ORDINATES, STYLES, _same, inches
 
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "results.ipynb"
 
@@ -44,6 +44,12 @@ def plot(folder, *arguments):
 
 
 ONE = ("--dataset", "adult", "--lambda", "1e-4")
+
+
+def test_a_λ_is_found_as_it_is_printed():
+    assert _same(1 / 60_000, 1.67e-5)
+    assert _same(1e-4, 0.0001)
+    assert not _same(1 / 60_000, 1.66e-5)
 
 
 # ---------------------------------------------------------------- the command

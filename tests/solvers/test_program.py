@@ -1,22 +1,29 @@
 """Programs as solvers: what a configuration may say, files, time, and programs that misbehave."""
 
+import errno
+import os
 import sys
+import tempfile
 import time
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from problems import edge_problems, ordinary_problems
 from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
 from svmbench.data.libsvm import read_libsvm
-from svmbench.errors import ConfigError, DataError
+from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
+from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement
+from svmbench.harness.run import run_sweep
 from svmbench.solvers import program as programs
 from svmbench.solvers.execution import KEPT, execute
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.program_files import read_weights, write_rows
 from svmbench.solvers.registry import find_solver, solvers
+from svmbench.solvers.work_folder import remove_abandoned
 from twins.optimum import optimum
 
 PROBLEMS = {**ordinary_problems(), **edge_problems()}
@@ -169,6 +176,47 @@ def test_a_process_that_a_program_leaves_does_not_hold_it_up():
     assert time.monotonic() - begun < 4.0
 
 
+LEFT = (
+    "import os, sys, time\n"
+    "reading, writing = os.pipe()\n"
+    "if os.fork():\n    os.read(reading, 1)\n    os._exit(0)\n"
+    "{}\n"
+    "os.write(writing, b'.')\n"
+    "time.sleep(0.1)\n"
+    "open(sys.argv[1], 'w').close()\n"
+)
+
+
+def test_a_process_that_a_program_leaves_does_not_work_on_for_it(tmp_path):
+    trained = tmp_path / "trained"
+    assert execute([PYTHON, "-S", "-c", LEFT.format("pass"), str(trained)]).code == 0
+    time.sleep(0.3)
+    assert not trained.exists()
+
+
+def test_a_process_that_holds_the_output_of_its_program_is_on_the_clock(tmp_path):
+    done = execute([PYTHON, "-S", "-c", LEFT.format("os.setsid()"), str(tmp_path / "trained")])
+    assert done.wall >= 0.1e9
+
+
+def test_all_processes_of_a_program_are_killed_at_its_limit(tmp_path):
+    ticks = tmp_path / "ticks"
+    text = (
+        "import os, sys, time\n"
+        "os.fork()\n"
+        "end = time.monotonic() + 20.0\n"
+        "while time.monotonic() < end:\n"
+        "    open(sys.argv[1], 'a').write('x')\n"
+        "    time.sleep(0.01)\n"
+    )
+    done = execute([PYTHON, "-S", "-c", text, str(ticks)], 1.0)
+    assert (done.late, done.code) == (True, -9)
+    counted = ticks.stat().st_size
+    assert counted
+    time.sleep(0.3)
+    assert ticks.stat().st_size == counted
+
+
 def test_processor_time_includes_that_of_other_processes():
     text = (
         "import os, time\n"
@@ -185,14 +233,14 @@ def test_the_clock_has_the_time_of_the_program_less_reading():
     busy = (
         "import sys, time\nend = time.process_time() + {}\nwhile time.process_time() < end: pass\n"
     )
-    whole = busy.format(0.6) + WRITE.format(D)
+    whole = busy.format(1.0) + WRITE.format(D)
     plain = measured(script(whole))[1][-1]
-    reading = (PYTHON, "-S", "-c", busy.format(0.4), "{data}")
+    reading = (PYTHON, "-S", "-c", busy.format(0.2), "{data}")
     state, points, run = measured(script(whole, reading=reading))
     assert (state, run.reason) == ("max_steps", "")
     less = points[-1]
-    assert plain["cpu"] >= 0.6
-    assert 0.15 <= less["cpu"] <= 0.3
+    assert plain["cpu"] >= 1.0
+    assert 0.75 <= less["cpu"] <= 0.9
     closing = run.closing()
     assert closing["remark"].endswith("s for reading")
     # What is not on the clock is accounted for all the same.
@@ -200,17 +248,23 @@ def test_the_clock_has_the_time_of_the_program_less_reading():
     assert closing["unaccounted_seconds"] < 0.2 * closing["elapsed_seconds"]
 
 
-def test_a_program_faster_than_its_reading_still_takes_time():
+def test_a_program_no_slower_than_its_reading_fails():
     slow = (PYTHON, "-S", "-c", "import time; time.sleep(0.3)", "{data}")
-    _, points, _ = measured(script(WRITE.format(D), reading=slow))
-    assert points[-1]["wall"] > 0.0
+    solver = script(WRITE.format(D), reading=slow)
+    solver.start(PROBLEM, 1)
+    with pytest.raises(DataError, match="takes no longer than reading the data, so its time"):
+        solver.advance(1)
+    assert solver.spent is None
 
 
-def test_the_rungs_of_a_ladder_share_the_file_and_the_reading(trainer):
-    first = made(trainer, tolerance=1, reading=(PYTHON, "-S", "-c", "pass", "{data}"))
+def test_the_rungs_of_a_ladder_share_the_file_and_the_reading():
+    text = f"import sys, time; time.sleep(0.5); open(sys.argv[2], 'w').write('0.5\\n' * {D})"
+    command = (PYTHON, "-S", "-c", text, "{data}", "{model}", "{passes}")
+    reading = (PYTHON, "-S", "-c", "pass", "{data}")
+    first = made(command, tolerance=1, reading=reading)
     first.start(PROBLEM, 1)
     first.advance(1)
-    second = made(trainer, tolerance=2, reading=(PYTHON, "-S", "-c", "pass", "{data}"))
+    second = made(command, tolerance=2, reading=reading)
     assert second.take_over(first)
     second.start(PROBLEM, 1)
     assert second._folder is first._folder
@@ -220,15 +274,71 @@ def test_the_rungs_of_a_ladder_share_the_file_and_the_reading(trainer):
     assert second.counters.presentations == 2 * PROBLEM.data.n_samples
 
 
+KEEPING = (
+    "import os, sys\n"
+    "folder = os.path.dirname(sys.argv[1])\n"
+    "for name in ('work', 'model.cache'):\n"
+    "    if os.path.exists(os.path.join(folder, name)): sys.exit('there is work')\n"
+    "os.mkdir(os.path.join(folder, 'work'))\n"
+    "open(os.path.join(folder, 'model.cache'), 'w').close()\n"
+    "os.symlink(folder, os.path.join(folder, 'itself'))\n"
+)
+
+
+def test_no_execution_finds_the_work_of_another():
+    slowly = f"{KEEPING}import time; time.sleep(0.5)\n{WRITE.format(D)}"
+    reading = (PYTHON, "-S", "-c", KEEPING, "{data}")
+    first, second = (script(slowly, reading=reading) for _ in range(2))
+    first.start(PROBLEM, 1)
+    first.advance(1)
+    second.take_over(first)
+    second.start(PROBLEM, 1)
+    second.advance(1)
+    assert second._folder.data.exists()
+    assert (second.w == 0.5).all()
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"),
+    [
+        (errno.ENOSPC, UnwritableError),
+        (errno.EROFS, UnwritableError),
+        (errno.EMFILE, InterruptedRunError),
+        (errno.ENOMEM, InterruptedRunError),
+    ],
+)
+def test_rows_that_cannot_be_written_are_no_fault_of_the_program(monkeypatch, number, kind):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(programs, "write_rows", refuse)
+    with pytest.raises(kind, match=rf"cannot be written.*\({os.strerror(number)}\)"):
+        script("pass").convert(PROBLEM)
+
+
+@pytest.mark.parametrize(
+    ("number", "kind"), [(errno.EAGAIN, InterruptedRunError), (errno.EACCES, DataError)]
+)
+def test_a_system_without_processes_is_no_fault_of_the_program(monkeypatch, number, kind):
+    def refuse(*_):
+        raise OSError(number, os.strerror(number))
+
+    solver = script("pass")
+    solver.start(PROBLEM, 1)
+    monkeypatch.setattr(programs, "execute", refuse)
+    with pytest.raises(kind, match="cannot be started"):
+        solver.advance(1)
+
+
 def test_folders_are_removed_also_those_of_a_killed_process(tmp_path, monkeypatch):
-    monkeypatch.setattr(programs.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     solver = script("pass")
     solver.start(PROBLEM, 1)
     used = solver._folder.path
     abandoned = tmp_path / "svmbench-program-gone"
     abandoned.mkdir()
     (abandoned / "lock").touch()
-    programs.remove_abandoned()
+    remove_abandoned()
     assert not abandoned.exists()
     assert used.exists()
     del solver
@@ -352,6 +462,7 @@ entry = partial(dict, command="train {data} {model}", model="text")
         (entry(count="iter = "), r"count needs one group"),
         (entry(count="("), r"no regular expression"),
         (entry(reading="cat"), r"no \{data\} in the command"),
+        (entry(reading="cat {data} {model}"), r"\{model\} in a command that only reads"),
         (entry(model="pickle"), r"'liblinear', 'vw', 'text' or 'npz'"),
         ({"model": "text"}, r"missing key 'name'; write"),
     ],
@@ -401,9 +512,44 @@ def test_the_program_and_its_files_are_part_of_the_identity(tmp_path):
     assert ForeignProgram.build_with(parameters) != first
 
 
+def test_a_program_that_changes_during_a_sweep_interrupts_its_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    path, config = tmp_path / "trainer.py", tmp_path / "programs.yaml"
+    path.write_text(TRAINER)
+    config.write_text(CONFIG.replace("PYTHON", PYTHON) + "repeats: 1\nplots: []\n")
+    header_of = supervise.header_of
+
+    def changing(run, *more):
+        path.write_text(TRAINER + "# changed\n")
+        return header_of(run, *more)
+
+    monkeypatch.setattr(supervise, "header_of", changing)
+    run_sweep(load_sweep(config), tmp_path / "results")
+    (run,) = pd.read_csv(tmp_path / "results" / "runs.csv").to_dict("records")
+    assert run["state"] == "interrupted"
+    assert "the program's files changed during the sweep" in run["reason"]
+
+
+def test_words_that_cannot_be_files_are_none(tmp_path):
+    words = (PYTHON, "-c", "x" * 5000, "a\0b", "{data}", "{model}")
+    given = {"command": words, "model": "text"}
+    parameters = ProgramParameters.model_validate(given, context={"folder": tmp_path})
+    assert parameters.command == words
+    assert set(ForeignProgram.files_of(parameters)) == {PYTHON}
+
+
+def test_a_program_that_cannot_be_read_is_an_error_of_the_configuration(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(programs, "_digest", refuse)
+    with pytest.raises(ConfigError, match=r"cannot be read \(Permission denied\), and its hash"):
+        ForeignProgram.build_with(script("pass").parameters)
+
+
 def test_the_code_that_runs_programs_is_part_of_the_identity():
     names = {path.name for path in ForeignProgram._source_files()}
-    assert {"program.py", "execution.py", "program_files.py"} <= names
+    assert {"program.py", "execution.py", "program_files.py", "work_folder.py"} <= names
 
 
 def test_the_name_of_the_program_is_the_label():

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse
 from click.testing import CliRunner
@@ -14,6 +15,8 @@ from svmbench.cli import main
 from svmbench.config import dump_sweep, load_sweep, with_plugins
 from svmbench.data.csr import csr
 from svmbench.errors import ConfigError
+from svmbench.harness import supervise
+from svmbench.harness.run import run_sweep
 from svmbench.harness.worker import loaded_solver
 from svmbench.solvers import registry, single_file
 
@@ -89,6 +92,43 @@ def test_a_changed_file_is_another_build_and_another_name_is_too(file, tmp_path)
     other = tmp_path / "other.py"
     other.write_text(file.read_text())
     assert fresh(other).build() != changed
+
+
+def test_the_build_is_that_of_the_text_that_was_executed(file):
+    first = fresh(file).build()
+    solver = fresh(file)
+    file.write_text(file.read_text() + "# changed\n")
+    assert solver.build() == first
+
+
+@pytest.mark.parametrize("end", ["# changed\n", "1/0\n", None])
+def test_a_file_that_changes_during_a_sweep_interrupts_its_run(file, tmp_path, monkeypatch, end):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    config, results, text = file.with_name("mine.yaml"), tmp_path / "results", file.read_text()
+    short = CONFIG.replace("[subgradient, dcd]", "[subgradient]") + "repeats: 1\nplots: []\n"
+    config.write_text(short)
+    header_of = supervise.header_of
+
+    def changing(run, *more):
+        if end is None:
+            file.unlink()
+        else:
+            file.write_text(text + end)
+        return header_of(run, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(supervise, "header_of", changing)
+        run_sweep(load_sweep(config), results)
+    (run,) = pd.read_csv(results / "runs.csv").to_dict("records")
+    assert run["state"] == "interrupted"
+    assert "changed during the sweep" in run["reason"] or "can no longer be read" in run["reason"]
+
+    file.write_text(text)
+    registry.forget_files()
+    run_sweep(load_sweep(config), results)
+    (again,) = pd.read_csv(results / "runs.csv").to_dict("records")
+    assert again["id"] == run["id"]
+    assert again["state"] in ("converged", "max_steps")
 
 
 def test_a_change_within_a_second_is_noticed(file):

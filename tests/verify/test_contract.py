@@ -160,6 +160,15 @@ def test_what_a_solver_prints_is_no_answer(tmp_path):
     assert not any(result.wrong for result in results)
 
 
+def test_what_is_not_asked_of_a_foreign_solver_is_said(tmp_path):
+    done = check(written(tmp_path / "my_solver.py", "    foreign = True"))
+    assert done.exit_code == 0, done.output
+    text = " ".join(done.output.split())
+    assert "left out, as it is declared foreign: Counts the rows that it processes;" in text
+    assert "Reaches the certified optimum" in text
+    assert text.endswith("mine: keeps the checked part of the contract of solvers")
+
+
 def test_exit_codes(tmp_path):
     path = written(tmp_path / "my_solver.py", "    colour = 'red'")
     done = check(path)

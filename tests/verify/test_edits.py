@@ -3,6 +3,7 @@
 import csv
 import re
 import shutil
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -203,6 +204,38 @@ def test_a_repeat_that_is_gone_without_a_trace_is_found_if_a_later_one_is_there(
     missing = f"{gone['dataset']} dcd {gone['lambda']} repeat 0"
     reason = "it is missing, and later ones are there; 'svmbench run' makes it again"
     assert wrong(folder) == {missing: reason}
+
+
+PROGRAM = """
+import sys
+features = [int(entry.split(":")[0]) for line in open(sys.argv[1]) for entry in line.split()[1:]]
+open(sys.argv[2], "w").write("0.0\\n" * max(features))
+"""
+
+
+@pytest.fixture(scope="module")
+def of_programs(tmp_path_factory):
+    """A folder with the runs of two programs, whose builds differ."""
+    root, entries = tmp_path_factory.mktemp("programs"), []
+    for label in ("one", "two"):
+        (root / f"{label}.py").write_text(f"{PROGRAM}# {label}\n")
+        command = f"{sys.executable} -S {root / label}.py {{data}} {{model}}"
+        entries.append({"command": command, "model": "text", "label": label})
+    return make(root, SWEEP | {"solvers": entries, "repeats": 2})
+
+
+@pytest.mark.parametrize("label", ["one", "two"])
+def test_the_last_repeat_of_a_program_left_out_is_found(
+    of_programs, tmp_path, monkeypatch, wrong, label
+):
+    folder = copy_of(of_programs, tmp_path, monkeypatch) / "results"
+    assert wrong(folder) == {}
+    lines = table(folder)
+    rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+    (gone,) = (row["id"] for row in rows if (row["label"], row["repeat"]) == (label, "1"))
+    for name in ("runs.csv", "traces.csv"):
+        write(folder, [line for line in table(folder, name) if gone not in line], name)
+    assert list(wrong(folder)) == [gone]
 
 
 @pytest.mark.parametrize("field", ["visits", "switches", "updates"])

@@ -541,6 +541,14 @@ def test_shared_runs_count_once(source):
     assert set(once[0].seconds) == {"pegasos", "sgd-m", "dcd", "svmperf"}
 
 
+def test_each_program_is_a_solver_of_its_own(source):
+    results = source.results["base"]
+    programs = results.runs["label"].isin(["pegasos", "dcd"])
+    runs = results.runs.assign(solver=results.runs["solver"].mask(programs, "program"))
+    apart = problems_of([replace(results, runs=runs, solvers=(*results.solvers, "program"))])
+    assert [p.seconds for p in apart] == [p.seconds for p in problems_of([results])]
+
+
 def test_one_colour_a_solver_on_the_whole_page(papered):
     page = (papered / "index.html").read_text(encoding="utf-8")
     runs = pd.read_csv(papered / "demo" / "times" / "base" / "runs.csv")
