@@ -53,7 +53,7 @@ _LISTED = 20
     "folds",
     type=click.IntRange(2),
     metavar="K",
-    help="Choose C by K-fold cross-validation, from 25 powers of two; --weight counts in errors.",
+    help="Choose C by K-fold cross-validation, from 25 powers of two; errors count --weight.",
 )
 @click.option(
     "--bias",

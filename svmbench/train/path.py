@@ -274,7 +274,7 @@ def cross_validate(
             gap = max(gap, trained.gap)
             at += 1
         most = max(most, at)
-    fold_weights = np.array([costs[of_row == fold].sum() for fold in range(folds)])
+    fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
     effective_rows = float(costs.sum() ** 2 / (costs @ costs))
     return Validation(values[:most], errors[:, :most], fold_weights, effective_rows, gap)
 

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import (
-    _check_sample_weight_equivalence,
+    check_sample_weight_equivalence_on_dense_data,
+    check_sample_weight_equivalence_on_sparse_data,
     parametrize_with_checks,
 )
 
@@ -49,9 +50,10 @@ def test_scikit_learn_s_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("container", [None, sp.csr_array])
-def test_fits_to_a_small_tol_pass_the_check_of_weights(container):
-    _check_sample_weight_equivalence("LinearSVC", LinearSVC(tol=1e-12), container)
+def test_fits_to_a_small_tol_pass_the_check_of_weights():
+    exact = LinearSVC(tol=1e-12)
+    check_sample_weight_equivalence_on_dense_data("LinearSVC", exact)
+    check_sample_weight_equivalence_on_sparse_data("LinearSVC", exact)
 
 
 def rows(m=60, d=5, seed=0):

@@ -69,9 +69,10 @@ def test_a_warm_start_knows_its_problem_s_bias(loss, before, after, factor):
 @pytest.mark.parametrize("loss", smooth.LOSSES)
 def test_newton_s_method_begins_without_a_bias_where_there_is_none(loss):
     problem = Problem(dataset(*shifted()), 0.01, Loss(loss))
-    pairs = list(islice(smooth.newton(problem, start=(np.ones(5), 0.7)), 20))
-    assert {bias for _, bias, _ in pairs} == {0.0}
-    w, _, alpha = pairs[-1]
+    pairs = smooth.newton(problem, start=(np.ones(5), 0.7))
+    shown = list(islice(pairs, 20))
+    assert {bias for _, bias, _ in shown} == {0.0}
+    w, _, alpha = shown[-1]
     assert problem.primal(w) - problem.dual(alpha) <= 1e-9
 
 
