@@ -443,7 +443,7 @@ def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
     }
     # The least seconds are the champion's of the other sweep; the fastest is rehline.
     ((row,),) = [each.rows for each in fastest.fastest_table(result, ALONE).sections]
-    assert [cell.text for cell in row.cells if cell.best] == ["3"]
+    assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
 
 
 @pytest.mark.parametrize(
