@@ -232,7 +232,7 @@ def test_the_logistic_loss_against_decimal_arithmetic():
         (extended.dual(problem.data, facts, alpha), dual),
     ):
         assert abs(Decimal(found.value) - truth) <= Decimal(found.rounding)
-        assert abs(Decimal(found.value) - truth) <= Decimal(2e-16)
+        assert abs(Decimal(found.value) - truth) <= Decimal("2e-16")
 
 
 def test_a_number_that_is_not_finite_and_one_that_is_finite():
