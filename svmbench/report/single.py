@@ -339,8 +339,14 @@ def _drawn(
         (c.x[-1], c.middle[-1]) for c in curves.values() if c.middle[-1] <= least * (1.0 + 1e-9)
     ]
     if ends:
-        style_of_mark = {"marker": "v", "color": "black", "markersize": 0.5 * style.text}
-        axes.plot(*zip(*ends, strict=True), linestyle="none", label="no errors", **style_of_mark)
+        axes.plot(
+            *zip(*ends, strict=True),
+            linestyle="none",
+            marker="v",
+            color="black",
+            markersize=0.5 * style.text,
+            label="no errors",
+        )
     set_ticks(axes)
     place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
     axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
