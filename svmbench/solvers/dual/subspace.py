@@ -26,7 +26,7 @@ MOST_ROWS = 5000
 
 #: A multiply-add of a matrix, relative to the time per entry of a pass: in a factorisation, and in
 #: the products of rows.
-FACTOR_COST, PRODUCT_COST = 0.06, 0.1
+FACTOR_COST, PRODUCT_COST = 0.025, 0.05
 
 #: Share of the work of all passes that these steps may cost.
 SHARE = 0.25
