@@ -12,7 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.dual.accelerator import Accelerator
-from svmbench.solvers.dual.scale import best_scale
+from svmbench.solvers.dual.scale import best_scale, stride_of
 from svmbench.solvers.dual.subspace import Subspace
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
@@ -24,9 +24,6 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
-
-#: The scale of w is found from every so many active rows, or from more where these were fewer.
-SCALE_STRIDE, SCALE_ROWS = 32, 64
 
 #: The scale is raised by this much, and by this share of the expected relative gap at most, so that
 #: rounding leaves no margin below 1 where the optimum is next to 0.
@@ -146,7 +143,7 @@ class DualPhase:
     def _find_scale(self, expected: float) -> None:
         """Estimate the best scale of w from some active rows."""
         state = self._state
-        stride = max(1, min(SCALE_STRIDE, state.active // SCALE_ROWS))
+        stride = stride_of(state.active)
         margins, alpha = state.sample(stride)
         energy = self._lam * self._m * float(state.w @ state.w) / stride
         share = ABOVE_SHARE * relative_gap(self.bound() + expected, self.bound())

@@ -10,6 +10,7 @@ step is cut at the box, as in the projected Newton method of Bertsekas (SIAM J. 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
@@ -145,7 +146,7 @@ class Subspace:
         self._free, self._gram = free, gram
 
 
-def as_matrix(rows: CompactRows) -> Array:
+def as_matrix(rows: CompactRows) -> Any:
     """The rows times their labels, dense or in SciPy's form."""
     labels = np.asarray(rows.labels, dtype=np.float64)
     if rows.indptr is None:
