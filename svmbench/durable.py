@@ -81,7 +81,7 @@ def _require_file(path: Path) -> None:
     except OSError:
         return  # nothing is there, or nothing that can be reached
     if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)) or (
-        path.is_symlink() and os.readlink(path).startswith("/proc/")
+        path.is_symlink() and path.readlink().is_relative_to("/proc")
     ):
         raise UnwritableError(f"{path}: not a file, and not replaced; name a file")
 
