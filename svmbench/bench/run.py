@@ -72,8 +72,9 @@ def carry_out(
     beside : callable, optional
         Returns the further repeats that open bounds need of the measurements beside the sweeps.
     """
-    # A ratio is taken within pairs of runs, which must be made side by side.
-    wanted = replace(wanted or Options(), whole_blocks=True)
+    # A ratio is taken within pairs of runs, which must be made side by side. Most of the time goes to
+    # the peers' ladders, whose lowest rungs show nothing that the first repeat has not shown.
+    wanted = replace(wanted or Options(), whole_blocks=True, short_ladders=True)
     begun, budget = time.monotonic(), planned.budget
     end = math.inf if budget is None else begun + budget - min(WRITING, WRITING_SHARE * budget)
     early, earlier = (
