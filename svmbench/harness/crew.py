@@ -30,7 +30,8 @@ START = 0.2
 STALLED = 2.0
 
 #: A short ladder begins so many rungs below the lowest one that reached the loosest accuracy in any
-#: earlier repeat: of a ladder of tolerances, with four times that rung's tolerance.
+#: earlier repeat, or below the lowest end of an earlier one if none reached it: of a ladder of
+#: tolerances, with four times that rung's tolerance.
 RUNGS_BELOW = 2
 
 
@@ -79,6 +80,7 @@ class Crew:
         self._short = options.short_ladders
         self._bottoms: dict[tuple[object, ...], int] = {}
         self._reached: dict[Cell, int] = {}
+        self._highest: dict[Cell, dict[int, int]] = defaultdict(dict)
         self._best: dict[tuple[str, float], float] = {}
         self._seconds: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         self._starts: list[float] = []
@@ -230,7 +232,10 @@ class Crew:
         if not self._short or run.id in self._lost:
             return 0
         begun = self._bottoms.get((*run.cell, run.repeat))
-        return max(0, self._reached.get(run.cell, 0) - RUNGS_BELOW) if begun is None else begun
+        if begun is not None:
+            return begun
+        ends = self._highest[run.cell].values()
+        return max(0, self._reached.get(run.cell, min(ends, default=0)) - RUNGS_BELOW)
 
     def _leave(self, run: Run, state: Literal["spared", "skipped"], *, report: bool = True) -> None:
         self.outcome.states[state] += 1
@@ -268,11 +273,13 @@ class Crew:
             self._end_ladder(run)
 
     def _learn_rung(self, run: Run, trace: Trace) -> None:
-        """Remember the lowest rung of a repeat, and the lowest with the loosest accuracy."""
+        """Remember the ends of a repeat's ladder, and the lowest rung with the loosest accuracy."""
         if run.rung is None:
             return
         repeat, loosest = (*run.cell, run.repeat), max(run.stop.accuracy, default=0.0)
         self._bottoms[repeat] = min(run.rung, self._bottoms.get(repeat, run.rung))
+        highest = self._highest[run.cell]
+        highest[run.repeat] = max(run.rung, highest.get(run.repeat, run.rung))
         found = (point["accuracy"] for point in trace.reached)
         if any(accuracy is not None and accuracy <= loosest for accuracy in found):
             self._reached[run.cell] = min(run.rung, self._reached.get(run.cell, run.rung))
