@@ -23,7 +23,7 @@ from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import carry_out
-from svmbench.bench.tables import ratios
+from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
 from svmbench.bench.targets import Target, load_targets, measured_by
@@ -85,6 +85,7 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
             "train_seconds": spent,
             "limit_seconds": spent if state == "time_limit" else 60.0,
             "max_epochs": math.nan,
+            "C": math.nan,
             "epochs": 1.0,
         }
     )
@@ -425,6 +426,24 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     # That no peer is ahead is asked of every sweep: none may be chosen by its times.
     ahead = judge_bounds(result, [Target(text="t", kind="faster", by=1)]).results
     assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
+
+
+def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
+    monkeypatch.setattr(fastest, "champion", lambda: "dcd")
+    quiet = [group("dcd", [1.0] * 3), group("liblinear", [2.0] * 3, solver="liblinear"),
+             group("rehline", [1.5] * 3, solver="rehline")]  # fmt: skip
+    busy = [group("dcd", [4.0] * 3), group("rehline", [3.0] * 3, solver="rehline")]
+    result = swept(quiet, monkeypatch)
+    result.parts.append(replace(SWEPT, part="peers", groups=busy))
+    shown = {one.solver: one for one in fastest.entries(result)}
+    assert {name: (one.sweep, one.seconds.median, one.ratio) for name, one in shown.items()} == {
+        "rehline": ("peers", 3.0, pytest.approx(0.75)),
+        "dcd": ("peers", 4.0, 1.0),
+        "liblinear": ("core", 2.0, pytest.approx(2.0)),
+    }
+    # The least seconds are the champion's of the other sweep; the fastest is rehline.
+    ((row,),) = [each.rows for each in fastest.fastest_table(result, ALONE).sections]
+    assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
 
 
 @pytest.mark.parametrize(
