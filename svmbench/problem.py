@@ -254,9 +254,11 @@ class Problem:
         products = math.sqrt(2.0 * max(primal, 0.0) / self.lam) * longest_norm
         if self.bias == "none":
             return products
-        # There are rows of both classes, and no loss exceeds m P: with the hinge no margin is
-        # below 1 - m P. The others' losses are at least the hinge's, less 1.
-        return 2.0 * products + 2.0 + self.data.n_samples * max(primal, 0.0)
+        # There are rows of both classes, and no loss exceeds m P/c of its row: with the hinge no
+        # margin is below 1 - m P/c. The others' losses are at least the hinge's, less 1.
+        largest = self.data.n_samples * max(primal, 0.0)
+        least = 1.0 if self.row_weights is None else float(self.row_weights.min())
+        return 2.0 * products + 2.0 + largest / least
 
     def primal(self, w: Array, bias: float = 0.0) -> float:
         """P(w, b)."""
