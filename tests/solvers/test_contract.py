@@ -9,13 +9,16 @@ installed or advanced in pieces; test_peers.py has the other tests.
 """
 
 import re
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from problems import edge_problems, has_both_classes, ordinary_problems
+from svmbench.errors import ConfigError
 from svmbench.solvers.registry import solvers
 from svmbench.verify import contract
-from svmbench.verify.small_training import SmallTraining, trainings
+from svmbench.verify.small_training import ACCURACY, SmallTraining, trainings
 from twins.optimum import optimum, variant
 
 SOLVERS = solvers()
@@ -110,6 +113,22 @@ def test_a_slow_bias_comes_nearer(training):
         run.advance(training.steps(problem, epochs, epochs // 4 + 1))
         costs.append(problem.primal(run.w, run.bias))
     assert costs == sorted(costs, reverse=True)
+
+
+@pytest.mark.parametrize("training", TRAININGS, ids=lambda each: each.id)
+def test_weights_of_rows_count_or_are_refused(training):
+    problem = training.problem("sparse")
+    weights = np.linspace(0.5, 1.5, problem.data.n_samples)
+    weighted = replace(problem, row_weights=weights)
+    if not training.solver.weighted:
+        with pytest.raises(ConfigError, match=r"^[a-z0-9-]+ ignores weights of rows; train with"):
+            training.started(weighted)
+        return
+    run = training.started(weighted)
+    run.advance(training.steps(problem, contract.EPOCHS, contract.ITERATIONS))
+    reached = weighted.primal(run.w, run.bias)
+    assert run.dual() <= reached * (1.0 + 1e-4)
+    assert reached - run.dual() <= ACCURACY * reached
 
 
 def test_no_two_solvers_share_a_colour():

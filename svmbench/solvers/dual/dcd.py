@@ -76,6 +76,7 @@ class Dcd(Solver):
     summary = "Dual coordinate descent with shrinking (LIBLINEAR's -s 3 and -s 1)"
     source = "Hsieh, Chang, Lin, Keerthi and Sundararajan, ICML 2008"
     losses = HINGES
+    weighted = True
     kernels = (
         "dcd",
         "acceleration",
