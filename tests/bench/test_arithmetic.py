@@ -26,7 +26,7 @@ from svmbench.bench.run import carry_out
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
-from svmbench.bench.targets import Target, load_targets
+from svmbench.bench.targets import Target, load_targets, measured_by
 from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.claims.measured import MeasuredRow
@@ -709,6 +709,50 @@ def test_the_targets_that_come_with_svmbench_are_read():
 
 
 # ---------------------------------------------------------------- what jobs are made of
+
+
+MEASURES_LITTLE = Profile.model_validate(
+    {
+        "version": 1,
+        "name": "little",
+        "title": "Little",
+        "sets": ["adult", {"data": "mnist", "text": True}],
+        "epochs": {"sets": "adult", "solvers": ["champion", "sgd-s"]},
+        "reading": {"readers": ["svmbench", "scikit-learn"], "repeats": 1},
+        "sweeps": {
+            "core": {"sets": "mnist", "lambda": 1e-5, "accuracy": 1e-3,
+                     "solvers": ["champion", "liblinear"]},
+            "own": {"kind": "certificate", "lambda": 1e-6, "accuracy": 1e-3,
+                    "solvers": ["champion"]},
+        },
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bound", "sets"),
+    [
+        ({"kind": "faster", "by": 1}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "sets": ["adult", "mnist"]}, ("mnist",)),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "sets": "adult"}, None),
+        ({"kind": "faster", "by": 2, "over": "linear-svc", "sets": "mnist"}, None),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "lambda": 1e-6}, None),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "lambda": [1e-6, 1e-5]}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "accuracy": 1e-4}, None),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "accuracy": 1e-3}, ()),
+        ({"kind": "faster", "by": 2, "over": "scikit-learn", "part": "reading"}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "part": "reading"}, None),
+        ({"kind": "faster", "by": 2, "over": "scikit-learn", "part": "text"}, None),
+        ({"kind": "faster", "by": 4, "over": "sgd-classifier", "part": "epochs"}, None),
+        ({"kind": "reaches", "at_most": 2, "part": "epochs", "sets": ["adult", "mnist"]},
+         ("adult",)),
+        ({"kind": "reaches", "at_most": 2, "part": "epochs", "sets": "mnist"}, None),
+        ({"kind": "alike", "within": 2, "part": "growth"}, None),
+    ],
+)  # fmt: skip
+def test_a_bound_belongs_to_a_profile_where_the_profile_measures_it(bound, sets):
+    kept = measured_by(MEASURES_LITTLE, [Target.model_validate({"text": "t"} | bound)])
+    assert [target.sets for target in kept] == ([] if sets is None else [sets])
 
 
 class Tricky(Dcd):

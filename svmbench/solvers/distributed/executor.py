@@ -93,10 +93,6 @@ class Threads(Executor):
         return [task.result() for task in tasks]
 
 
-#: The executors by the name that configurations use.
-EXECUTORS: dict[str, type[Executor]] = {"in-process": InProcess, "threads": Threads}
-
-
 def size_of(value: Any) -> int:
     """Bytes of arrays and numbers in a value and in the tuples and lists that it consists of."""
     if isinstance(value, np.ndarray):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 import numpy as np
 
@@ -11,44 +10,20 @@ from svmbench.data.dataset import FloatArray
 from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem, relative_gap
-from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.base import parameter
 from svmbench.solvers.champion.newton_phase import FROM_ZERO, Counts, NewtonPhase
-from svmbench.solvers.distributed.executor import EXECUTORS, Executor
-from svmbench.solvers.distributed.sharded_multipliers import (
-    MultipliersShard,
-    ShardedMultipliers,
-)
-from svmbench.solvers.distributed.sharded_problem import (
-    ShardedProblem,
-    gathered,
-    problem_of,
-    sharded,
-)
+from svmbench.solvers.distributed.executor import Executor
+from svmbench.solvers.distributed.sharded_multipliers import MultipliersShard, ShardedMultipliers
+from svmbench.solvers.distributed.sharded_problem import problem_of
+from svmbench.solvers.distributed.sharded_solver import ShardedParameters, ShardedSolver
 from svmbench.solvers.distributed.shards import Shard, ranges
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Most features. Every step sends a triangle of d (d + 1)/2 numbers from each shard.
 MOST_FEATURES = 5000
 
-
-class ShardedParameters(Parameters):
-    """Parameters of the methods on shards."""
-
-    precision: Literal["float64"] = parameter(
-        "float64", "Sums over shards are in double precision.", source="ours"
-    )
-    shards: int = parameter(
-        8, "Number of shards; there are never more than rows.", source="ours", ge=1, le=1024
-    )
-    executor: Literal["in-process", "threads"] = parameter(
-        "in-process",
-        "Where shards work. in-process: one after another. threads: a thread for each shard; "
-        "the sweep must allow as many threads.",
-        source="ours",
-    )
-    tolerance: float = parameter(
-        1e-3, "Relative gap (P - D)/D at which its own stopping rule holds.", source="ours", gt=0.0
-    )
+#: P(0) of the hinge.
+AT_ZERO = 1.0
 
 
 class NewtonShardsParameters(ShardedParameters):
@@ -92,14 +67,8 @@ class ShardedPhase(NewtonPhase):
             self._count(self._state, Counts(0, 0, 0))
         super().iterate()
 
-    @property
-    def shares(self) -> list[FloatArray]:
-        """The dual variables of each shard's rows."""
-        alpha: list[FloatArray] = self._state.alpha
-        return alpha
 
-
-class NewtonShards(Solver):
+class NewtonShards(ShardedSolver):
     """Newton steps of the method of multipliers, of which shards compute the sums over rows."""
 
     name = "newton-shards"
@@ -107,7 +76,7 @@ class NewtonShards(Solver):
     source = "ours, after Yan and Li (2020); see docs/distributed.md"
     step = "iteration"
     kernels = ("normal", "objective", "terms", "subset", "rows")
-    colour = "#6A3D9A"
+    colour = "#7A5C00"
     schema = NewtonShardsParameters
     mathematics = """
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ max(0, 1 - sᵢ), the rows in K shards
@@ -135,35 +104,28 @@ class NewtonShards(Solver):
                 f"newton-shards takes at most {MOST_FEATURES} features, not {d}: shards exchange "
                 "triangles of d x d numbers; use cocoa"
             )
-        self._shards: list[Shard] = ranges(problem.data, self.parameters.shards)
+        shards: list[Shard] = ranges(problem.data, self.parameters.shards)
         parts = [
             MultipliersShard(problem_of(problem, shard), NormalEquations(shard.data))
-            for shard in self._shards
+            for shard in shards
         ]
-        self._executor: Executor = EXECUTORS[self.parameters.executor](parts)
-        self._problem: ShardedProblem = sharded(problem, self._shards, self._executor)
+        self._divide(problem, shards, parts)
         self._phase = ShardedPhase(problem, self._executor, self.parameters.growth)
         self.counters = self._phase.counters
-        self._stopped = False
 
-    def advance(self, steps: int) -> None:
-        """Take ``steps`` Newton steps."""
-        for _ in range(steps):
-            self._phase.iterate()
-            if not self._stopped and self._within():
-                self._stopped = True
-                if self.halts:
-                    return
+    def _iterate(self) -> None:
+        self._phase.iterate()
 
-    def _within(self) -> bool:
+    def _relative_gap(self) -> float:
         bound = self._phase.bound()
-        return bool(relative_gap(bound + self._phase.gap, bound) <= self.parameters.tolerance)
+        return relative_gap(bound + self._phase.gap, bound)
 
     @property
     def w(self) -> FloatArray:
         """The current weights, or zeros while these are known to be better."""
-        w = self._phase.w
-        worse = self._phase.gap != math.inf and not self._phase.bound() + self._phase.gap <= 1.0
+        phase = self._phase
+        w, gap = phase.w, phase.gap
+        worse = gap != math.inf and not phase.bound() + gap <= AT_ZERO
         return np.zeros_like(w) if worse or not np.isfinite(w).all() else w
 
     @property
@@ -171,32 +133,9 @@ class NewtonShards(Solver):
         """The dual variables, shape (m,); zeros before the first step or while D < 0."""
         if self._phase.gap == math.inf or self._phase.bound() < 0.0:
             return np.zeros(self._problem.data.n_samples)
-        return gathered(self._shards, self._phase.shares)
-
-    def dual(self) -> float:
-        """D(alpha), with w(alpha) recomputed by the shards; 0, which is D(0), if that is more."""
-        return max(0.0, self._problem.dual(self.alpha))
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the gap has been within the tolerance."""
-        return self._stopped
+        return self._alpha_of_shards()
 
     @property
     def exhausted(self) -> bool:
         """Whether rounding allows no further progress."""
         return bool(self._phase.exhausted)
-
-    @property
-    def remark(self) -> str:
-        """The shards, and what they exchanged."""
-        return exchanged(self._executor)
-
-
-def exchanged(executor: Executor) -> str:
-    """The rounds of a run and the bytes that its shards exchanged, in words."""
-    sent, received = executor.sent / 1e6, executor.received / 1e6
-    return (
-        f"{executor.parts} shards, {executor.rounds} rounds, {sent:.3g} MB to the shards and "
-        f"{received:.3g} MB from them"
-    )

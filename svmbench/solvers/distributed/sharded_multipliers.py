@@ -183,11 +183,6 @@ class ShardedMultipliers:
         self.updates += 1
         return length
 
-    @property
-    def alpha(self) -> list[FloatArray]:
-        """The dual variables of each shard's rows."""
-        return self._executor.read("alpha")
-
     def _gather(self, found: Sequence[Response]) -> None:
         self.pull = np.sum([each.row_sum for each in found], axis=0) / self.m
         self.curvature[self._upper] += np.sum([each.curvature for each in found], axis=0)

@@ -100,19 +100,6 @@ class ShardedProblem(Problem):
         return [alpha[shard.place] for shard in self.shards]
 
 
-def sharded(problem: Problem, shards: Sequence[Shard], executor: Executor) -> ShardedProblem:
-    """The problem with its sums over these shards, whose parts the executor has."""
-    return ShardedProblem(problem.data, problem.lam, problem.loss, executor=executor, shards=shards)
-
-
-def gathered(shards: Sequence[Shard], found: Sequence[FloatArray]) -> FloatArray:
-    """The values of all rows, shape (m,), from those of each shard's rows."""
-    whole = np.empty(sum(len(values) for values in found))
-    for shard, values in zip(shards, found, strict=True):
-        whole[shard.place] = values
-    return whole
-
-
 def _sum(found: Sequence[float]) -> float:
     """Correctly rounded sum; inf or nan where it is not finite."""
     rough = float(sum(found))
