@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -10,7 +11,7 @@ from recorded_folders import SWEEP, copy_of, make
 
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness.environment import MACHINE, fingerprint_of
-from svmbench.report.sharing.merge import merge
+from svmbench.report.sharing.merge import merge, refuse_contradictions
 from svmbench.report.sharing.publish import MANIFEST, _hashes, open_published, publish
 
 
@@ -153,3 +154,18 @@ def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path
     with pytest.raises(ConfigError, match="the same runs"):
         merge([published, tmp_path / "copy"], tmp_path / "merged")
     assert not (tmp_path / "merged").exists()
+
+
+def test_other_parameters_under_one_label_and_optima_that_exclude_each_other_are_refused(
+    published, second
+):
+    one, other = map(open_published, (published, second))
+    apart = other.results.runs.assign(reference_dual=0.9, reference_primal=0.91)
+    beyond = replace(other, results=replace(other.results, runs=apart))
+    refuse_contradictions(one, other)
+    with pytest.raises(DataError, match="exclude each other"):
+        refuse_contradictions(one, beyond)
+    config = json.loads(json.dumps(other.results.config))
+    config["solvers"][0]["order"] = "cyclic"
+    with pytest.raises(DataError, match="dcd has different parameters"):
+        refuse_contradictions(one, replace(other, results=replace(other.results, config=config)))

@@ -16,7 +16,7 @@ from svmbench.records.measures import Asked
 from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables
-from svmbench.report.sharing.publish import Published, open_published
+from svmbench.report.sharing.publish import PublishedFolder, open_published
 from svmbench.report.table import Cell, Row, Section, Table
 from svmbench.report.tables.accuracy import threshold_cell
 
@@ -38,7 +38,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     Parameters
     ----------
     folders : sequence of Path
-        Published ones, at least two.
+        PublishedFolder ones, at least two.
     target : Path
         Folder for machines.md, machines.csv and index.html.
 
@@ -62,8 +62,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
             raise ConfigError(
                 f"{one.folder} and {other.folder}: the same runs; leave one of them out"
             )
-        _refuse_other_settings(one, other)
-        _refuse_apart(one, other)
+        refuse_contradictions(one, other)
     table = build(members)
     written = write_tables([table], target, ("md", "csv"))
     page = target / "index.html"
@@ -76,7 +75,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     return [*written, page]
 
 
-def build(members: Sequence[Published]) -> Table:
+def build(members: Sequence[PublishedFolder]) -> Table:
     """The table over published folders."""
     placed: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, Group]]] = {}
     accuracies: dict[int, set[float]] = {}
@@ -107,13 +106,13 @@ def _key(group: Group, columns: Sequence[str]) -> tuple[Any, ...]:
     return tuple("" if value != value else value for value in values)
 
 
-def _name(member: Published) -> str:
+def _name(member: PublishedFolder) -> str:
     return f"{member.folder.resolve().name} ({member.processor})"
 
 
 def _section(
     rows: dict[tuple[Any, ...], dict[int, Group]],
-    members: Sequence[Published],
+    members: Sequence[PublishedFolder],
     accuracies: dict[int, set[float]],
 ) -> Section:
     any_group = next(iter(next(iter(rows.values())).values()))
@@ -143,7 +142,7 @@ def _section(
 
 def _records(
     placed: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, Group]]],
-    members: Sequence[Published],
+    members: Sequence[PublishedFolder],
 ) -> Iterator[dict[str, Any]]:
     for problem, rows in placed.items():
         known = dict(zip((*_PROBLEM, *_OBJECTIVE), problem, strict=True))
@@ -167,14 +166,26 @@ def _records(
                     }
 
 
-def _same_runs(one: Published, other: Published) -> bool:
+def _same_runs(one: PublishedFolder, other: PublishedFolder) -> bool:
     """Whether two folders share a run: the same identity, started at the same moment."""
     columns = ["id", "started"]
     ran = [each.results.runs[columns].dropna() for each in (one, other)]
     return not ran[0].merge(ran[1], on=columns).empty
 
 
-def _refuse_other_settings(one: Published, other: Published) -> None:
+def refuse_contradictions(one: PublishedFolder, other: PublishedFolder) -> None:
+    """Refuse folders that cannot stand in one table.
+
+    Raises
+    ------
+    DataError
+        If a label has different parameters, or certified intervals of an optimum do not overlap.
+    """
+    _refuse_other_settings(one, other)
+    _refuse_apart(one, other)
+
+
+def _refuse_other_settings(one: PublishedFolder, other: PublishedFolder) -> None:
     settings = [_settings(each) for each in (one, other)]
     for label in settings[0].keys() & settings[1].keys():
         if settings[0][label] != settings[1][label]:
@@ -184,7 +195,7 @@ def _refuse_other_settings(one: Published, other: Published) -> None:
             )
 
 
-def _settings(member: Published) -> dict[str, Any]:
+def _settings(member: PublishedFolder) -> dict[str, Any]:
     entries = member.results.config.get("solvers")
     return {
         str(entry.get("label", entry.get("name"))): entry
@@ -193,7 +204,7 @@ def _settings(member: Published) -> dict[str, Any]:
     }
 
 
-def _refuse_apart(one: Published, other: Published) -> None:
+def _refuse_apart(one: PublishedFolder, other: PublishedFolder) -> None:
     """Certified intervals of one problem contain the same optimum, so they must overlap."""
     bounds = [_bounds(each) for each in (one, other)]
     for problem in bounds[0].keys() & bounds[1].keys():
@@ -205,7 +216,7 @@ def _refuse_apart(one: Published, other: Published) -> None:
             )
 
 
-def _bounds(member: Published) -> dict[tuple[Any, ...], tuple[float, float]]:
+def _bounds(member: PublishedFolder) -> dict[tuple[Any, ...], tuple[float, float]]:
     return {
         (*_key(group, (*_PROBLEM, *_OBJECTIVE)), group.lam): (
             float(group.runs.iloc[0]["reference_dual"]),

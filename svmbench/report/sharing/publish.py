@@ -38,7 +38,7 @@ _VERSION = 1
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedFolder:
     """A published folder that was checked.
 
     Parameters
@@ -121,7 +121,7 @@ def publish(folder: Path, target: Path) -> Path:
     return target / "index.html"
 
 
-def open_published(folder: Path) -> Published:
+def open_published(folder: Path) -> PublishedFolder:
     """Read a published folder, and check it.
 
     Its files must have the hashes of the manifest, and its tables must say what its traces say.
@@ -152,7 +152,7 @@ def open_published(folder: Path) -> Published:
     results = read_results(folder)
     if _machine(results, folder) != machine:
         raise DataError(f"{folder}: environment.json is of another machine than {MANIFEST} says")
-    return Published(folder, results, machine, _refuse_wrong(folder))
+    return PublishedFolder(folder, results, machine, _refuse_wrong(folder))
 
 
 def _refuse_wrong(folder: Path) -> int:
