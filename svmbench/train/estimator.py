@@ -225,9 +225,12 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
         self.n_iter_ = max(each.looks for each in fits)
         if trained.gap > self.tol:
+            if self.max_seconds is None:  # nothing else ends a fit
+                remedy = "rounding allows no more; raise tol, scale the features, or lower C"
+            else:
+                remedy = "raise max_seconds or tol, scale the features, or lower C"
             warnings.warn(
-                f"certified to {trained.gap:.1e} only, not to tol={self.tol:g}; raise max_seconds "
-                "or tol, scale the features, or lower C",
+                f"certified to {trained.gap:.1e} only, not to tol={self.tol:g}; {remedy}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
