@@ -153,25 +153,40 @@ def _places(profile: Profile, target: Target) -> set[str]:
     if target.part == "oracle":
         sweeps = [part for part in profile.sweeps.values() if _poses(part, target)]
         return {each.label for part in sweeps for each in profile.chosen(part.sets)}
+    if target.part == "growth":
+        return {rows.name for rows in profile.growth.rows} if profile.growth else set()
+    if not _has(_compared(profile, target.part), target.over):
+        return set()
     if target.part == "epochs" and profile.epochs is not None:
-        has = _has(profile.epochs.solvers, target.over)
-        return {each.label for each in profile.chosen(profile.epochs.sets) if has}
-    if target.part == "growth" and profile.growth is not None:
-        return {rows.name for rows in profile.growth.rows}
-    if target.part in ("reading", "text") and getattr(profile, target.part) is not None:
-        return {each.label for each in profile.sets if each.text}
-    return set()
+        return {each.label for each in profile.chosen(profile.epochs.sets)}
+    return {each.label for each in profile.sets if each.text}
+
+
+def _compared(profile: Profile, part: str) -> list[str]:
+    """Solvers, readers or programs of a part beside the sweeps; none if the profile lacks it."""
+    if part == "epochs" and profile.epochs is not None:
+        return _names(profile.epochs.solvers)
+    if part == "reading" and profile.reading is not None:
+        return list(profile.reading.readers)
+    if part == "text" and profile.text is not None:
+        return [program.label for program in profile.text.programs]
+    return []
 
 
 def _poses(part: SweepPart, target: Target) -> bool:
     """Whether a sweep has a bound's programs, and a λ and an accuracy of those it names."""
     return (
         part.kind == "oracle"
-        and _has(part.solvers, target.over)
+        and _has(_names(part.solvers), target.over)
         and any(is_one_of(lam, target.lambdas) for lam in part.lambdas)
         and (target.accuracy is None or is_one_of(target.accuracy, part.accuracy))
     )
 
 
-def _has(solvers: Sequence[SolverEntry], names: Names) -> bool:
-    return not names or any(named(entry)["name"] in names for entry in solvers)
+def _has(found: Sequence[str], wanted: Names) -> bool:
+    """Whether any of the wanted names is among those found; whether there are any if none are."""
+    return any(name in wanted for name in found) if wanted else bool(found)
+
+
+def _names(solvers: Sequence[SolverEntry]) -> list[str]:
+    return [named(entry)["name"] for entry in solvers]

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from svmbench.verify.outcome import Verification
 
 
+#: Files of a results folder that the command reads and must not replace.
+_READ = (
+    *("runs.csv", "traces.csv", "regret.csv"),
+    *("config.yaml", "environment.json", "report.html"),
+)
+
+
 @click.command(name="verify")
 @click.argument(
     "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -47,10 +54,14 @@ def command(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier
     from svmbench.verify.folder import folders as below
 
     chosen = [folder for root in folders for folder in below(root)]
+    if table is not None:
+        require_replaceable(table, *(folder / name for folder in chosen for name in _READ))
+        require_writable(table)
     console = Console(stderr=True, highlight=False)
     verifier, results = Verifier(), []
     with Progress(

@@ -221,7 +221,7 @@ def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> So
     try:
         found = solver_at(solver_class, text)
         return found(found.schema(**parameters))
-    except InterruptedRunError:
+    except (ConfigError, InterruptedRunError):
         raise
     except Exception as error:
         said = " ".join(str(error).split())[:300] or "no message"

@@ -718,7 +718,7 @@ MEASURES_LITTLE = Profile.model_validate(
         "title": "Little",
         "sets": ["adult", {"data": "mnist", "text": True}],
         "epochs": {"sets": "adult", "solvers": ["champion", "sgd-s"]},
-        "reading": {"repeats": 1},
+        "reading": {"readers": ["svmbench", "scikit-learn"], "repeats": 1},
         "sweeps": {
             "core": {"sets": "mnist", "lambda": 1e-5, "accuracy": 1e-3,
                      "solvers": ["champion", "liblinear"]},
@@ -741,6 +741,7 @@ MEASURES_LITTLE = Profile.model_validate(
         ({"kind": "faster", "by": 2, "over": "liblinear", "accuracy": 1e-4}, None),
         ({"kind": "faster", "by": 2, "over": "liblinear", "accuracy": 1e-3}, ()),
         ({"kind": "faster", "by": 2, "over": "scikit-learn", "part": "reading"}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "part": "reading"}, None),
         ({"kind": "faster", "by": 2, "over": "scikit-learn", "part": "text"}, None),
         ({"kind": "faster", "by": 4, "over": "sgd-classifier", "part": "epochs"}, None),
         ({"kind": "reaches", "at_most": 2, "part": "epochs", "sets": ["adult", "mnist"]},

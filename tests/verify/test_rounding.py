@@ -113,12 +113,14 @@ def test_no_bound_is_larger_than_documented(storage, loss, bias):
     problem, w, b, alpha = made(3, storage, loss, bias)
     facts = Facts.of(problem.facts())
     found = extended.evaluate(problem.data, facts, w, b).primal
-    assert found.rounding == pytest.approx(bound_of_primal(problem.data, facts, w, b), rel=1e-9)
+    assert found.rounding == pytest.approx(
+        bound_of_primal(problem.data, facts, w, b), rel=1e-9, abs=0.0
+    )
     share = extended._balance(problem.data, alpha.astype(np.longdouble)) if bias == "free" else 0.0
     assert share < 1e-14
     found = extended.dual(problem.data, facts, alpha)
     expected = bound_of_dual(problem.data, facts, alpha, share)
-    assert found.rounding == pytest.approx(expected, rel=1e-9)
+    assert found.rounding == pytest.approx(expected, rel=1e-9, abs=0.0)
 
 
 @pytest.mark.parametrize("bias", ["none", "free"])
@@ -134,7 +136,7 @@ def test_the_bounds_of_a_ball(bias):
         outside = np.maximum(combined - tau, 0.0).sum() > radius
         lowest, highest = (tau, highest) if outside else (lowest, tau)
     found = extended.dual(ball.data, facts, alpha)
-    assert found.value == pytest.approx(ball.dual(alpha), rel=1e-12)
+    assert found.value == pytest.approx(ball.dual(alpha), rel=1e-12, abs=0.0)
     assert found.rounding == pytest.approx(
         bound_of_dual(ball.data, facts, alpha, 0.0, tau), rel=1e-6
     )
@@ -143,8 +145,8 @@ def test_the_bounds_of_a_ball(bias):
         weights = w * (factor * radius / size)
         bound = bound_of_primal(ball.data, facts, weights, b, moved)
         recomputed = extended.evaluate(ball.data, facts, weights, b).primal
-        assert recomputed.rounding == pytest.approx(bound, rel=1e-3)
-        assert recomputed.value == pytest.approx(ball.primal(weights, b), rel=1e-13)
+        assert recomputed.rounding == pytest.approx(bound, rel=1e-3, abs=0.0)
+        assert recomputed.value == pytest.approx(ball.primal(weights, b), rel=1e-13, abs=0.0)
     assert (
         extended.evaluate(ball.data, facts, w * (radius / size * (1.0 + 1.1e-5)), b).primal.value
         == math.inf
@@ -159,7 +161,9 @@ def test_a_margin_on_the_kink_may_have_either_slope():
         extended.evaluate(data, facts, on, 0.0).primal.rounding
         - extended.evaluate(data, facts, beside, 0.0).primal.rounding
     )
-    assert more == pytest.approx(5.0 * BOTH / 2.0, rel=1e-6)  # (2 + 3) u |w x|, of one row of two
+    assert more == pytest.approx(
+        5.0 * BOTH / 2.0, rel=1e-6, abs=0.0
+    )  # (2 + 3) u |w x|, of one row of two
 
 
 @pytest.mark.parametrize("share", [1e-13, 2.9e-12, 3.1e-12, 1e-6, 1.0])
@@ -174,10 +178,12 @@ def test_unequal_classes_are_made_equal(larger, share):
     equal = alpha.copy()
     equal[labels == larger] *= alpha[labels == -larger].sum() / alpha[labels == larger].sum()
     found = extended.dual(problem.data, facts, alpha)
-    assert found.value == pytest.approx(extended.dual(problem.data, facts, equal).value, rel=1e-12)
+    assert found.value == pytest.approx(
+        extended.dual(problem.data, facts, equal).value, rel=1e-12, abs=0.0
+    )
     allowed = share if share <= 3e-12 else 0.0
     expected = bound_of_dual(problem.data, facts, equal, allowed)
-    assert found.rounding == pytest.approx(expected, rel=1e-2)
+    assert found.rounding == pytest.approx(expected, rel=1e-2, abs=0.0)
 
 
 def test_one_class_alone_has_no_dual_but_that_of_zero():
@@ -250,6 +256,24 @@ def test_a_number_that_is_not_finite_and_one_that_is_finite():
     assert infinite.deviation(1.0) == math.inf
     assert Bounded(0.0, 0.0).deviation(1e-300) == 1.0
     assert Bounded(-4.0, 0.0).deviation(-3.0) == 0.25
+
+
+@pytest.mark.parametrize("weights", [(math.inf, math.inf), (math.nan, 0.0), (-math.inf, 1.0)])
+@pytest.mark.parametrize("radius", [1.0, math.inf])
+def test_weights_that_are_not_finite_have_no_value_and_cause_no_warning(weights, radius):
+    data = dataset(np.array([[1.0, -1.0], [2.0, 1.0]]), [1, -1], "dense float64")
+    found = extended.evaluate(data, Facts(0.3, "hinge", 1.0, False, radius), np.array(weights), 0.0)
+    assert math.isnan(found.primal.value)
+    assert found.primal.agrees(None)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.5])
+def test_a_ball_that_does_not_bind_changes_nothing(factor):
+    problem, _, _, alpha = made(5)
+    free = Facts.of(problem.facts())
+    sizes = float(np.abs(problem.weights(alpha)).sum())
+    ball = Facts(free.lam, free.loss, free.gamma, False, factor * sizes * (1.0 + 1e-12))
+    assert extended.dual(problem.data, ball, alpha) == extended.dual(problem.data, free, alpha)
 
 
 def test_the_facts_of_a_header():
