@@ -1,10 +1,11 @@
 """The table of measures: formulas on numbers of which no two combinations agree, and its flags."""
 
 import math
+from typing import get_args
 
 import pytest
 
-from svmbench.records.measures import ALONG, MEASURES, Asked
+from svmbench.records.measures import ALONG, MEASURES, Asked, Taken
 
 ROW = {
     "seconds_to": 31.0, "cpu_seconds_to": 29.0, "passes_to": 23.0, "epochs_to": 3.0,
@@ -50,6 +51,7 @@ def test_which_measures_depend_on_the_machine(name):
 
 @pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
 def test_the_flags_of_a_measure_fit_each_other(measure):
+    assert measure.taken in get_args(Taken)
     assert measure.to_accuracy == bool(measure.spent)
     assert not measure.limit or measure.to_accuracy
     assert not measure.per_machine or measure.cost  # what depends on the machine is a cost
