@@ -116,10 +116,11 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Train a linear classifier on DATA, a file of LIBSVM text, plain or compressed.
+    """Train a linear classifier on your own data.
 
-    Of two classes, the larger label has positive decision values; of more, each class is trained
-    against the rest. The model is a text that LIBLINEAR's predict reads too. MODEL.json states
+    DATA is a file of LIBSVM text, plain or compressed. Of two classes, the larger label has
+    positive decision values; of more, each class is trained against the rest. The model is a text
+    that LIBLINEAR's predict reads too. MODEL.json states
     P, a lower bound D on the least possible P, and the origin of the rows. Exits 1 if a fit was
     given up short of its tolerance.
     """

@@ -39,7 +39,9 @@ def command(
     quiet: bool,
     plugins: tuple[Path, ...],
 ) -> int:
-    """Recompute P, D_ref and errors of the results in and below FOLDER, in extended precision.
+    """Recompute the figures of results in extended precision.
+
+    P, D_ref and errors of all results in and below FOLDER are recomputed.
 
     Every row of runs.csv, traces.csv and regret.csv, the tables and the page of the report are
     written again from the traces and compared, and every run of the configuration must be listed.

@@ -85,6 +85,12 @@ class AutoParameters(Parameters):
         "plane of what they moved and of the step before.",
         source="ours",
     )
+    subspace: bool = parameter(
+        True,
+        "Whether dual descent takes Newton steps in the subspace of its free rows where these are "
+        "few, so that a step costs a share of the passes so far.",
+        source="Bertsekas, SIAM J. Control Optim. 20 (1982); the rule when is ours",
+    )
     scaling: bool = parameter(
         True,
         "Whether dual descent shows its w at the scale that minimises P, as estimated from every "
@@ -136,6 +142,7 @@ class Auto(Solver):
         ("block_rows", 1),
         ("shrinking", False),
         ("acceleration", False),
+        ("subspace", False),
         ("scaling", False),
         ("method", "dual"),
         ("method", "newton"),
@@ -170,6 +177,7 @@ class Auto(Solver):
                 parameters.shrinking,
                 gap if self._cheap else parameters.tolerance,
                 acceleration=parameters.acceleration,
+                subspace=parameters.subspace,
                 scaling=parameters.scaling,
             )
         self.counters = self._phase.counters
@@ -219,6 +227,9 @@ class Auto(Solver):
         reached = self._cheap and gap <= HANDOVER_GAP
         if reached or dual.passes > self._choice.budget:
             self._passes = dual.passes
+            if dual.gap < math.inf:
+                # Newton steps begin at w(alpha), whatever the scale of the w that is shown.
+                gap = dual.gap_unscaled / (dual.gap_unscaled + dual.bound())
             penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
             self._phase = self._newton(penalty, dual.state)
             self.counters = self._phase.counters
