@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[impo
 from scipy.special import expit  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.terms import losses
 from svmbench.problem import Problem
@@ -32,6 +33,9 @@ _MOST_STEPS, _HALVINGS = 1000, 40
 
 #: Growth of P, as a share of 1 + P, that counts as rounding.
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
+
+#: Steps after which the first is shown that is not within the wanted gap.
+_FIRST_SHOWN = 4
 
 #: Most features for which a d x d system is formed.
 _MOST_FEATURES = 5000
@@ -85,8 +89,8 @@ def newton(
     start : (ndarray of float64, float), optional
         w, shape (d,), and b, which is ignored if the problem has none; zeros by default.
     wanted : float
-        Relative gap (P - D)/D. Only steps that may be within it are yielded, one for each
-        doubling of their number, and the last.
+        Relative gap (P - D)/D. Only steps that may be within it are yielded, from the
+        fourth on one for each doubling of their number, and the last.
     count : Count, optional
         Kept up to date.
 
@@ -135,12 +139,19 @@ def newton(
         pull = np.append(lam * point[:d], 0.0)
         bends = problem.counted(bends)
 
-        def bent(v: FloatArray, bends: FloatArray = bends) -> FloatArray:
-            return np.append(lam * v[:d], 0.0) + sums(labels * bends * scores_of(v))
+        curvatures = bends / m
+
+        def bent(v: FloatArray, curvatures: FloatArray = curvatures) -> FloatArray:
+            image = lam * v
+            last, read = weighted_product(data.rows, curvatures, v[:d], v[d], image[:d])
+            done.entries += read
+            image[d] = last if free else 0.0
+            return image
 
         downhill = sums(problem.counted(slopes)) - pull
         gap = _inner(downhill[:d], downhill[:d]) / (2.0 * lam)
-        doubled = done.steps & (done.steps - 1) == 0
+        # The first steps are far from the optimum unless they say otherwise.
+        doubled = done.steps >= _FIRST_SHOWN and done.steps & (done.steps - 1) == 0
         shown = gap <= wanted * least or doubled or blind or due()
         if shown:
             yield pair(slopes)
@@ -241,7 +252,7 @@ def _step(
     due: Callable[[], bool],
     exact: bool,
 ) -> FloatArray:
-    """Solve product(step) = downhill, by a factor of the ``system`` if conjugate gradients are slow.
+    """Solve product(step) = downhill, by a factor where conjugate gradients are slow.
 
     Parameters
     ----------
