@@ -9,11 +9,11 @@ fit    weights of rows in memory
 C      the best of 25 values of C by five-fold cross-validation, rows in memory
 
 For the first two, each program has the loosest of compare.py's stopping tolerances with which P is
-within --tol of a certified bound. For the third, LIBLINEAR's -C chooses its own values, and the
-others' programs have their default tolerances; ours certifies each fit to --tol. Every run is a
-process of its own with one thread. Runs are repeated in turns until the budget is spent; what has not ended within its
-share of the budget is shown as longer. CPU time does not count waiting, but caches and memory are
-shared: compare figures of one run only, on a machine that has nothing else to do.
+within --tol of a certified bound. For the third, LIBLINEAR's -C chooses its own values, and other
+programs have their default tolerances; ours certifies each fit to --tol. Every run is a process of
+its own with one thread. Runs are repeated in turns until the budget is spent; what has not ended
+within its share of the budget is shown as longer. CPU time does not count waiting, but caches and
+memory are shared: compare figures of one run only, on a machine that has nothing else to do.
 """
 
 from __future__ import annotations
@@ -154,7 +154,7 @@ def entries(
         found.append(entry("fit", f"{program}, {eps:g}", _ignoring(fit, eps)))
         if program in kinds and shutil.which("liblinear-train"):
             flags = f"-q -s {kinds[program]} -c {objective.C!r} -e {eps!r}".split()
-            theirs = ["liblinear-train", *flags, file, folder / "theirs"]
+            theirs: list[str | Path] = ["liblinear-train", *flags, file, folder / "theirs"]
             found.append(entry("text", f"{program}, {eps:g}", partial(_command, theirs)))
     return found + [entry("C", *each) for each in _choosers(examples, objective, tolerance)]
 
