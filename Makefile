@@ -31,7 +31,7 @@ HAS_COMPILER := import os, shutil, sys, sysconfig; \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo tables tables-full bench bench-full bench-smoke run smoke test lint sanitize \
-    coverage format dist lock clean
+    coverage docs format dist lock clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,10 @@ coverage: $(DEVELOPING) ## Run the tests and hold the lines and branches they re
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report
 
+docs: $(VENV)/.documenting ## Build the documentation as a site, build/site/index.html, with all links checked
+	$(BIN)/mkdocs build --quiet --config-file .ci/site/mkdocs.yml
+	@echo build/site/index.html
+
 format: $(DEVELOPING) ## Format the Python sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -118,6 +122,10 @@ $(VENV)/.benching: $(VENV)/.installed
 $(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python
 	$(INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.documenting: $(VENV)/.installed
+	$(INSTALL) --editable '.[docs]'
+	@touch $@
 
 # Without isolation the build uses the locked Cython too, and installs nothing that is not locked.
 $(VENV)/.developing-locked: $(BUILD_INPUTS) $(LOCK) | $(BIN)/python

@@ -404,6 +404,7 @@ cdef class Descent(Counters):
                 alphas[k] = self._alpha_of(k * stride)
                 self.nonzeros += (self.rows.c.d if self._is_dense
                                   else self._sparse[k * stride].n)
+        self.presentations += n
         return found.base, alphas.base
 
     def descend(self, Generator rng, Py_ssize_t block_rows, bint shrinking):

@@ -13,6 +13,17 @@ from .provenance cimport build_record
 __build__ = build_record()
 
 
+cdef object _of_each(double (*term)(Loss, double) noexcept nogil,
+                     const double[::1] numbers, loss):
+    cdef Loss of = loss_of(loss)
+    cdef double[::1] out = np.empty(numbers.shape[0])
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(numbers.shape[0]):
+            out[i] = term(of, numbers[i])
+    return np.asarray(out)
+
+
 def losses(const double[::1] margins, loss):
     """The loss at each margin, shape (m,).
 
@@ -21,13 +32,7 @@ def losses(const double[::1] margins, loss):
     margins : ndarray of float64, shape (m,)
     loss : svmbench.problem.Loss
     """
-    cdef Loss of = loss_of(loss)
-    cdef double[::1] out = np.empty(margins.shape[0])
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(margins.shape[0]):
-            out[i] = loss_value(of, margins[i])
-    return np.asarray(out)
+    return _of_each(loss_value, margins, loss)
 
 
 def conjugates(const double[::1] alpha, loss):
@@ -39,13 +44,7 @@ def conjugates(const double[::1] alpha, loss):
         Inside the box.
     loss : svmbench.problem.Loss
     """
-    cdef Loss of = loss_of(loss)
-    cdef double[::1] out = np.empty(alpha.shape[0])
-    cdef Py_ssize_t i
-    with nogil:
-        for i in range(alpha.shape[0]):
-            out[i] = loss_conjugate(of, alpha[i])
-    return np.asarray(out)
+    return _of_each(loss_conjugate, alpha, loss)
 
 
 def gap_terms(const double[::1] margins, const double[::1] alpha, loss):

@@ -7,6 +7,7 @@ import errno
 import os
 import re
 import shutil
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,8 +39,10 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
     Raises
     ------
     UnwritableError
-        When the disk is full or not writable; the old file is kept.
+        When the disk is full or not writable, or when there is something else than a file; what is
+        there is kept.
     """
+    _require_file(path)
     binary = "b" in mode
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,6 +68,22 @@ def replacing(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
             with contextlib.suppress(OSError):  # the first error says more than this one
                 temporary.unlink(missing_ok=True)
             raise
+
+
+def _require_file(path: Path) -> None:
+    """Refuse to put a file in place of a device, of a pipe, or of a link to an open file.
+
+    /dev/full and /dev/null are such devices, and /dev/stdout is such a link. The administrator
+    could otherwise replace them for the whole machine.
+    """
+    try:
+        kind = path.stat().st_mode
+    except OSError:
+        return  # nothing is there, or nothing that can be reached
+    if not (stat.S_ISREG(kind) or stat.S_ISDIR(kind)) or (
+        path.is_symlink() and path.readlink().is_relative_to("/proc")
+    ):
+        raise UnwritableError(f"{path}: not a file, and not replaced; name a file")
 
 
 def require_own(folder: Path) -> None:

@@ -205,16 +205,20 @@ class Problem:
         A w outside its ball by rounding alone is scaled back onto the ball.
         """
         weights = self._inside(w)
+        loss, errors = self.loss_and_errors(weights, bias)
+        primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
+        return Evaluation(primal if self.admits(w) else primal + math.inf, errors)
+
+    def loss_and_errors(self, w: FloatArray, bias: float = 0.0) -> tuple[float, int]:
+        """Sum of c_i loss(s_i) over the rows, and the number of errors, for any w and b."""
         if self.row_weights is None:
             loss, errors = objective.loss_and_errors(
-                self.data.rows, weights, self.loss.code, self.loss.gamma, bias
+                self.data.rows, w, self.loss.code, self.loss.gamma, bias
             )
-        else:
-            margins = self.margins(weights, bias)
-            loss = _weighted_sum(self.row_weights, terms.losses(margins, self.loss))
-            errors = np.count_nonzero(~(margins > 0.0))
-        primal = 0.5 * self.lam * _squared_norm(weights) + loss / self.data.n_samples
-        return Evaluation(primal if self.admits(w) else primal + math.inf, int(errors))
+            return float(loss), int(errors)
+        margins = self.margins(w, bias)
+        loss = _weighted_sum(self.row_weights, terms.losses(margins, self.loss))
+        return loss, int(np.count_nonzero(~(margins > 0.0)))
 
     def is_below(self, bound: float, primal: float, w: Array | None, bias: float = 0.0) -> bool:
         """Whether P(w, b) lies farther below a lower bound on P* than rounding explains.
@@ -250,9 +254,11 @@ class Problem:
         products = math.sqrt(2.0 * max(primal, 0.0) / self.lam) * longest_norm
         if self.bias == "none":
             return products
-        # There are rows of both classes, and no loss exceeds m P: with the hinge no margin is
-        # below 1 - m P. The others' losses are at least the hinge's, less 1.
-        return 2.0 * products + 2.0 + self.data.n_samples * max(primal, 0.0)
+        # There are rows of both classes, and no loss exceeds m P/c of its row: with the hinge no
+        # margin is below 1 - m P/c. The others' losses are at least the hinge's, less 1.
+        largest = self.data.n_samples * max(primal, 0.0)
+        least = 1.0 if self.row_weights is None else float(self.row_weights.min())
+        return 2.0 * products + 2.0 + largest / least
 
     def primal(self, w: Array, bias: float = 0.0) -> float:
         """P(w, b)."""
@@ -273,6 +279,10 @@ class Problem:
         if self.row_weights is None or total == -math.inf:
             return total
         return _weighted_sum(self.row_weights, terms.conjugates(alpha, self.loss))
+
+    def row_sum(self, alpha: FloatArray) -> FloatArray:
+        """Sum of c_i alpha_i y_i x_i, shape (d,)."""
+        return np.asarray(objective.combination(self.data.rows, self.counted(alpha)))
 
     def weights(self, alpha: FloatArray) -> FloatArray:
         """w(alpha), shape (d,); with a constraint, projected onto it."""
@@ -329,14 +339,15 @@ class Problem:
             return math.inf
         weights, u = self._inside(w), self._combination(alpha)
         nearest, tau = self._nearest(u)
-        rest = self._gap_sum(weights, alpha, bias)
+        rest = self.gap_sum(weights, alpha, bias)
         regular = 0.5 * _squared_norm(weights - nearest)
         if tau > 0.0:
             regular += tau * (self.l1_radius - self._size(weights))
             regular += float((tau * np.abs(weights) - weights * (u - nearest)).sum())
         return self.lam * regular + rest / self.data.n_samples
 
-    def _gap_sum(self, w: FloatArray, alpha: FloatArray, bias: float) -> float:
+    def gap_sum(self, w: FloatArray, alpha: FloatArray, bias: float = 0.0) -> float:
+        """Sum of c_i (loss(s_i) - q(alpha_i) + alpha_i s_i); alpha lies inside its box."""
         loss = self.loss
         if self.row_weights is None:
             return float(objective.gap_sum(self.data.rows, w, alpha, loss.code, loss.gamma, bias))
@@ -358,9 +369,8 @@ class Problem:
         return nearest, tau
 
     def _combination(self, alpha: FloatArray) -> FloatArray:
-        """1/(lam m) sum_i alpha_i y_i x_i, shape (d,)."""
-        scale = self.lam * self.data.n_samples
-        return np.asarray(objective.combination(self.data.rows, self.counted(alpha))) / scale
+        """1/(lam m) sum_i c_i alpha_i y_i x_i, shape (d,)."""
+        return self.row_sum(alpha) / (self.lam * self.data.n_samples)
 
     def _feasible(self, alpha: FloatArray) -> bool:
         if objective.conjugate_sum(alpha, self.loss.code, self.loss.gamma) == -math.inf:

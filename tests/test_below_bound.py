@@ -122,3 +122,14 @@ def test_unknown_weights_do_not_excuse_what_no_rounding_explains():
     problem = Problem(dataset(X, Y, "dense float64"), 0.1)
     assert problem.is_below(1e-8, 0.99e-8, None)
     assert not problem.is_below(1e-17, 0.99e-17, None)
+
+
+def test_a_row_that_hardly_counts_may_lie_far_out():
+    counts = np.array([1e-9, 3.0 - 2e-9, 1e-9])
+    problem = Problem(dataset(X, Y, "dense float64"), 0.1, bias="free", row_weights=counts)
+    w, b = np.zeros(3), -1e9
+    primal = problem.primal(w, b)
+    bound = primal * (1.0 + 1e-8)
+    assert not problem.is_below(bound, primal, w, b)
+    assert not problem.is_below(bound, primal, None)
+    assert problem.is_below(2.0 * primal, primal, None)

@@ -608,6 +608,10 @@ REFUSALS = {
         "17:3: 'stop.memory_limit' should be bytes, or a size such as 500MiB or 4GiB, not "
         f"'{'9' * 55}...",
     ),
+    "long scalar for a list": (
+        ("tables: [time]", f"tables: {'1a' * 400}"),
+        f"21:1: 'tables' should be a list, not '{'1a' * 27}1...",
+    ),
     "scalar for a list": (
         ("tables: [time]", "tables: time"),
         "21:1: 'tables' should be a list, not 'time'; write [time]",

@@ -127,7 +127,8 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
     if (
         placeholder
         or len(arguments) == 1
-        or arguments[0] in ("report", "plot", "compare", "data", "verify", "train", "predict")
+        or arguments[0]
+        in ("report", "plot", "compare", "data", "verify", "train", "predict", "publish", "merge")
     ):
         arguments = [arguments[0], "--help"]
     elif "--check" in arguments:

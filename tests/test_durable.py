@@ -64,3 +64,18 @@ def test_a_disk_that_takes_nothing_is_one_line_with_a_remedy(number, remedy, tmp
 def test_other_errors_stay_what_they_are(tmp_path):
     with pytest.raises(FileNotFoundError), replacing(tmp_path / "file"):
         (tmp_path / "nothing").read_text()
+
+
+def test_a_device_a_pipe_or_an_open_file_is_not_replaced(tmp_path):
+    pipe, link, opened = tmp_path / "pipe", tmp_path / "link", tmp_path / "open"
+    os.mkfifo(pipe)
+    link.symlink_to(pipe)
+    with (tmp_path / "file").open("w") as file:
+        opened.symlink_to(f"/proc/self/fd/{file.fileno()}")
+        for path in (pipe, link, opened):
+            with pytest.raises(UnwritableError, match="not a file, and not replaced"):
+                write_text(path, "text")
+    assert stat.S_ISFIFO(pipe.lstat().st_mode)
+    assert link.is_symlink()
+    assert opened.is_symlink()
+    assert len(list(tmp_path.iterdir())) == 4

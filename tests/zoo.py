@@ -278,6 +278,55 @@ class PatchesClock(Specimen):
             work(0.1)
 
 
+class StretchesThePass(Specimen):
+    """Makes time run a thousand times as fast while the harness measures a pass over the rows."""
+
+    name = "stretches-the-pass"
+
+    def load(self):
+        super().load()
+        real = time.perf_counter_ns
+        time.perf_counter_ns = lambda: 1000 * real()
+
+
+class TrainsInEvaluation(Hiding):
+    """Has the interpreter call it when the harness evaluates P, and trains there."""
+
+    name = "trains-in-evaluation"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        sys.setprofile(self._called)
+
+    def _called(self, frame, event, argument):
+        if event == "call" and frame.f_code.co_name == "evaluate" and not self.trained:
+            self.train()
+
+
+class TrainsInRecording(TrainsInEvaluation):
+    """The same while the harness writes the trace."""
+
+    name = "trains-in-recording"
+
+    def _called(self, frame, event, argument):
+        if event == "call" and frame.f_code.co_name == "append" and not self.trained:
+            self.train()
+
+
+class ReadsLong(TrainsInEvaluation):
+    """Makes evaluations long, so that its reads may be long, too."""
+
+    name = "stretches-evaluation"
+
+    def _called(self, frame, event, argument):
+        if event == "call" and frame.f_code.co_name == "evaluate" and self.counters.presentations:
+            work(0.2)
+
+    def dual(self):
+        self.train()
+        return self.inner.dual()
+
+
 class StatedParameters(ProgramParameters):
     command: tuple[str, ...] = ("true", "{data}", "{model}")
     model: Literal["text"] = "text"
@@ -634,6 +683,15 @@ SPECIMENS = (
     Entry(TrainsInDaemon, "trains in a detached grandchild", reason=BACKGROUND, refused=True),
     Entry(PatchesTime, "replaces the functions of `time`", "converged"),
     Entry(PatchesClock, "stops the clock's own functions", reason="its clock showed", refused=True),
+    Entry(StretchesThePass, "makes a pass over the rows seem long", "converged"),
+    Entry(TrainsInEvaluation, "trains while P is evaluated", "converged", flag="unaccounted"),
+    Entry(TrainsInRecording, "trains while the trace is written", "converged", flag="unaccounted"),
+    Entry(
+        ReadsLong,
+        "makes evaluations long, and then its reads",
+        "converged",
+        flag="read; unaccounted",
+    ),
     Entry(StatesItsTime, "states its own time, as if it were a program", "converged"),
     Entry(
         ResetsClock, "finds the clock and sets it back", reason="clock was set back", refused=True

@@ -1,35 +1,45 @@
-"""How close `auto` comes to the best of its own methods on data sets that nothing was tuned on.
+"""How close `auto` comes to the best of its own methods, and to its peers, on unseen data sets.
 
-Five sets are generated and five derived from real ones; `--tuned` adds sets the constants of auto
-were chosen with. Each method runs until its own stopping rule certifies the gap `--tolerance`. The
-methods take turns, and medians of their CPU seconds (start and certificate included) and of their
-work (entries read or written, divided by the entries of the set) are printed, with auto's ratio
-to the best of the others. A method that takes `--patience` times the best so far is ended.
+Nothing was tuned on them: five are generated and five derived from real ones; `--tuned` adds sets
+the constants of auto were chosen with. Each own method runs until its own stopping rule certifies
+the gap `--tolerance`; of each peer, the first run of its ladder counts whose P is within it of a
+certified bound. All take turns, in one thread. The table has medians of CPU seconds (start and
+certificate included) and, of auto's own methods, of the work (entries read or written, divided by
+the entries of the set; factorisations are not in it). A method ends at `--patience` times the best
+so far, and `--minutes` are shared among the problems; what did not end by then has a bound.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
+import multiprocessing
 import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, Dataset
 from svmbench.data.load import load
 from svmbench.data.storage import compact
+from svmbench.durable import write_text
 from svmbench.errors import SvmbenchError
 from svmbench.problem import Problem
+from svmbench.solvers.base import Solver
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.solvers.registry import find_solver
 
 Method = Literal["choose", "newton", "dual", "dual-newton"]
 METHODS: tuple[Method, ...] = ("choose", "newton", "dual", "dual-newton")
+PEERS = ("liblinear", "linear-svc", "snapml", "lightning", "rehline")
 
-#: CPU seconds that every run may take.
-LEAST_SECONDS = 0.05
+#: CPU seconds that every run of an own method may take, and seconds of every peer's ladder.
+LEAST_SECONDS, LEAST_LADDER = 0.05, 0.5
 
 
 def dense_set(name: str, X: Array, y: Array) -> Dataset:
@@ -178,8 +188,75 @@ def run(problem: Problem, method: Method, tolerance: float, seed: int, most: flo
     solver.start(problem, seed)
     while not (solver.stopped or solver.exhausted) and time.process_time() < begun + most:
         solver.advance(1)
-    seconds = time.process_time() - begun if solver.stopped else float("inf")
-    return Cost(seconds, solver.counters.nonzeros / max(1, problem.data.nnz), solver.remark)
+    seconds = time.process_time() - begun if solver.stopped else math.inf
+    work = solver.counters.nonzeros / max(1, problem.data.nnz) if solver.stopped else math.inf
+    return Cost(seconds, work, solver.remark)
+
+
+def bound_of(problem: Problem, tolerance: float, most: float) -> float:
+    """A lower bound on P*, within a tenth of the tolerance if the time suffices."""
+    solver = Auto(AutoParameters(tolerance=0.1 * tolerance))
+    solver.halts = True
+    solver.start(problem, 0)
+    begun = time.process_time()
+    while not (solver.stopped or solver.exhausted) and time.process_time() < begun + most:
+        solver.advance(1)
+    return solver.dual()
+
+
+def rung(peer: Any, horizon: float) -> Solver:
+    """A peer with this horizon of its ladder."""
+    name = peer().horizon_parameter
+    solver: Solver = peer(peer.schema(**{name: horizon}))
+    return solver
+
+
+def climb(
+    peer: Any, problem: Problem, enough: float, seed: int, horizons: Sequence[float], pipe: Any
+) -> None:
+    """Send the CPU seconds and the horizon of the first run with P at most ``enough``."""
+    with threadpool_limits(1):
+        first = rung(peer, horizons[0])
+        first.load()
+        first.convert(problem)
+        for horizon in horizons:
+            solver = rung(peer, horizon)
+            solver.take_over(first)
+            begun = time.process_time()
+            solver.start(problem, seed)
+            solver.advance(1)
+            seconds = time.process_time() - begun
+            if problem.primal(solver.w) <= enough:
+                pipe.send((seconds, horizon))
+                return
+    pipe.send((math.inf, math.inf))
+
+
+def of_peer(
+    name: str, problem: Problem, enough: float, seed: int, known: float, most: float
+) -> tuple[float, float]:
+    """CPU seconds of a peer, and its horizon; inf where it takes too long or never gets there.
+
+    It runs in a process of its own, which ends after ``most`` seconds.
+    """
+    peer = find_solver(name)
+    horizons = peer().horizons((1e-3,), None) if math.isinf(known) else (known,)
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    context = multiprocessing.get_context("fork")
+    child = context.Process(
+        target=climb, args=(peer, problem, enough, seed, horizons, theirs), daemon=True
+    )
+    child.start()
+    theirs.close()
+    found = (math.inf, math.inf)
+    try:
+        if ours.poll(most):
+            found = ours.recv()
+    except EOFError:  # it failed, and has said why
+        pass
+    child.kill()
+    child.join()
+    return found
 
 
 def sets(wanted: Sequence[str], tuned: bool) -> Iterator[Dataset]:
@@ -196,8 +273,92 @@ def sets(wanted: Sequence[str], tuned: bool) -> Iterator[Dataset]:
                 print(f"{name}: left out: {error}")
 
 
-def main() -> None:
-    """Print a row per set and lambda, and the largest ratio and the median ratio."""
+class Row(NamedTuple):
+    """Medians of one problem: seconds and work of own methods, seconds of peers."""
+
+    name: str
+    lam: float
+    seconds: dict[Method, float]
+    work: dict[Method, float]
+    peers: dict[str, float]
+    remark: str
+
+    def ratio(self, of: Literal["seconds", "work"]) -> float:
+        """Cost of auto over that of the best of its own methods; nan where none ended."""
+        costs = self.seconds if of == "seconds" else self.work
+        best = min(costs[method] for method in METHODS[1:])
+        return costs["choose"] / best if best < math.inf else math.nan
+
+
+def measured(data: Dataset, lam: float, given: argparse.Namespace, deadline: float) -> Row:
+    """Run all methods and peers in turn until the deadline."""
+    problem = Problem(data, lam)
+    costs: dict[Method, list[Cost]] = {method: [] for method in METHODS}
+    peers: dict[str, list[float]] = {name: [] for name in given.peers}
+    horizons = dict.fromkeys(given.peers, math.inf)
+    least, dual = given.most / given.patience, 0.0
+    if given.peers:
+        dual = bound_of(problem, given.tolerance, max(0.1 * (deadline - time.monotonic()), 0.1))
+    for seed in range(given.repeats):
+        if seed and time.monotonic() > deadline:
+            break
+        for method in METHODS:
+            most = max(given.patience * least, LEAST_SECONDS)
+            costs[method].append(run(problem, method, given.tolerance, seed, most))
+            least = min(least, costs[method][-1].seconds)
+        for place, name in enumerate(given.peers):
+            if seed and horizons[name] == math.inf:
+                continue  # it did not get there at first, and would not now
+            share = (deadline - time.monotonic()) / (len(given.peers) - place)
+            enough = dual * (1.0 + given.tolerance)
+            found = of_peer(name, problem, enough, seed, horizons[name], max(share, LEAST_LADDER))
+            horizons[name] = found[1] if not seed else horizons[name]
+            peers[name].append(found[0])
+    return Row(
+        data.name,
+        lam,
+        {method: statistics.median(cost.seconds for cost in costs[method]) for method in METHODS},
+        {method: statistics.median(cost.work for cost in costs[method]) for method in METHODS},
+        {name: statistics.median(peers[name]) for name in given.peers},
+        costs["choose"][0].remark,
+    )
+
+
+def shown(value: float, digits: int = 2) -> str:
+    """A number, or a dash where it is not known."""
+    return f"{value:.{digits}f}" if math.isfinite(value) else "-"
+
+
+def table(rows: Sequence[Row], peers: Sequence[str], counts: bool) -> str:
+    """The rows in Markdown, and auto's largest and median ratio to its best own method."""
+    own = [*(f"{method}, work" for method in METHODS), "auto over best own, work"]
+    if not counts:
+        own += [*(f"{method}, ms" for method in METHODS), "auto over best own, s"]
+        own += [f"{name} over auto" for name in peers]
+    lines = ["| set | lambda | " + " | ".join([*own, "auto chose"]) + " |"]
+    lines.append("|" + "---|" * (len(own) + 3))
+    for row in rows:
+        cells = [shown(row.work[method], 1) for method in METHODS] + [shown(row.ratio("work"))]
+        if not counts:
+            cells += [shown(1e3 * row.seconds[method], 1) for method in METHODS]
+            cells += [shown(row.ratio("seconds"))]
+            cells += [shown(row.peers[name] / row.seconds["choose"]) for name in peers]
+        chose = row.remark.split(":")[0]
+        lines.append(f"| {row.name} | {row.lam:g} | " + " | ".join([*cells, chose]) + " |")
+    kinds: tuple[Literal["work", "seconds"], ...] = ("work",) if counts else ("work", "seconds")
+    for of in kinds:
+        known = [row.ratio(of) for row in rows if not math.isnan(row.ratio(of))]
+        if known:
+            largest, median = max(known), statistics.median(known)
+            lines += [
+                "",
+                f"auto over its best own, {of}: largest {largest:.2f}, median {median:.2f}",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def arguments() -> argparse.Namespace:
+    """The options of the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("sets", nargs="*", help="first words of the names of the sets; all sets")
     parser.add_argument("--lam", type=float, nargs="+", default=[1e-4, 1e-5, 1e-6])
@@ -205,32 +366,39 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--most", type=float, default=20.0, help="CPU seconds of one run")
     parser.add_argument("--patience", type=float, default=4.0)
+    parser.add_argument("--minutes", type=float, default=9.0, help="of all problems together")
+    parser.add_argument("--peers", nargs="*", default=list(PEERS))
+    parser.add_argument("--counts", action="store_true", help="work alone, and no peers")
     parser.add_argument("--tuned", action="store_true", help="add the sets of tuning")
+    parser.add_argument("--out", type=Path, help="Markdown file for the table")
     given = parser.parse_args()
-    ratios = []
+    given.peers = [] if given.counts else given.peers
+    for name in [name for name in given.peers if find_solver(name).missing()]:
+        print(f"{name}: left out: {find_solver(name).missing()}")
+        given.peers.remove(name)
+    return given
+
+
+def main() -> None:
+    """Measure each set at each lambda, and print the table."""
+    given = arguments()
+    end = time.monotonic() + 60.0 * given.minutes
+    rows: list[Row] = []
+    left = len(given.lam) * (len(given.sets) or len(UNSEEN) + len(TUNED) * given.tuned)
     for data in sets(given.sets, given.tuned):
         for lam in given.lam:
-            problem = Problem(data, lam)
-            costs: dict[Method, list[Cost]] = {method: [] for method in METHODS}
-            least = given.most / given.patience
-            for seed in range(given.repeats):
-                for method in METHODS:
-                    most = max(given.patience * least, LEAST_SECONDS)
-                    costs[method].append(run(problem, method, given.tolerance, seed, most))
-                    least = min(least, costs[method][-1].seconds)
-            seconds = {m: statistics.median(c.seconds for c in costs[m]) for m in METHODS}
-            best = min(METHODS[1:], key=seconds.__getitem__)
-            ratio = seconds["choose"] / seconds[best]
-            ratios.append(ratio)
-            each = "  ".join(
-                f"{m} {1e3 * seconds[m]:.1f} ms, {statistics.median(c.work for c in costs[m]):.1f}"
-                for m in METHODS
-            )
-            print(f"{data.name}, {lam:g}: {ratio:.2f} of {best}; {each}; "
-                  f"{costs['choose'][0].remark}", flush=True)  # fmt: skip
-    if ratios:
-        print(f"largest {max(ratios):.2f}, median {statistics.median(ratios):.2f}")
+            now = time.monotonic()
+            rows.append(measured(data, lam, given, now + max(0.0, end - now) / max(left, 1)))
+            left -= 1
+            chose = rows[-1].remark
+            print(f"{data.name}, {lam:g}: {shown(rows[-1].ratio('work'))}; {chose}", flush=True)
+    if rows:
+        text = table(rows, given.peers, given.counts)
+        print(text, end="")
+        if given.out:
+            write_text(given.out, text)
 
 
 if __name__ == "__main__":
-    main()
+    with threadpool_limits(1):
+        main()

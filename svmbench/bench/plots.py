@@ -103,8 +103,7 @@ def _raced(everything: Sequence[FastestEntry]) -> list[FastestEntry]:
 
 def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
     """A line for each set and λ, a mark for each peer that reached the accuracy there."""
-    ours = {one.problem: one.seconds.median for one in raced if one.solver == champion()}
-    lines = list(ours)
+    lines = [one.problem for one in raced if one.solver == champion()]
     shown = {one.problem: one for one in raced}
     sheet, axes = _sheet(
         [
@@ -123,8 +122,8 @@ def _peers(raced: Sequence[FastestEntry], looks: Mapping[str, Look]) -> Figure:
         dots = [
             _Dot(lines.index(one.problem), value, value, value)
             for one in raced
-            if one.solver == name
-            for value in [one.seconds.median / ours[one.problem]]
+            if one.solver == name and 0.0 < one.ratio < math.inf
+            for value in [one.ratio]
         ]
         ratios += [dot.value for dot in dots]
         _draw(axes, dots, name, number, {"color": looks[name].colour})

@@ -1,7 +1,7 @@
 """Carries out a benchmark's plan within its budget.
 
 The measurements beside the sweeps come first, and none of them is started once nearly half of
-the budget has passed; those with open bounds then get further repeats, up to a third of it.
+the budget has passed; those with open bounds then get further repeats, up to a seventh of it.
 `svmbench.harness.series` makes the sweeps in the remaining time, in the profile's order, except for
 a share that is kept for writing. If it leaves time over, open bounds beside the sweeps get it. A
 later call makes what is missing.
@@ -23,7 +23,7 @@ from svmbench.harness.series import Result, run_series
 
 #: Shares of the budget for the measurements beside the sweeps, for the first and for the further
 #: repeats; the share for writing, and the seconds that are kept for writing at most.
-BESIDE_SHARE, FURTHER_SHARE, WRITING_SHARE, WRITING = 0.45, 0.3, 0.1, 45.0
+BESIDE_SHARE, FURTHER_SHARE, WRITING_SHARE, WRITING = 0.45, 0.15, 0.1, 45.0
 
 #: Most repeats of a measurement beside the sweeps.
 AT_MOST = 60
@@ -72,8 +72,9 @@ def carry_out(
     beside : callable, optional
         Returns the further repeats that open bounds need of the measurements beside the sweeps.
     """
-    # A ratio is taken within pairs of runs, which must be made side by side.
-    wanted = replace(wanted or Options(), whole_blocks=True)
+    # A ratio is taken within pairs of runs, which must be made side by side. Most of the time goes
+    # to the peers' ladders, whose lowest rungs show nothing that the first repeat has not shown.
+    wanted = replace(wanted or Options(), whole_blocks=True, short_ladders=True)
     begun, budget = time.monotonic(), planned.budget
     end = math.inf if budget is None else begun + budget - min(WRITING, WRITING_SHARE * budget)
     early, earlier = (

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from svmbench.bench.champion import ROLE
-from svmbench.bench.profile import Names, Weights
+from svmbench.bench.champion import ROLE, named
+from svmbench.bench.profile import Names, Profile, SolverEntry, SweepPart, Weights
 from svmbench.bundled import bundled
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
@@ -128,3 +129,64 @@ def load_targets(path: Path | None = None) -> list[Target]:
     """
     path = path or bundled("configs") / "bench" / "targets.yaml"
     return list(read_model(path, Targets).targets)
+
+
+def measured_by(profile: Profile, targets: Sequence[Target]) -> list[Target]:
+    """The bounds that a profile measures, each without the sets on which it does not.
+
+    Parameters
+    ----------
+    profile : Profile
+    targets : sequence of Target
+    """
+    found = []
+    for target in targets:
+        where = _places(profile, target)
+        sets = tuple(label for label in target.sets if label in where)
+        if sets or (where and not target.sets):
+            found.append(target.model_copy(update={"sets": sets}))
+    return found
+
+
+def _places(profile: Profile, target: Target) -> set[str]:
+    """Labels of the sets, or names of the rows, on which a profile measures a bound."""
+    if target.part == "oracle":
+        sweeps = [part for part in profile.sweeps.values() if _poses(part, target)]
+        return {each.label for part in sweeps for each in profile.chosen(part.sets)}
+    if target.part == "growth":
+        return {rows.name for rows in profile.growth.rows} if profile.growth else set()
+    if not _has(_compared(profile, target.part), target.over):
+        return set()
+    if target.part == "epochs" and profile.epochs is not None:
+        return {each.label for each in profile.chosen(profile.epochs.sets)}
+    return {each.label for each in profile.sets if each.text}
+
+
+def _compared(profile: Profile, part: str) -> list[str]:
+    """Solvers, readers or programs of a part beside the sweeps; none if the profile lacks it."""
+    if part == "epochs" and profile.epochs is not None:
+        return _names(profile.epochs.solvers)
+    if part == "reading" and profile.reading is not None:
+        return list(profile.reading.readers)
+    if part == "text" and profile.text is not None:
+        return [program.label for program in profile.text.programs]
+    return []
+
+
+def _poses(part: SweepPart, target: Target) -> bool:
+    """Whether a sweep has a bound's programs, and a λ and an accuracy of those it names."""
+    return (
+        part.kind == "oracle"
+        and _has(_names(part.solvers), target.over)
+        and any(is_one_of(lam, target.lambdas) for lam in part.lambdas)
+        and (target.accuracy is None or is_one_of(target.accuracy, part.accuracy))
+    )
+
+
+def _has(found: Sequence[str], wanted: Names) -> bool:
+    """Whether any of the wanted names is among those found; whether there are any if none are."""
+    return any(name in wanted for name in found) if wanted else bool(found)
+
+
+def _names(solvers: Sequence[SolverEntry]) -> list[str]:
+    return [named(entry)["name"] for entry in solvers]

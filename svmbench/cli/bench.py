@@ -61,7 +61,7 @@ def command(
     report_only: bool,
     quiet: bool,
 ) -> int:
-    """Measure how fast our solvers and loader are compared with the programs that people use.
+    """Measure our speed beside that of the programs that people use.
 
     PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file.
     Finished measurements are reused. Ctrl-C keeps what was measured; run the same command again
@@ -72,9 +72,10 @@ def command(
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
     from svmbench.bench.run import carry_out
-    from svmbench.bench.targets import load_targets
+    from svmbench.bench.targets import load_targets, measured_by
 
-    chosen, targets = load_profile(profile).with_plugins(plugins), load_targets()
+    chosen = load_profile(profile).with_plugins(plugins)
+    targets = measured_by(chosen, load_targets())
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
     planned = plan(chosen, root, allowed, fetch and not (dry_run or report_only))

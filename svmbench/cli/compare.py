@@ -89,7 +89,9 @@ def compare_command(
     budget: str | None,
     most: int,
 ) -> int:
-    """Compare the results folder [SECOND] with FIRST, or two labels within FIRST.
+    """Compare two results folders, or two labels of one.
+
+    With SECOND, it is compared with FIRST; without, the labels of FIRST are compared.
 
     Two folders contain one configuration that was run twice: by two versions, builds or machines.
     Cells match by data set, label, lambda and accuracy, and their repeats are paired by number.

@@ -53,7 +53,7 @@ def show(file: Path) -> None:
 @command.command()
 @options.plugins
 def schema(plugins: tuple[Path, ...]) -> None:
-    """Print the JSON schema of configurations, for editors and other programs."""
+    """Print the JSON schema of configurations, as editors use it."""
     from svmbench.config import sweep_schema
 
     click.echo(json.dumps(sweep_schema(), indent=2, ensure_ascii=False))

@@ -51,7 +51,9 @@ def list_command() -> None:
 @command.command()
 @click.argument("name")
 def info(name: str) -> None:
-    """Describe the data set NAME: its files, labels, licence, origin and stand-in.
+    """Describe the data set NAME.
+
+    It names its files, labels, licence, origin and stand-in.
 
     NAME is one of "svmbench data list", or a path to a LIBSVM file of your own, which is read
     to show its rows, columns and labels, and how svmbench stores it.
@@ -79,7 +81,7 @@ def info(name: str) -> None:
 @click.argument("names", metavar="NAME...", nargs=-1, required=True)
 @options.offline
 def fetch(names: tuple[str, ...], offline: bool) -> None:
-    """Find or download each data set NAME, check it and put its rows in the cache.
+    """Find or download each data set NAME, and put it in the cache.
 
     NAME is one of "svmbench data list", or a path to a LIBSVM file of your own.
     """

@@ -7,7 +7,7 @@ import click
 
 @click.command(name="doctor")
 def command() -> int:
-    """Check the machine, the installation and the clock, in some seconds.
+    """Check the machine, the installation and the clock.
 
     It watches the load, times memory reads and a fixed workload repeatedly, and checks the clock:
     training with evaluations in between must take the same time by the clock as training without.

@@ -81,7 +81,7 @@ def command(
     report_only: bool,
     quiet: bool,
 ) -> int:
-    """Regenerate the tables and figures of the papers, and test their claims.
+    """Regenerate the papers' tables and figures, and test the claims.
 
     NAME is a paper, or PAPER/ITEM for one of its tables or figures, as --list shows them; by
     default, all of them. Missing runs are executed first: on real data if they are on this

@@ -221,7 +221,7 @@ def listing(found: Sequence[dict[str, Any]]) -> str:
     for group in [*FAMILIES, PLUG_IN]:
         members = [place for place, facts in enumerate(found) if _group(facts) == group]
         if members:
-            lines += ["", _heading(group)]
+            lines += ["", heading_of(group)]
         for place in members:
             lines += [f"  {rows[place]}", f"      {found[place]['summary']}"]
     return "\n".join([*lines, "", *textwrap.wrap(LEGEND, WIDTH)])
@@ -234,7 +234,7 @@ def page(facts: dict[str, Any]) -> str:
         lines += ["", "Mathematics", "", textwrap.indent(facts["mathematics"], "  "), ""]
         lines += _wrapped(f"notation {NOTATION}", "  ", 11)
     lines += ["", "Facts", ""]
-    for what, text in _facts(facts).items():
+    for what, text in facts_of(facts).items():
         lines += _wrapped(f"{what:<12}{text}", "  ", 14)
     lines += ["", "Parameters"]
     for name, parameter in facts["parameters"].items():
@@ -256,7 +256,8 @@ def page(facts: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _facts(facts: dict[str, Any]) -> dict[str, str]:
+def facts_of(facts: dict[str, Any]) -> dict[str, str]:
+    """The facts of a solver's page, by what they are."""
     shown = {
         "source": facts["source"],
         "family": facts["family"],
@@ -324,7 +325,7 @@ def _group(facts: dict[str, Any]) -> str:
     return facts["family"] if facts["family"] in FAMILIES else PLUG_IN
 
 
-def _heading(group: str) -> str:
+def heading_of(group: str) -> str:
     """A family's name and the first line of its package's docstring."""
     if group == PLUG_IN:
         return f"{PLUG_IN}: Solvers of other packages and files."

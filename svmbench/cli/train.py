@@ -121,13 +121,13 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Train a linear classifier on DATA, a file of LIBSVM text, plain or compressed.
+    """Train a linear classifier on your own data.
 
-    Of two classes, the larger label has positive decision values; of more, each class is trained
-    against the rest. The model is a text that LIBLINEAR's predict reads too. MODEL.json states
-    P, a lower bound D on the least possible P, and the origin of the rows. --path writes its table
-    to MODEL.path.csv and MODEL.path.json, and a plot. Exits 1 if a fit was given up short of its
-    tolerance.
+    DATA is a file of LIBSVM text, plain or compressed. Of two classes, the larger label has
+    positive decision values; of more, each class is trained against the rest. The model is a text
+    that LIBLINEAR's predict reads too. MODEL.json states P, a lower bound D on the least possible
+    P, and the origin of the rows. --path writes its table to MODEL.path.csv and MODEL.path.json,
+    and a plot. Exits 1 if a fit was given up short of its tolerance.
     """
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.classes import train

@@ -17,6 +17,13 @@ if TYPE_CHECKING:
     from svmbench.verify.outcome import Verification
 
 
+#: Files of a results folder that the command reads and must not replace.
+_READ = (
+    *("runs.csv", "traces.csv", "regret.csv"),
+    *("config.yaml", "environment.json", "report.html"),
+)
+
+
 @click.command(name="verify")
 @click.argument(
     "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
@@ -32,7 +39,9 @@ def command(
     quiet: bool,
     plugins: tuple[Path, ...],
 ) -> int:
-    """Recompute P, D_ref and errors of the results in and below FOLDER, in extended precision.
+    """Recompute the figures of results in extended precision.
+
+    P, D_ref and errors of all results in and below FOLDER are recomputed.
 
     Every row of runs.csv, traces.csv and regret.csv, the tables and the page of the report are
     written again from the traces and compared, and every run of the configuration must be listed.
@@ -47,10 +56,14 @@ def command(
     from rich.console import Console
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+    from svmbench.durable import require_replaceable, require_writable
     from svmbench.verify.folder import Verifier
     from svmbench.verify.folder import folders as below
 
     chosen = [folder for root in folders for folder in below(root)]
+    if table is not None:
+        require_replaceable(table, *(folder / name for folder in chosen for name in _READ))
+        require_writable(table)
     console = Console(stderr=True, highlight=False)
     verifier, results = Verifier(), []
     with Progress(

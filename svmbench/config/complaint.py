@@ -100,7 +100,7 @@ def _advice(error: ErrorDetails) -> str:
     if kind in ("float_type", "int_type") and isinstance(value, str) and is_number(value):
         return "; write it without quotes"
     if kind == "tuple_type" and isinstance(value, str):
-        return f"; write [{value}]" if value.isprintable() else ""
+        return f"; write [{value}]" if value.isprintable() and len(value) <= 60 else ""
     return ""
 
 

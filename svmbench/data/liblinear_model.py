@@ -8,8 +8,8 @@ With a constant feature, its weights are the last line.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,9 @@ CLASSIFIERS = (
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
 
 
-class LiblinearModel(NamedTuple):
-    """The content of a model file.
+@dataclass(frozen=True, eq=False)
+class LiblinearModel:
+    """The content of a model file: one class against the other, or each against the rest.
 
     Parameters
     ----------
@@ -47,7 +48,7 @@ class LiblinearModel(NamedTuple):
     labels: tuple[int, ...]
     weights: FloatArray
     biases: FloatArray
-    constant: float
+    constant: float = -1.0
 
 
 def read_liblinear(path: Path) -> LiblinearModel:

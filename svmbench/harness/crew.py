@@ -29,6 +29,11 @@ START = 0.2
 #: says nothing about the solver, and its repeats are run.
 STALLED = 2.0
 
+#: A short ladder begins so many rungs below the lowest one that reached the loosest accuracy in any
+#: earlier repeat, or below the lowest end of an earlier one if none reached it: of a ladder of
+#: tolerances, with four times that rung's tolerance.
+RUNGS_BELOW = 2
+
 
 class Crew:
     """Executes the runs of a plan, ``options.jobs`` at a time.
@@ -55,7 +60,8 @@ class Crew:
 
     A cell is out of time if a run of it met the time limit and none converged; its other repeats
     are skipped. A run is spared, and leaves no trace file, if a lower rung of its solver's ladder
-    has ended the repeat: it reached the tightest accuracy, or ended before its own horizon.
+    has ended the repeat: it reached the tightest accuracy, or ended before its own horizon. With
+    ``options.short_ladders`` it is also spared if its rung is below the first one of its repeat.
     """
 
     def __init__(
@@ -71,6 +77,10 @@ class Crew:
         self._limited: set[tuple[object, ...]] = set()
         self._converged: set[tuple[object, ...]] = set()
         self._tops: dict[tuple[object, ...], int] = {}
+        self._short = options.short_ladders
+        self._bottoms: dict[tuple[object, ...], int] = {}
+        self._reached: dict[Cell, int] = {}
+        self._highest: dict[Cell, dict[int, int]] = defaultdict(dict)
         self._best: dict[tuple[str, float], float] = {}
         self._seconds: dict[Cell, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         self._starts: list[float] = []
@@ -84,9 +94,12 @@ class Crew:
             if trace is not None:  # not kept: all traces together may be large
                 self.found[run.id] = datetime.fromisoformat(trace.header["started"])
                 self._learn(run, trace)
+        self._lost: frozenset[str] = frozenset()
         if not options.fresh:
-            lost = Counter(store.loss(run) for run in runs if run.id not in self.found)
-            self.outcome.damaged, self.outcome.missing = lost["damaged"], lost["missing"]
+            lost = {run.id: store.loss(run) for run in runs if run.id not in self.found}
+            self._lost = frozenset(name for name, loss in lost.items() if loss is not None)
+            counts = Counter(lost.values())
+            self.outcome.damaged, self.outcome.missing = counts["damaged"], counts["missing"]
         self.pending = {run.id: run for run in runs if run.id not in self.found}
         self.stopped = frozenset(
             name
@@ -205,9 +218,24 @@ class Crew:
                     self._reporter.run_ends(run, trace.state)
 
     def _not_to_be_made(self, run: Run) -> Literal["spared", "skipped"] | None:
-        if run.rung is not None and run.rung > self._tops.get((*run.cell, run.repeat), run.rung):
+        if run.rung is not None and not (
+            self._bottom(run) <= run.rung <= self._tops.get((*run.cell, run.repeat), run.rung)
+        ):
             return "spared"
         return "skipped" if self.is_out_of_time(run.cell, run.horizon) else None
+
+    def _bottom(self, run: Run) -> int:
+        """The lowest rung of a run's ladder in its repeat.
+
+        A repeat that has begun keeps its lowest rung, unless a lower one was there and is lost.
+        """
+        if not self._short or run.id in self._lost:
+            return 0
+        begun = self._bottoms.get((*run.cell, run.repeat))
+        if begun is not None:
+            return begun
+        ends = self._highest[run.cell].values()
+        return max(0, self._reached.get(run.cell, min(ends, default=0)) - RUNGS_BELOW)
 
     def _leave(self, run: Run, state: Literal["spared", "skipped"], *, report: bool = True) -> None:
         self.outcome.states[state] += 1
@@ -234,6 +262,7 @@ class Crew:
             self._limited.add((*run.cell, run.horizon))
         if trace.state == "converged":
             self._converged.add((*run.cell, run.horizon))
+        self._learn_rung(run, trace)
         tightest = min(run.stop.accuracy, default=0.0)
         arrived = (p for p in trace.reached if p["accuracy"] is not None)
         times = [point["wall"] for point in arrived if point["accuracy"] <= tightest]
@@ -242,6 +271,18 @@ class Crew:
             self._best[problem] = min(times[0], self._best.get(problem, math.inf))
         if times or trace.state != "converged" or _overran(trace):
             self._end_ladder(run)
+
+    def _learn_rung(self, run: Run, trace: Trace) -> None:
+        """Remember the ends of a repeat's ladder, and the lowest rung with the loosest accuracy."""
+        if run.rung is None:
+            return
+        repeat, loosest = (*run.cell, run.repeat), max(run.stop.accuracy, default=0.0)
+        self._bottoms[repeat] = min(run.rung, self._bottoms.get(repeat, run.rung))
+        highest = self._highest[run.cell]
+        highest[run.repeat] = max(run.rung, highest.get(run.repeat, run.rung))
+        found = (point["accuracy"] for point in trace.reached)
+        if any(accuracy is not None and accuracy <= loosest for accuracy in found):
+            self._reached[run.cell] = min(run.rung, self._reached.get(run.cell, run.rung))
 
     def _end_ladder(self, run: Run) -> None:
         """Skip all rungs of the repeat above this one."""

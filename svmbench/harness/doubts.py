@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from svmbench.harness.options import RepeatsOf
@@ -128,6 +128,15 @@ class Batch:
     repeats_of: RepeatsOf
     served: tuple[Doubt, ...]
 
+    @property
+    def numbers(self) -> list[int]:
+        """The repeats by number, in their order."""
+        return sorted(set().union(*self.repeats_of.values()))
+
+    def cells_of(self, number: int) -> list[Cell]:
+        """The cells that are to have this repeat."""
+        return [cell for cell, numbers in self.repeats_of.items() if number in numbers]
+
 
 def priced(doubt: Doubt, sittings: Mapping[int, Sitting]) -> Open:
     """The question with the seconds it is expected to take, or the reason why there are none.
@@ -196,6 +205,38 @@ def batches(
             for cell in doubt.cells:
                 wanted[cell] = max(wanted.get(cell, []), free[: _count(doubt)], key=len)
         yield Batch(first.doubt.job, wanted, tuple(served))
+
+
+def first_repeats(
+    batch: Batch, seconds: float, seconds_of: Callable[[Cell], float]
+) -> tuple[Batch, float]:
+    """As many repeats of a batch as fit into a time, and at least one.
+
+    Parameters
+    ----------
+    batch : Batch
+    seconds : float
+        The time.
+    seconds_of : callable
+        Seconds that a repeat of a cell is expected to take.
+
+    Returns
+    -------
+    tuple of (Batch, float)
+        The batch with fewer repeats, and the seconds that these are expected to take.
+    """
+    kept, spent = set[int](), 0.0
+    for number in batch.numbers:
+        price = sum(map(seconds_of, batch.cells_of(number)))
+        if kept and spent + price > seconds:
+            break
+        kept.add(number)
+        spent += price
+    fewer = {
+        cell: [number for number in numbers if number in kept]
+        for cell, numbers in batch.repeats_of.items()
+    }
+    return replace(batch, repeats_of=fewer), spent
 
 
 def goal_prices(questions: Sequence[Open], sittings: Mapping[int, Sitting]) -> dict[str, float]:

@@ -11,7 +11,13 @@ import numpy as np
 
 from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.harness import system
-from svmbench.harness.accounts import Accounts, hidden_work, impossible_pace
+from svmbench.harness.accounts import (
+    OF_USUAL_PASS,
+    Accounts,
+    Usual,
+    hidden_work,
+    impossible_pace,
+)
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.given import changed_parts, copy_of
 from svmbench.harness.shown import (
@@ -57,6 +63,24 @@ class Watches(NamedTuple):
     evaluating: Stopwatch
 
 
+def usual_work(problem: Problem, test: Dataset | None) -> Usual:
+    """Measure what the harness's own work takes, while no program of a solver is loaded.
+
+    Parameters
+    ----------
+    problem : Problem
+    test : Dataset or None
+    """
+    watch = Stopwatch()
+    with watch.running():
+        w = copied(np.zeros(problem.data.n_features))
+        problem.evaluate(w, 0.0)
+        _ = problem.admits(w) and np.isfinite(w).all()
+        if test is not None:
+            count_errors(test, w, 0.0)
+    return Usual(watch.thread, pass_seconds(problem.data))
+
+
 class Measurement:
     """Trains a solver from checkpoint to checkpoint, evaluates it and enforces the limits.
 
@@ -77,6 +101,8 @@ class Measurement:
         The solver's copy of the problem, if it has converted the rows of one.
     threads : int
         Threads that the solver may use.
+    usual : Usual, optional
+        What `usual_work` returned before the solver's program was loaded.
 
     Attributes
     ----------
@@ -103,6 +129,7 @@ class Measurement:
         conversion: float | None = None,
         given: Problem | None = None,
         threads: int = 1,
+        usual: Usual | None = None,
     ) -> None:
         self.solver = solver
         self.conversion = conversion
@@ -119,6 +146,7 @@ class Measurement:
         self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
+        self.usual = usual
         if type(solver) is ForeignProgram:
             solver.seconds = stop["time_limit"]
         self._seen = 0  # nanoseconds of training at the last checkpoint
@@ -165,9 +193,12 @@ class Measurement:
             Called when the run begins, after what is measured before it.
         """
         self._pass_seconds = pass_seconds(self.problem.data)
+        if self.usual and self._pass_seconds > OF_USUAL_PASS * self.usual.pass_seconds:
+            self._pass_seconds = self.usual.pass_seconds
         begin()
         begun = system.now()
-        self._accounts = accounts = Accounts(partial(read_correctly, self.problem))
+        read = partial(read_correctly, self.problem)
+        self._accounts = accounts = Accounts(read, self.usual)
         try:
             state = self._train(seed, trace)
         finally:

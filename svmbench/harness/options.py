@@ -116,6 +116,9 @@ class Options:
     whole_blocks : bool
         Rerun everything for a data set, a λ and a repeat if one of these runs has to be rerun
         that is not merely missing since an interruption (`svmbench.harness.blocks`).
+    short_ladders : bool
+        Begin the ladders of later repeats near the first rung that reached the sweep's loosest
+        accuracy before. Otherwise every ladder begins with its lowest rung.
     """
 
     offline: bool = False
@@ -130,6 +133,7 @@ class Options:
     repeats_of: RepeatsOf | None = None
     keep_weights: bool = False
     whole_blocks: bool = False
+    short_ladders: bool = False
 
     def scale_of(self, label: str) -> float | None:
         """Scale of the stand-in for the data set of that label; None for the set itself."""

@@ -16,8 +16,8 @@ from time import monotonic
 from typing import IO, Any, Literal
 
 from svmbench.harness import child
+from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import pinned
-from svmbench.harness.plan import Run
 
 #: Runs that one launcher serves at most.
 RUNS_OF_A_LAUNCHER = 25
@@ -93,7 +93,7 @@ class Worker:
         self._conditions: tuple[object, ...] | None = None
         self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
         self._count = 0
-        self._ladder: tuple[object, ...] | None = None
+        self._ladder: str | None = None
         self._active = False
         self._rest = b""
         self.stderr: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115, closed by __exit__
@@ -109,23 +109,24 @@ class Worker:
         self._dismiss()
         self.stderr.close()
 
-    def give(self, run: Run, job: dict[str, Any]) -> None:
+    def give(self, assignment: Assignment, job: dict[str, Any]) -> None:
         """Pass a job to the process of the run's ladder, or to a new one."""
-        ladder = None if run.rung is None else (*run.cell, run.repeat, run.threads)
+        ladder = assignment.ladder
         same = self._active and ladder is not None and ladder == self._ladder
         if not same:
-            self._prepare(run, Path(job["trace"]).parent)
+            self._prepare(assignment, Path(job["trace"]).parent)
         assert self._launcher is not None
         self._ladder, self._active, self.cpu, self.refused = ladder, True, 0.0, 0
         job |= {"parent": self._launcher.pid}
         self._send({"job": job} if same else {"start": job, "fork": self._forks})
 
-    def _prepare(self, run: Run, sweep: Path) -> None:
+    def _prepare(self, assignment: Assignment, sweep: Path) -> None:
         """Have a launcher without a process, and an empty file for standard error."""
         self.end()
-        served, conditions = (sweep, run.cell[0]), (pinned(run.threads), _current_folder())
+        served, repeat, threads = (sweep, assignment.dataset), assignment.repeat, assignment.threads
+        conditions = (pinned(threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
-        other_repeat = self._repeats.get(served, run.repeat) != run.repeat
+        other_repeat = self._repeats.get(served, repeat) != repeat
         worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
         if died or worn or conditions != self._conditions:
             self._dismiss()
@@ -133,10 +134,10 @@ class Worker:
         self.stderr.truncate()
         if self._launcher is None:
             self._launcher = child.start(
-                "svmbench.harness.launcher", run.threads, self.stderr, answers=True
+                "svmbench.harness.launcher", threads, self.stderr, answers=True
             )
             self._conditions, self._count, self._rest = conditions, 0, b""
-        self._repeats[served] = run.repeat
+        self._repeats[served] = repeat
         self._count += 1
 
     def _send(self, order: dict[str, Any]) -> None:

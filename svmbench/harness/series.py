@@ -21,14 +21,16 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from types import TracebackType
 from typing import Literal
 
 from svmbench.errors import DataError
-from svmbench.harness.doubts import Batch, Doubt, Open, batches, priced
+from svmbench.harness.doubts import Batch, Doubt, Open, batches, first_repeats, priced
 from svmbench.harness.job import Job
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell
@@ -46,6 +48,13 @@ SPARE = 2
 #: The repeats of a round take at least this multiple of the time that asking the questions took,
 #: if there are enough of them.
 PATIENCE = 20.0
+
+#: A round takes at most this share of the time that is left, so that a question which lacks a
+#: repeat or two after it still gets them.
+SHARE_OF_REST = 0.25
+
+#: Rounds after one another that may add no pair to a question before it is given up.
+VAIN_ROUNDS = 2
 
 #: A question in a series: its key and its words, as several may be about the same cells.
 _Question = tuple[tuple[int, frozenset[Cell]], str]
@@ -224,7 +233,7 @@ class _Series:
         self._sittings: dict[int, Sitting] = {}
         self._in_vain: set[tuple[int, frozenset[Cell]]] = set()
         self._pairs_before: dict[_Question, int] = {}
-        self._unserved: set[_Question] = set()
+        self._unserved = Counter[_Question]()
         self._stack = ExitStack()
 
     def __enter__(self) -> _Series:
@@ -305,23 +314,33 @@ class _Series:
             todo = [each for each in todo if each.doubt.turn == turn]
             needed = sum(each.seconds or 0.0 for each in todo)
             time_for_all = self._end is None or time.monotonic() + needed <= self._end
-            self._make(self._round(batches(todo, self._sittings, time_for_all), PATIENCE * took))
+            waiting = batches(todo, self._sittings, time_for_all)
+            self._make(self._round(waiting, self._length_of_round(took)))
         self._ask(ask)
+
+    def _length_of_round(self, asking: float) -> float:
+        """Seconds of repeats to run before the questions are asked again, which takes a while."""
+        if self._end is None:
+            return PATIENCE * asking
+        left = self._end - time.monotonic()
+        return min(PATIENCE * asking, max(asking, SHARE_OF_REST * left))
 
     def _round(self, waiting: Iterable[Batch], enough: float) -> list[Batch]:
         """The first of the batches, until they are expected to take that many seconds.
 
         Batches with a cell in common would ask for the same repeats: the later one has to wait.
+        The last batch is cut to the repeats that fit, but has at least one.
         """
-        chosen, seconds, taken = [], 0.0, set[tuple[int, Cell]]()
+        chosen, taken = [], set[tuple[int, Cell]]()
         for batch in waiting:
-            sitting, cells = self._sittings[batch.job], {(batch.job, at) for at in batch.repeats_of}
+            cells = {(batch.job, at) for at in batch.repeats_of}
             if taken & cells:
                 continue
             taken |= cells
+            batch, seconds = first_repeats(batch, enough, self._sittings[batch.job].seconds)
             chosen.append(batch)
-            seconds += sum(len(each) * sitting.seconds(at) for at, each in batch.repeats_of.items())
-            if seconds >= enough:
+            enough -= seconds
+            if enough <= 0.0:
                 break
         return chosen
 
@@ -354,11 +373,15 @@ class _Series:
         return took
 
     def _priced(self, doubt: Doubt) -> Open:
-        """The question with its price, which it loses if its latest repeats made no pair."""
+        """The question with its price, which it loses if its latest repeats made no pair.
+
+        It does not lose it the first time: a repeat may have been stopped from outside.
+        """
         question = doubt.key, doubt.text
-        if doubt.pairs <= self._pairs_before.pop(question, -1):
-            self._unserved.add(question)
-        if question in self._unserved:
+        before = self._pairs_before.pop(question, None)
+        if before is not None:
+            self._unserved[question] = self._unserved[question] + 1 if doubt.pairs <= before else 0
+        if self._unserved[question] >= VAIN_ROUNDS:
             return Open(doubt, None, "information")
         return priced(doubt, self._sittings)
 
@@ -443,13 +466,11 @@ class _Series:
 
 def _by_turns(chosen: Sequence[Batch]) -> Iterator[tuple[Batch, Options]]:
     """One repeat of every batch, then the next one, until all have been wanted."""
-    repeats = [sorted(set().union(*batch.repeats_of.values())) for batch in chosen]
-    for turn in range(max(map(len, repeats), default=0)):
-        for batch, numbers in zip(chosen, repeats, strict=True):
-            if turn < len(numbers):
-                number = numbers[turn]
-                cells = [cell for cell, each in batch.repeats_of.items() if number in each]
-                yield batch, Options(repeats_of={cell: [number] for cell in cells})
+    for turn in zip_longest(*(batch.numbers for batch in chosen)):
+        for batch, number in zip(chosen, turn, strict=True):
+            if number is not None:
+                cells = {cell: [number] for cell in batch.cells_of(number)}
+                yield batch, Options(repeats_of=cells)
 
 
 def _deadline(end: float | None, weights: Sequence[float]) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import perf_counter_ns
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,10 +39,10 @@ def pass_seconds(data: Dataset) -> float:
 
 
 def _seconds(arrays: list[NDArray[np.uint64]], rounds: int) -> float:
-    begun = time.perf_counter_ns()
+    begun = perf_counter_ns()
     for words in arrays:
         stream_sum(words, rounds)
-    return (time.perf_counter_ns() - begun) / 1e9
+    return (perf_counter_ns() - begun) / 1e9
 
 
 def _words(array: NDArray[np.generic]) -> NDArray[np.uint64]:

@@ -10,15 +10,16 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
+from svmbench.data.cache import entry_path
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
 from svmbench.harness import child, system
+from svmbench.harness.assignment import Assignment, assignment_of
 from svmbench.harness.environment import memory_kills
 from svmbench.harness.plan import Run
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.trace import (
-    CHECKPOINT_RATIO,
     FORGED,
     Trace,
     add_to_end,
@@ -27,7 +28,6 @@ from svmbench.harness.trace import (
 )
 from svmbench.records.states import RERUN
 from svmbench.solvers.registry import find_solver
-from svmbench.solvers.single_file import address, text_hash
 
 #: Entries of a trace's first line that are not part of the run's identity (`Run.facts`).
 CIRCUMSTANCES = (
@@ -86,7 +86,8 @@ def make_run(
     path = store.growing(run)
     with writing(path):
         path.unlink(missing_ok=True)
-    trace = _execute(run, path, header_of(run, time_limit, keep_weights), stop, end, worker)
+    assignment = assignment_of(run, header_of(run, time_limit, keep_weights))
+    trace = carry_out(assignment, path, stop, end, worker)
     if trace is None or (trace.state in RERUN and store.finished(run) is not None):
         path.unlink(missing_ok=True)  # keep the finished trace of an earlier run
     else:
@@ -94,25 +95,37 @@ def make_run(
     return trace
 
 
-def _execute(
-    run: Run,
-    path: Path,
-    header: dict[str, Any],
-    stop: threading.Event,
-    end: float,
-    worker: Worker,
+def carry_out(
+    assignment: Assignment, path: Path, stop: threading.Event, end: float, worker: Worker
 ) -> Trace | None:
-    """Execute one run that writes its trace to that file, and guarantee that it is closed."""
-    missing = find_solver(run.solver.name).missing()
+    """Carry out a run with a process and the cached rows of this machine.
+
+    It knows nothing of the plan or the results folder.
+
+    Parameters
+    ----------
+    assignment : Assignment
+    path : Path
+        The file to which the trace is written; it is closed whatever happens to the process. Kept
+        weights are written beside it.
+    stop, end, worker
+        As in `make_run`.
+
+    Returns
+    -------
+    Trace or None
+        None if the run was given up because its end had come.
+    """
+    header = assignment.header
+    missing = find_solver(assignment.solver).missing()
     if missing is not None:
         return close_trace(path, header, "not_installed", missing)
-    # Between two checkpoints a run grows by this ratio.
-    patience = CHECKPOINT_RATIO * header["time_limit"] + run.stop.grace
+    patience = assignment.patience
     kills, suspended = memory_kills(), system.suspended_seconds()
-    worker.give(run, _job(run, path, header))
+    worker.give(assignment, _job(assignment, path))
     outcome = _wait(worker, path, patience, stop, end)
     ended = outcome.how
-    if ended != "answered" or run.rung is None:
+    if ended != "answered" or assignment.ladder is None:
         worker.end()
     cpu = worker.cpu
     asleep = system.suspended_seconds() - suspended
@@ -188,29 +201,15 @@ def header_of(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]
     }
 
 
-def _job(run: Run, path: Path, header: dict[str, Any]) -> dict[str, Any]:
-    instance = run.instance
-    problem, solver = instance.problem, find_solver(run.solver.name)
+def _job(assignment: Assignment, path: Path) -> dict[str, Any]:
+    """What a worker of this machine is told."""
+    test = assignment.test_rows
     return {
+        **assignment.work,
+        "header": assignment.header,
         "trace": str(path.resolve()),
-        "header": header,
-        "solver_class": address(solver),
-        "solver_text": text_hash(solver),
-        "parameters": run.solver.parameters.model_dump(mode="json"),
-        "train": str(instance.train_path),
-        "test": str(instance.test_path) if instance.test_path else None,
-        "lambda": problem.lam,
-        "loss": {"name": problem.loss.name, "gamma": problem.loss.gamma},
-        "bias": problem.bias,
-        "l1_radius": problem.facts()["l1_radius"],
-        "stop": run.stop.model_dump(mode="json", exclude={"max_steps"})
-        | {"time_limit": header["time_limit"], "max_epochs": run.max_epochs},
-        "regret": run.regret,
-        "keep_weights": header["keep_weights"],
-        "reference_dual": header["reference_dual"],
-        "reference_primal": header["reference_primal"],
-        "seed": run.seed,
-        "threads": run.threads,
+        "train": str(entry_path(assignment.rows)),
+        "test": None if test is None else str(entry_path(test)),
     }
 
 

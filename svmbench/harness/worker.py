@@ -22,11 +22,12 @@ from typing import Any, NamedTuple
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
+from svmbench.harness.accounts import Usual
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, end_with
 from svmbench.harness.clock import Stopwatch
 from svmbench.harness.given import copy_of
 from svmbench.harness.leftovers import adopt_orphans, end_children
-from svmbench.harness.measurement import Measurement
+from svmbench.harness.measurement import Measurement, usual_work
 from svmbench.harness.trace import TraceWriter
 from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
@@ -55,6 +56,7 @@ class Posed(NamedTuple):
     test: Dataset | None
     solver: Solver
     conversion: float | None
+    usual: Usual | None
 
 
 def main() -> None:
@@ -122,6 +124,7 @@ def _execute(
         measurement.test,
         measurement.solver,
         measurement.conversion,
+        measurement.usual,
     )
 
 
@@ -134,34 +137,36 @@ def _append_regrets(measurement: Measurement, seed: int, trace: TraceWriter) -> 
 
 
 def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
+    if last is not None and any(job[fact] != last.job[fact] for fact in POSED):
+        last = None
+    problem, test = (last.problem, last.test) if last else _opened(job)
+    usual = last.usual if last else usual_work(problem, test)  # before the solver's code can run
     loading = Stopwatch()
     with loading.running():
         solver = loaded_solver(job["solver_class"], job["parameters"], job["solver_text"])
     _require_unchanged(solver, job["header"]["build"])
-    measurement = _posed(job, last, solver)
+    measurement = Measurement(
+        solver,
+        problem,
+        test,
+        job["stop"],
+        job["reference_dual"],
+        job["reference_primal"],
+        last.conversion if last and solver.take_over(last.solver) else None,
+        last.given if last else None,
+        job["threads"],
+        usual,
+    )
     measurement.loading = loading.thread / 1e9
     return measurement
 
 
-def _posed(job: dict[str, Any], last: Posed | None, solver: Solver) -> Measurement:
-    bounds = job["reference_dual"], job["reference_primal"]
-    if last is not None and all(job[fact] == last.job[fact] for fact in POSED):
-        known = last.conversion if solver.take_over(last.solver) else None
-        return Measurement(
-            solver,
-            last.problem,
-            last.test,
-            job["stop"],
-            *bounds,
-            known,
-            last.given,
-            job["threads"],
-        )
+def _opened(job: dict[str, Any]) -> tuple[Problem, Dataset | None]:
+    """The problem of a job, and its test rows."""
     data = open_rows(job["train"])
     test = open_rows(job["test"]) if job["test"] else None
     radius = math.inf if job["l1_radius"] is None else job["l1_radius"]
-    problem = Problem(data, job["lambda"], Loss(**job["loss"]), job["bias"], radius)
-    return Measurement(solver, problem, test, job["stop"], *bounds, threads=job["threads"])
+    return Problem(data, job["lambda"], Loss(**job["loss"]), job["bias"], radius), test
 
 
 def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
@@ -193,11 +198,36 @@ def loaded_solver(solver_class: str, parameters: dict[str, Any], text: str | Non
     text : str, optional
         The hash of the text that defines it, as `svmbench.solvers.single_file.text_hash` returns
         it.
+
+    Raises
+    ------
+    InterruptedRunError
+        When it cannot be imported.
     """
-    found = solver_at(solver_class, text)
-    solver = found(found.schema(**parameters))
+    solver = _made(solver_class, parameters, text)
     solver.load()
     return solver
+
+
+def _made(solver_class: str, parameters: dict[str, Any], text: str | None) -> Solver:
+    """A solver whose program need not be loaded yet.
+
+    Raises
+    ------
+    InterruptedRunError
+        When it cannot be imported. The sweep has imported it before, so the cause is the system,
+        which lacks memory or open files, or a change of the files: the run is repeated.
+    """
+    try:
+        found = solver_at(solver_class, text)
+        return found(found.schema(**parameters))
+    except (ConfigError, InterruptedRunError):
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split())[:300] or "no message"
+        raise InterruptedRunError(
+            f"the solver can no longer be imported ({type(error).__name__}: {said}); run again"
+        ) from error
 
 
 def open_rows(path: str) -> Dataset:

@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from svmbench.records.along import values_along
+from svmbench.records.measures import Measure
+
 if TYPE_CHECKING:
     from svmbench.records.groups import Group
 
@@ -94,6 +97,17 @@ def trajectories(
             order = np.argsort(x[drawn], kind="stable")
             found.append(Trajectory(x[drawn][order], y[drawn][order], states[repeat]))
     return found
+
+
+def no_errors(group: Group, measure: Measure) -> float:
+    """Where a logarithm shows a share of 0: at half a row's; 0 for what is no share."""
+    return 0.5 * measure.scale / group.middle("m") if measure.share else 0.0
+
+
+def heights_along(group: Group, measure: Measure, points: pd.DataFrame) -> FloatArray:
+    """The measure at the points of a group's runs, as it is printed; see `no_errors`."""
+    values: FloatArray = measure.scale * values_along(group, points, measure)
+    return np.maximum(values, no_errors(group, measure))
 
 
 def _ends_of_runs(points: pd.DataFrame, group: Group) -> pd.DataFrame:

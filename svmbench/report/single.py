@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from svmbench.durable import replacing
 from svmbench.errors import ConfigError, nearest
-from svmbench.records.along import values_along
 from svmbench.records.groups import Group, heading, place_words, regularisation, short
-from svmbench.records.measures import MEASURES, Measure
+from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
-from svmbench.report.curves import Curve, FloatArray, lifted, median_curve, trajectories
+from svmbench.report.curves import (
+    Curve,
+    heights_along,
+    lifted,
+    median_curve,
+    no_errors,
+    trajectories,
+)
 from svmbench.report.panels import limit_abscissa, set_ticks
 from svmbench.report.sheet import picture, uniform_style
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -272,7 +277,7 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
                 results.traces,
                 group,
                 ABSCISSAE[x][0],
-                partial(_heights, group, measure),
+                partial(heights_along, group, measure),
             )
         )
         if curve is not None:
@@ -286,11 +291,6 @@ def _ordinate(results: Results, y: str) -> tuple[str, str]:
     if y == "suboptimality" and isinstance(stop, dict) and stop.get("distance") == "absolute":
         return "suboptimality", "suboptimality"
     return ORDINATES[y][:2]
-
-
-def _heights(group: Group, measure: Measure, points: pd.DataFrame) -> FloatArray:
-    """The measure at the points of a group's runs, as it is printed."""
-    return measure.scale * values_along(group, points, measure)
 
 
 def _drawn(
@@ -333,8 +333,21 @@ def _drawn(
             linewidth=style.line,
             label=label,
         )
-    set_ticks(axes)
     first = groups[0]
+    least = no_errors(first, MEASURES[_ordinate(results, asked.y)[0]])
+    ends = [
+        (c.x[-1], c.middle[-1]) for c in curves.values() if c.middle[-1] <= least * (1.0 + 1e-9)
+    ]
+    if ends:
+        axes.plot(
+            *zip(*ends, strict=True),
+            linestyle="none",
+            marker="v",
+            color="black",
+            markersize=0.5 * style.text,
+            label="no errors",
+        )
+    set_ticks(axes)
     place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
     axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
                    color="#B00000" if first.stand_in else "black")  # fmt: skip

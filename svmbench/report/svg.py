@@ -75,8 +75,10 @@ def inlined(svg: str, prefix: str, label: str) -> str:
     root.attrib |= {
         "role": "img",
         "aria-label": label,
-        # A point of the picture is 4/3 pixels, so that its text can be read.
-        "style": f"width:{4 / 3 * width:.0f}px;stroke-linejoin:round;stroke-linecap:butt",
+        # A point of the picture is 4/3 pixels, so that its text can be read; a little less where
+        # the whole picture then fits the page.
+        "style": f"width:{4 / 3 * width:.0f}px;max-width:max(100%,{1.2 * width:.0f}px);"
+        "stroke-linejoin:round;stroke-linecap:butt",
     }
     return ET.tostring(root, encoding="unicode")
 

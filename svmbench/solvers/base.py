@@ -10,7 +10,8 @@ import hashlib
 import inspect
 import sys
 from abc import ABC, abstractmethod
-from functools import cache
+from collections.abc import Callable
+from functools import cache, wraps
 from importlib import import_module
 from importlib.metadata import version
 from inspect import get_annotations
@@ -20,6 +21,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, field_validator
 
 from svmbench.data.dataset import FloatArray
+from svmbench.errors import ConfigError
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.plug_in import files_of, source_of
@@ -97,6 +99,20 @@ def _in_double_only(schema: type[Parameters]) -> type[Parameters]:
     )
 
 
+def _refusing_weights(
+    start: Callable[[Solver, Problem, int], None],
+) -> Callable[[Solver, Problem, int], None]:
+    """A solver's `start` that refuses weights of rows unless the solver counts them."""
+
+    @wraps(start)
+    def refusing(self: Solver, problem: Problem, seed: int) -> None:
+        if problem.row_weights is not None and not self.weighted:
+            raise ConfigError(f"{self.name} ignores weights of rows; train with dcd or ipm")
+        start(self, problem, seed)
+
+    return refusing
+
+
 class Solver(ABC):
     """A training method, advanced in steps under the harness's clock.
 
@@ -121,6 +137,8 @@ class Solver(ABC):
         Biases that it supports, a subset of `svmbench.problem.BIASES`.
     constraints : tuple of str
         Constraints on w that it supports, a subset of `svmbench.problem.CONSTRAINTS`.
+    weighted : bool
+        Whether it counts a problem's weights of rows. `start` of any other solver refuses them.
     mathematics : str
         Problem, update and output in a few lines of plain text.
     reconstructed : tuple of str
@@ -171,6 +189,7 @@ class Solver(ABC):
     smoothed: ClassVar[tuple[str, ...]] = ()
     biases: ClassVar[tuple[str, ...]] = ("none",)
     constraints: ClassVar[tuple[str, ...]] = ("none",)
+    weighted: ClassVar[bool] = False
     mathematics: ClassVar[str] = ""
     reconstructed: ClassVar[tuple[str, ...]] = ()
     unstated: ClassVar[tuple[str, ...]] = ()
@@ -194,6 +213,8 @@ class Solver(ABC):
         super().__init_subclass__(**options)
         if not cls._declares_precision():
             cls.schema = _in_double_only(cls.schema)
+        if "start" in vars(cls):
+            cls.start = _refusing_weights(cls.start)  # type: ignore[assignment, method-assign]
 
     @classmethod
     def _declares_precision(cls) -> bool:

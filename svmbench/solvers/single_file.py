@@ -16,11 +16,14 @@ from pathlib import Path
 from types import ModuleType
 
 from svmbench.errors import ConfigError, InterruptedRunError
-from svmbench.solvers.base import Solver
+from svmbench.solvers.base import Parameters, Solver
 from svmbench.solvers.plug_in import executed_texts
 
 #: Beginning of the names of their modules, which no import statement can find.
 MODULE = "svmbench_plugin_"
+
+#: Attributes by which the harness decides how to run a solver, with their values.
+_CHOICES = {"step": ("presentation", "iteration"), "horizon": ("none", "steps", "accuracy")}
 
 #: Characters of an exception's message that are shown.
 _SHOWN = 300
@@ -170,3 +173,9 @@ def _refuse_incomplete(path: Path, solver: type[Solver]) -> None:
     for name in ("name", "summary", "source"):
         if not isinstance(getattr(solver, name), str) or not getattr(solver, name):
             raise ConfigError(f"{path.name}: {solver.__name__}.{name} must be a text")
+    for name, allowed in _CHOICES.items():
+        if getattr(solver, name) not in allowed:
+            words = " or ".join(map(repr, allowed))
+            raise ConfigError(f"{path.name}: {solver.__name__}.{name} must be {words}")
+    if not (inspect.isclass(solver.schema) and issubclass(solver.schema, Parameters)):
+        raise ConfigError(f"{path.name}: {solver.__name__}.schema must be a subclass of Parameters")

@@ -43,6 +43,16 @@ DENSE_WORK = 0.06
 #: looks where it counts its own.
 PROGRESS, FRUITLESS_WORK, FEWEST_LOOKS, FRUITLESS_LOOKS = 1e-3, 4.0, 20, 6
 
+#: Once a method has ended, the others end too if the best gap has not fallen by `PROGRESS` over
+#: this multiple of the work of all of them until then. Dual descent alone may come nearer for ever,
+#: and always too slowly.
+OUTDONE_WORK = 16.0
+
+#: Below the first relative gap, or the tolerance if that is larger, a fit looks at what rounding
+#: takes from the proven bound. It ends if this alone exceeds the tolerance and P - D is down to the
+#: second share of it: the proven gap could then fall by a third at most.
+SMALL_GAP, ROUNDED_SHARE = 1e-12, 0.5
+
 #: Looks before dual descent may have ended, about a hundred epochs; and before methods that end by
 #: themselves and may begin slowly.
 FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
@@ -163,6 +173,7 @@ class _Best:
         self.primal, self.dual = problem.primal(self.w), 0.0
         self.method, self.looks = "w = 0", 0
         self._proven, self._checked = 0.0, True
+        self._lost = 0.0  # of the best D, by the proof's allowance for rounding
 
     def look(self, method: _Method, pair: Pair) -> None:
         """Compute P and D of a pair, and keep what is better."""
@@ -181,9 +192,20 @@ class _Best:
         D is this bound afterwards, so that others have to exceed it only.
         """
         if not self._checked:
-            self._proven = max(self._proven, proven_dual(self._problem, self.alpha))
+            proven = proven_dual(self._problem, self.alpha)
+            self._lost = self.dual - proven
+            self._proven = max(self._proven, proven)
             self.dual, self._checked = self._proven, True
         return self._proven
+
+    def settled(self, tolerance: float) -> bool:
+        """Whether the proven gap is within the tolerance, or rounding alone keeps it above."""
+        left = self.primal - self.dual
+        if left > max(tolerance, SMALL_GAP) * self.dual:
+            return False
+        proven = self.proven()
+        rounded = self._lost > tolerance * proven and left <= ROUNDED_SHARE * self._lost
+        return rounded or relative_gap(self.primal, proven) <= tolerance
 
 
 def _best(
@@ -200,9 +222,8 @@ def _best(
         if given_up():
             break
         best.look(method, pair)
-        gap = relative_gap(best.primal, best.dual)
-        progress(gap)
-        if due() or (gap <= tolerance and relative_gap(best.primal, best.proven()) <= tolerance):
+        progress(relative_gap(best.primal, best.dual))
+        if due() or best.settled(tolerance):
             break
     if given_up():
         raise InterruptedError("the fit was given up")
@@ -266,7 +287,7 @@ class _Method:
     def __post_init__(self) -> None:
         self._steps = self._steps_then = 0
         self._work_then, self._gap_then = 0.0, math.inf
-        self._primal, self._dual = math.inf, 0.0
+        self.primal, self.dual = math.inf, 0.0
 
     def next(self) -> Pair | None:
         """Its next pair; None once it has ended."""
@@ -281,25 +302,41 @@ class _Method:
 
     def note(self, primal: float, dual: float) -> None:
         """Record P and D of its last pair."""
-        self._primal, self._dual = min(self._primal, primal), max(self._dual, dual)
-        gap = max(0.0, self._primal - self._dual)
+        self.primal, self.dual = min(self.primal, primal), max(self.dual, dual)
+        gap = max(0.0, self.primal - self.dual)
         if gap < (1.0 - PROGRESS) * self._gap_then:
             self._gap_then, self._work_then, self._steps_then = gap, self.work, self._steps
+
+    @property
+    def begun(self) -> bool:
+        """Whether it has taken as many steps as it may need to begin."""
+        return self._steps >= self.least
 
     @property
     def _fruitless(self) -> bool:
         fruitless = self._steps - self._steps_then
         return (
-            self._steps >= self.least
+            self.begun
             and fruitless >= FRUITLESS_LOOKS
             and self.work > FRUITLESS_WORK * self._work_then
         )
 
 
 def _pairs(groups: list[list[_Method]], due: Callable[[], bool]) -> Iterator[tuple[_Method, Pair]]:
-    """The pairs of all methods; when one ends, the methods of the next group join."""
+    """The pairs of all methods; when one ends, the methods of the next group join.
+
+    Those that remain end once they have had ample work and come no nearer than the ended ones.
+    """
     active, *later = groups
+    everyone = list(active)
+    gap, most = math.inf, math.inf
     while active:
+        work = sum(each.work for each in everyone)
+        nearest = _nearest(everyone)
+        if most < math.inf and nearest < (1.0 - PROGRESS) * gap:
+            gap, most = nearest, OUTDONE_WORK * work
+        if work > most and all(each.begun for each in active):
+            return
         method = min(active, key=lambda each: each.work + each.cost(each.work))
         pair = method.next()
         if pair is not None:
@@ -308,7 +345,16 @@ def _pairs(groups: list[list[_Method]], due: Callable[[], bool]) -> Iterator[tup
             return
         else:
             active.remove(method)
-            active += later.pop(0) if later else []
+            joining = later.pop(0) if later else []
+            active += joining
+            everyone += joining
+            gap, most = nearest, OUTDONE_WORK * work
+
+
+def _nearest(methods: list[_Method]) -> float:
+    """The gap of the least P and the largest D of these methods."""
+    least = min(each.primal for each in methods)
+    return max(0.0, least - max(each.dual for each in methods))
 
 
 def _groups(

@@ -68,4 +68,4 @@ def read_model(path: Path) -> Model:
     DataError
         When the file cannot be read, is no such model, or is cut short.
     """
-    return Model(*read_liblinear(path))
+    return Model(**vars(read_liblinear(path)))

@@ -2,37 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.liblinear_model import LiblinearModel
 
 
-@dataclass(frozen=True, eq=False)
-class Model:
-    """Weights of one class against the other, or of each class against the rest.
-
-    Parameters
-    ----------
-    solver_type : str
-        LIBLINEAR's name of the problem that was solved.
-    labels : tuple of int
-        The classes. Of two, the first is the one with positive decision values.
-    weights : ndarray of float64, shape (k, d)
-        k is 1 for two classes, else their number.
-    biases : ndarray of float64, shape (k,)
-        b, added to the decision values.
-    constant : float
-        Value of the constant feature whose weight is the bias; -1 if there is none.
-    """
-
-    solver_type: str
-    labels: tuple[int, ...]
-    weights: FloatArray
-    biases: FloatArray
-    constant: float = -1.0
+class Model(LiblinearModel):
+    """A model that predicts."""
 
     @property
     def n_features(self) -> int:

@@ -311,7 +311,9 @@ def _inside(facts: Facts, w: Array) -> tuple[Array, float]:
     size = np.abs(w).sum()
     if not facts.radius < size <= (1.0 + OUTSIDE) * facts.radius:
         # At the border itself, rounding decides whether they are moved at all.
-        border = abs(size - facts.radius) <= len(w) * UNIT * facts.radius
+        border = facts.radius < math.inf and abs(size - facts.radius) <= (
+            len(w) * UNIT * facts.radius
+        )
         return w, (len(w) + 4) * UNIT if border else 0.0
     return w * (LONG(facts.radius) / size), (len(w) + 4) * UNIT
 

@@ -23,10 +23,10 @@ from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
 from svmbench.bench.run import carry_out
-from svmbench.bench.tables import ratios
+from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays
-from svmbench.bench.targets import Target, load_targets
+from svmbench.bench.targets import Target, load_targets, measured_by
 from svmbench.bench.tasks import Task, read_task, repeats_of, run_job, run_task, solver_job
 from svmbench.bench.write import aims
 from svmbench.claims.measured import MeasuredRow
@@ -85,6 +85,7 @@ def group(label, seconds, *, solver="dcd", threshold=0.01, state="converged", sp
             "train_seconds": spent,
             "limit_seconds": spent if state == "time_limit" else 60.0,
             "max_epochs": math.nan,
+            "C": math.nan,
             "epochs": 1.0,
         }
     )
@@ -427,6 +428,24 @@ def test_of_several_sweeps_of_a_problem_the_one_counts_in_which_a_peer_does_best
     assert [round(one.measured, 6) for one in ahead] == [4.0, 0.5, 0.1]
 
 
+def test_who_is_fastest_is_asked_within_a_sweep(monkeypatch):
+    monkeypatch.setattr(fastest, "champion", lambda: "dcd")
+    quiet = [group("dcd", [1.0] * 3), group("liblinear", [2.0] * 3, solver="liblinear"),
+             group("rehline", [1.5] * 3, solver="rehline")]  # fmt: skip
+    busy = [group("dcd", [4.0] * 3), group("rehline", [3.0] * 3, solver="rehline")]
+    result = swept(quiet, monkeypatch)
+    result.parts.append(replace(SWEPT, part="peers", groups=busy))
+    shown = {one.solver: one for one in fastest.entries(result)}
+    assert {name: (one.sweep, one.seconds.median, one.ratio) for name, one in shown.items()} == {
+        "rehline": ("peers", 3.0, pytest.approx(0.75)),
+        "dcd": ("peers", 4.0, 1.0),
+        "liblinear": ("core", 2.0, pytest.approx(2.0)),
+    }
+    # The least seconds are the champion's of the other sweep; the fastest is rehline.
+    ((row,),) = [each.rows for each in fastest.fastest_table(result, ALONE).sections]
+    assert [cell.text for cell in row.cells if cell.best] == ["3.00"]
+
+
 @pytest.mark.parametrize(
     ("ours", "theirs", "standing", "mark"),
     [
@@ -690,6 +709,50 @@ def test_the_targets_that_come_with_svmbench_are_read():
 
 
 # ---------------------------------------------------------------- what jobs are made of
+
+
+MEASURES_LITTLE = Profile.model_validate(
+    {
+        "version": 1,
+        "name": "little",
+        "title": "Little",
+        "sets": ["adult", {"data": "mnist", "text": True}],
+        "epochs": {"sets": "adult", "solvers": ["champion", "sgd-s"]},
+        "reading": {"readers": ["svmbench", "scikit-learn"], "repeats": 1},
+        "sweeps": {
+            "core": {"sets": "mnist", "lambda": 1e-5, "accuracy": 1e-3,
+                     "solvers": ["champion", "liblinear"]},
+            "own": {"kind": "certificate", "lambda": 1e-6, "accuracy": 1e-3,
+                    "solvers": ["champion"]},
+        },
+    }
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("bound", "sets"),
+    [
+        ({"kind": "faster", "by": 1}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "sets": ["adult", "mnist"]}, ("mnist",)),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "sets": "adult"}, None),
+        ({"kind": "faster", "by": 2, "over": "linear-svc", "sets": "mnist"}, None),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "lambda": 1e-6}, None),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "lambda": [1e-6, 1e-5]}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "accuracy": 1e-4}, None),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "accuracy": 1e-3}, ()),
+        ({"kind": "faster", "by": 2, "over": "scikit-learn", "part": "reading"}, ()),
+        ({"kind": "faster", "by": 2, "over": "liblinear", "part": "reading"}, None),
+        ({"kind": "faster", "by": 2, "over": "scikit-learn", "part": "text"}, None),
+        ({"kind": "faster", "by": 4, "over": "sgd-classifier", "part": "epochs"}, None),
+        ({"kind": "reaches", "at_most": 2, "part": "epochs", "sets": ["adult", "mnist"]},
+         ("adult",)),
+        ({"kind": "reaches", "at_most": 2, "part": "epochs", "sets": "mnist"}, None),
+        ({"kind": "alike", "within": 2, "part": "growth"}, None),
+    ],
+)  # fmt: skip
+def test_a_bound_belongs_to_a_profile_where_the_profile_measures_it(bound, sets):
+    kept = measured_by(MEASURES_LITTLE, [Target.model_validate({"text": "t"} | bound)])
+    assert [target.sets for target in kept] == ([] if sets is None else [sets])
 
 
 class Tricky(Dcd):

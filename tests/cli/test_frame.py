@@ -307,3 +307,9 @@ def test_a_terminal_without_greek_letters_gets_the_rest():
 
 def test_what_a_file_says_does_nothing_to_a_terminal():
     assert one_line("a\x1b[31m\x00b\n c\u202ed") == "a\\x1b[31m\\x00b c\\u202ed"
+
+
+@pytest.mark.parametrize("group", [[], ["data"], ["config"]])
+def test_lists_of_commands_are_not_cut_at_80_columns(group):
+    listed = CliRunner().invoke(main, [*group, "--help"], terminal_width=80).output
+    assert "..." not in listed.partition("Commands:")[2]

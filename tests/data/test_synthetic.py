@@ -438,3 +438,15 @@ def test_every_stand_in_of_the_catalogue_can_be_made(name):
     for data in filter(None, (train, test)):
         assert data.n_features == shape.d
         data.rows.norms2()
+
+
+def test_the_rows_of_astro_ph_are_the_first_of_astro_physic():
+    few, many = (
+        stand_in(entry(name).stand_in, name, scale=0.05)[0] for name in ("astro-ph", "astro-physic")
+    )
+    stored = few.indptr[-1]
+    assert (few.n_samples, many.n_samples) == (1494, 3118)
+    assert np.array_equal(few.indptr, many.indptr[: few.n_samples + 1])
+    assert np.array_equal(few.indices, many.indices[:stored])
+    assert np.array_equal(few.values, many.values[:stored])
+    assert np.array_equal(few.labels, many.labels[: few.n_samples])

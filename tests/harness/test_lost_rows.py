@@ -13,8 +13,9 @@ from click.testing import CliRunner
 
 from svmbench.cli import main
 from svmbench.data import cache
+from svmbench.errors import InterruptedRunError
 from svmbench.harness import child, supervise
-from svmbench.harness.worker import RowsError, open_rows
+from svmbench.harness.worker import RowsError, loaded_solver, open_rows
 
 CONFIG = """\
 version: 1
@@ -62,6 +63,34 @@ def test_rows_that_the_system_does_not_let_a_worker_open_are_no_fault_of_a_solve
     monkeypatch.setattr(cache, "_open_entry", refuse)
     with pytest.raises(RowsError, match=r"cannot be (opened|read)|removed or damaged"):
         open_rows(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOMEM, "Cannot allocate memory: 'svmbench/solvers/dual'"),
+        ImportError("dcd.so: cannot create shared object descriptor"),
+        SystemError("compile returned NULL without setting an exception"),
+        MemoryError(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_solver_that_the_system_does_not_let_a_worker_import_has_not_failed(monkeypatch, error):
+    def refuse(*_):
+        raise error
+
+    monkeypatch.setattr("svmbench.solvers.single_file.import_module", refuse)
+    with pytest.raises(InterruptedRunError, match="can no longer be imported"):
+        loaded_solver("svmbench.solvers.dual.dcd:Dcd", {})
+
+
+def test_a_solver_that_cannot_load_its_program_has_failed(monkeypatch):
+    def refuse(self):
+        raise ImportError("no such program")
+
+    monkeypatch.setattr("svmbench.solvers.dual.dcd.Dcd.load", refuse)
+    with pytest.raises(ImportError, match="no such program"):
+        loaded_solver("svmbench.solvers.dual.dcd:Dcd", {})
 
 
 WITHOUT_MEMORY = """

@@ -13,6 +13,7 @@ from plugins import Ladder
 from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
+from svmbench.harness import crew
 from svmbench.harness import run as run_module
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import Worker
@@ -305,6 +306,42 @@ def test_a_ladder_is_climbed_to_the_first_rung_that_is_accurate_enough(tmp_path,
     # A rung below the end that went missing is made again, whatever stands above it.
     next((tmp_path / "runs").glob("*-r1-h0.3-*")).unlink()
     assert (run_sweep(wanted, tmp_path).made, run_sweep(wanted, tmp_path).made) == (1, 0)
+
+
+def test_short_ladders_begin_near_the_rung_that_was_accurate_enough_before(tmp_path, install):
+    install("plugins:Ladder")
+    rungs, short = Ladder.rungs, Options(short_ladders=True)
+    stop = {"accuracy": [1e-3, 1e-4], "max_epochs": 1000}
+    wanted = sweep(solvers=["ladder"], stop=stop, repeats=3)
+    outcome = run_sweep(wanted, tmp_path, options=short)
+    runs, firsts, bottoms = runs_csv(outcome), [len(rungs)], []
+    for repeat in range(3):
+        horizons, _ = horizons_of(outcome, repeat)
+        bottoms.append(rungs.index(horizons[0]))
+        assert horizons == list(rungs[bottoms[-1] :][: len(horizons)])
+        assert bottoms[-1] == (max(0, min(firsts) - crew.RUNGS_BELOW) if repeat else 0)
+        reached = runs.xs(repeat, level="repeat").notna()
+        assert list(reached["seconds_to_0.0001"]) == [False] * (len(horizons) - 1) + [True]
+        firsts.append(bottoms[-1] + list(reached["seconds_to_0.001"]).index(True))
+    assert min(bottoms[1:]) > 0
+    again = run_sweep(wanted, tmp_path, options=short)
+    assert (again.made, again.reused, again.left) == (0, outcome.made, 0)
+    # The lowest rung of a short ladder that went missing is made again, and no rung below it.
+    next((tmp_path / "runs").glob(f"*-r1-h{rungs[bottoms[1]]:g}-*")).unlink()
+    assert [run_sweep(wanted, tmp_path, options=short).made for _ in range(2)] == [1, 0]
+    # Whole ladders have the rungs below, too.
+    assert run_sweep(wanted, tmp_path).made == sum(bottoms)
+
+
+def test_short_ladders_that_nothing_is_accurate_enough_in_begin_near_their_end(
+    tmp_path, install, monkeypatch
+):
+    install("plugins:Limited")
+    monkeypatch.setattr(crew, "RUNGS_BELOW", 1)
+    wanted = sweep(solvers=["limited"], stop={"accuracy": [1e-3], "max_epochs": 300})
+    outcome = run_sweep(wanted, tmp_path, options=Options(short_ladders=True))
+    assert horizons_of(outcome) == (list(Ladder.rungs[:3]), ["converged"] * 2 + ["max_steps"])
+    assert horizons_of(outcome, 1) == (list(Ladder.rungs[1:3]), ["converged", "max_steps"])
 
 
 def test_a_ladder_stands_together_between_the_others(install):

@@ -264,6 +264,23 @@ def test_open_questions_get_their_repeats_in_turns(simulation, tmp_path):
     assert {repeat for label, repeat in made if label == "dcd"} == set(range(2, 8))
 
 
+def test_rounds_become_short_towards_the_end_of_the_budget(simulation, tmp_path):
+    simulation.seconds = {"ocas": 3.0, "pegasos": 3.0}
+    pairs = ("dcd", "sgd-s"), ("ocas", "pegasos")
+    many = RULE | {"at_most": 60}
+    jobs = [job_of(sweep_of(*pair, repeats=many), tmp_path / pair[0]) for pair in pairs]
+    asked = Asked((0, jobs[0], pairs[0], 8), (1, jobs[1], pairs[1], 60))
+
+    def asked_slowly():
+        simulation.now += 5.0  # so that a round could take 100 s
+        return asked()
+
+    # The cheaper one is asked four times, and the other one does not hold it up until the end.
+    result = run_series(jobs, Reporter(), doubts=asked_slowly, budget=130.0)
+    assert repeats_of(jobs[0])["dcd"] == set(range(8))
+    assert [still.doubt.job for still in result.open] == [1]
+
+
 def test_questions_about_the_same_cell_share_its_repeats_while_there_is_time(simulation, tmp_path):
     simulation.seconds = {"ocas": 30.0}
     job = job_of(sweep_of("dcd", "sgd-s", "ocas", repeats=RULE), tmp_path / "one")
@@ -403,6 +420,21 @@ def test_a_further_repeat_that_was_stopped_from_outside_is_made_again(simulation
     assert simulation.made[-1] == ("tiny-separable", "sgd-s", 3)
     assert set(pd.read_csv(job.folder / "runs.csv")["state"]) == {"converged"}
     assert run_series([job_of(sweep, job.folder)], Reporter()).made == 0
+
+
+def test_a_repeat_that_is_lost_does_not_close_its_question(simulation, tmp_path):
+    job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
+    simulation.killed = {("sgd-s", 2)}
+
+    def asked():
+        runs = pd.read_csv(job.folder / "runs.csv")
+        whole = runs[runs["state"] == "converged"].groupby("label")["repeat"].agg(set)
+        pairs = len(whole["dcd"] & whole["sgd-s"])
+        cells = cell("dcd"), cell("sgd-s")
+        return [Doubt(0, cells, 4 - pairs, pairs)] if pairs < 4 else []
+
+    result = run_series([job], Reporter(), doubts=asked)
+    assert (result.open, result.faulty) == ([], True)
 
 
 def traces_in_memory():

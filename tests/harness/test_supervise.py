@@ -61,7 +61,8 @@ def test_a_trace_with_another_hash_than_the_answer_is_refused(tmp_path, monkeypa
 
         cpu, code, refused = 1.0, 0, 0
 
-        def give(self, run, job):
+        def give(self, assignment, job):
+            assert assignment.header["id"] == run.id
             with TraceWriter(Store(tmp_path).growing(run), job["header"]) as writer:
                 writer.end("converged")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -145,6 +146,22 @@ def test_curves_end_where_the_runs_do(loaded, folder):
     (axes,) = loaded.plot(x="epochs", y="train-error", **asked).figure.axes
     np.testing.assert_allclose(axes.lines[0].get_ydata(), 15.0)  # per cent
     assert (axes.get_ylabel(), axes.get_yscale()) == ("training error [%]", "linear")
+
+
+def test_curves_without_errors_are_shown_and_marked(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "separable")
+    traces = pd.read_csv(copy / "traces.csv", dtype={"id": str})
+    traces["train_error"] = 0.0
+    traces.to_csv(copy / "traces.csv", index=False)
+    results = svmbench.load_results(copy)
+    for y, shown in (("train-error", ["dcd", "no errors"]), ("primal", ["dcd"])):
+        figure = results.plot(dataset="adult", lam=1e-4, solvers="dcd", y=y).figure
+        assert [line.get_label() for line in figure.axes[0].lines] == shown
+        assert [text.get_text() for text in figure.legends[0].get_texts()] == shown
+        curve = figure.axes[0].lines[0]
+        if y == "train-error":
+            m = pd.read_csv(copy / "runs.csv").query("dataset == 'adult'")["m"].iloc[0]
+            np.testing.assert_allclose(curve.get_ydata(), 100 * 0.5 / m)
 
 
 def test_variants_of_a_solver_are_told_apart(loaded):

@@ -136,3 +136,26 @@ def test_a_trial_that_takes_too_long_ends():
     problem = made(m=30_000, d=5, lam=1e-7)
     trial = choice.tried(problem.data.rows, 1e-7, Generator(2), GAP, 5.0, Counters())
     assert trial.passes == math.inf
+
+
+def test_auto_accelerates_by_itself_and_needs_less_work():
+    # Sparse rows, many columns and a small lambda, as of text.
+    rng = np.random.default_rng(11)
+    often = (1.0 + np.arange(6000)) ** -0.9
+    X = (rng.random((2000, 6000)) < np.minimum(1.0, 60.0 * often / often.sum())).astype(float)
+    X *= np.log(1.0 / often)
+    X /= np.maximum(np.linalg.norm(X, axis=1), 1.0)[:, None]
+    y = np.where(X @ rng.normal(size=6000) + 0.7 * rng.normal(size=2000) > 0.0, 1, -1)
+    problem = Problem(dataset(X, y, "uint16+float32"), 1e-6)
+    work = {}
+    for switches in ({}, {"acceleration": False}):
+        spent = []
+        for seed in (1, 2, 3):
+            run = Auto(AutoParameters(subspace=False, **switches))
+            run.halts = True
+            run.start(problem, seed)
+            run.advance(2000)
+            assert run.stopped
+            spent.append(run.counters.nonzeros / problem.data.nnz)
+        work[len(switches)] = np.median(spent)
+    assert work[0] < 0.8 * work[1]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
+    dataset,
     dense,
     dyadic_problems,
     edge_problems,
@@ -17,6 +18,7 @@ from problems import (
     ordinary_problems,
     with_loss,
 )
+from svmbench.errors import SvmbenchError
 from svmbench.problem import HINGES, Problem
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from twins import objective
@@ -82,6 +84,111 @@ def test_equals_its_twin(name, loss, weighted, parameters):
         assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
         np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-12)
         np.testing.assert_allclose(run.w, plain.w, rtol=0.0, atol=1e-12 * scale)
+
+
+def follow_options(name, loss, seed, **options):
+    """Advance both until a decision is close to a tie; the twin, with the steps it took."""
+    problem = with_loss(PROBLEMS[name], loss)
+    is_dense = problem.data.indptr is None
+    run, plain = (
+        started(problem, seed, **options),
+        twin_of(problem, seed, dense=is_dense, **options),
+    )
+    scale = 1.0 + np.max(np.abs(plain.X)) / problem.lam
+    for _ in range(60):
+        steps = 1 + problem.data.n_samples // 5
+        run.advance(steps)
+        plain.advance(steps)
+        extremes = (run.counters.upper, run.counters.lower, plain.above, plain.below)
+        tie = min(np.min(np.abs(extremes)), plain.closest) < 1e-13
+        if tie or problem.gap(plain.w, plain.alpha) < 1e-13 or plain.plane.closest < 1e-10:
+            break
+        assert progress(run) == (plain.presentations, plain.updates, plain.active, plain.stopped)
+        np.testing.assert_allclose(run.alpha, plain.alpha, rtol=0.0, atol=1e-9)
+        atol = 1e-9 * scale
+        np.testing.assert_allclose(run.w, plain.scale * plain.w, rtol=0.0, atol=atol)
+    return plain
+
+
+@every_loss
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_accelerated_it_equals_its_twin(name, loss):
+    for seed in (31, 32):
+        follow_options(name, loss, seed, acceleration=True)
+
+
+def test_the_accelerated_twins_take_steps():
+    names = ordinary_problems()
+    twins = [
+        follow_options(name, "hinge", s, acceleration=True) for name in names for s in range(4)
+    ]
+    assert sum(plain.plane.taken for plain in twins) >= 10
+
+
+@pytest.mark.parametrize("acceleration", [False, True])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_scaled_it_equals_its_twin(name, acceleration):
+    plain = follow_options(name, "hinge", 33, scaling=True, acceleration=acceleration)
+    assert 0.5 <= plain.scale <= 2.0
+
+
+def test_the_scaled_twins_scale():
+    scales = [follow_options(name, "hinge", 33, scaling=True).scale for name in ordinary_problems()]
+    assert any(scale != 1.0 for scale in scales)
+
+
+def near_copies():
+    """Free rows alike but for little: each pass undoes most of what the one before has done."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=30) + 0.2 * rng.normal(size=(40, 30))
+    return Problem(dataset(X, rng.choice([-1, 1], size=40), "dense float64"), 1e-3)
+
+
+def test_accelerated_it_needs_less_work_to_the_same_certificate():
+    problem, work = near_copies(), {}
+    for acceleration in (False, True):
+        spent = []
+        for seed in (1, 2, 3):
+            run, gap = started(problem, seed, acceleration=acceleration), np.inf
+            while gap > 1e-3 and run.counters.nonzeros < 3e6:
+                run.advance(problem.data.n_samples)
+                lower = run.dual()
+                gap = (problem.primal(run.w) - lower) / lower
+            spent.append(run.counters.nonzeros)
+        work[acceleration] = np.median(spent)
+    assert work[True] < 0.6 * work[False]
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_scaled_weights_are_no_worse_after_each_pass(name):
+    problem = PROBLEMS[name]
+    plain, scaled = (started(problem, 3, shrinking=False, scaling=on) for on in (False, True))
+    better = 0
+    for _ in range(30):
+        for run in (plain, scaled):
+            run.advance(len(run._order))
+        assert np.array_equal(plain.alpha, scaled.alpha)
+        before, after = problem.primal(plain.w), problem.primal(scaled.w)
+        assert after <= before * (1.0 + 1e-12)
+        better += after < before * (1.0 - 1e-6)
+    assert better > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "loss", "weighted", "message"),
+    [
+        ({"acceleration": True, "precision": "float32"}, "hinge", False, "needs precision float64"),
+        ({"scaling": True}, "squared-hinge", False, "scaling is for the hinge"),
+        ({"scaling": True}, "hinge", True, "scaling does not know weights"),
+        ({"acceleration": True}, "hinge", True, "acceleration does not know weights"),
+    ],
+)
+def test_options_that_do_not_fit_the_problem_are_refused(options, loss, weighted, message):
+    problem = with_loss(PROBLEMS["overlapping"], loss)
+    if weighted:
+        problem = replace(problem, row_weights=np.ones(problem.data.n_samples))
+    with pytest.raises(SvmbenchError, match=message):
+        started(problem, **options)
 
 
 @pytest.mark.parametrize("name", ordinary_problems())

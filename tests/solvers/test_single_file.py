@@ -157,6 +157,26 @@ def test_a_change_within_a_second_is_noticed(file):
             r"bad\.py: Mine does not define advance, start, w, summary$",
         ),
         (
+            "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
+            "    name, step = 'mine', 'rows'\n",
+            r"bad\.py: Mine\.step must be 'presentation' or 'iteration'$",
+        ),
+        (
+            "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
+            "    name, horizon = 'mine', None\n",
+            r"bad\.py: Mine\.horizon must be 'none' or 'steps' or 'accuracy'$",
+        ),
+        (
+            "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
+            "    name, schema = 'mine', None\n",
+            r"bad\.py: Mine\.schema must be a subclass of Parameters$",
+        ),
+        (
+            "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n"
+            "    name, schema = 'mine', int\n",
+            r"bad\.py: Mine\.schema must be a subclass of Parameters$",
+        ),
+        (
             "from svmbench.solvers.dual.dcd import Dcd\nclass Mine(Dcd):\n    name = 3\n",
             r"bad\.py: Mine\.name must be a text",
         ),

@@ -152,6 +152,13 @@ def test_a_fit_that_is_given_up_warns():
         LinearSVC(loss="hinge", C=1e6, tol=1e-12, max_seconds=0.0).fit(X, y)
 
 
+def test_a_fit_that_rounding_ends_says_so():
+    X, y = rows(15, 30)
+    with pytest.warns(ConvergenceWarning, match=r"only, not to tol=1e-18; rounding allows no more"):
+        found = LinearSVC(loss="hinge", C=1e-2, tol=1e-18).fit(X, y)
+    assert found.certificate_.gap < 1e-13
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

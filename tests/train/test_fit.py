@@ -15,7 +15,7 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
 from svmbench.reference.search import interior
 from svmbench.solvers.champion.auto import Auto
-from svmbench.train.fit import MOST_ITERATIONS, _groups, _Method, _pairs, fit
+from svmbench.train.fit import FEWEST_LOOKS, MOST_ITERATIONS, _groups, _Method, _pairs, fit
 from svmbench.train.objective import LOSSES, Objective
 from svmbench.train.proof import proven_dual
 
@@ -212,6 +212,38 @@ def test_dual_descent_alone_ends_where_rounding_rules(monkeypatch):
     found = fit(Problem(data, 1e-8), 1e-15)
     assert found.gap > 1e-15
     assert found.looks < 1000
+
+
+@pytest.mark.parametrize("tolerance", [1e-14, 1e-18])
+@pytest.mark.parametrize(("m", "d", "seed", "C"), [(15, 30, 0, 1e-2), (3, 3, 1, 100.0)])
+def test_a_tolerance_that_rounding_forbids_ends_soon(m, d, seed, C, tolerance):
+    # Descent alone would come nearer for ever, at the gap's inverse in epochs.
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, d))
+    y = np.where(X[:, 0] + rng.normal(size=m) > 0.0, 1, -1)
+    problem = Problem(dataset(X, y, "dense float64"), 1.0 / (C * m), bias="free")
+    looks = []
+    found = fit(problem, tolerance, progress=looks.append, given_up=lambda: len(looks) > 200)
+    assert tolerance < found.gap < 3e-14
+    assert found.looks < 100
+
+
+def test_what_comes_nearer_for_ever_ends_once_another_method_has_ended():
+    def slow(method):
+        for _ in range(10**5):
+            method.note(1.0 + 1.0 / (1.0 + method.work), 1.0)
+            yield np.zeros(1), 0.0, np.zeros(1)
+
+    quick = _Method("quick", iter([(np.zeros(1), 0.0, np.zeros(1))] * 30))
+    forever = _Method("forever", iter(()))
+    forever.pairs = slow(forever)
+    taken = []
+    for method, _ in _pairs([[quick, forever]], lambda: False):
+        taken.append(method.name)
+        if method is quick:
+            method.note(1.0 + 1e-9, 1.0)
+    assert taken.count("quick") == FEWEST_LOOKS
+    assert 300 < taken.count("forever") < 2000
 
 
 def test_the_interior_point_method_takes_part_where_newton_steps_end():

@@ -27,8 +27,9 @@ class Acceleration:
         return np.mean(alpha - 0.5 * self.nu * alpha**2) - 0.5 * self.lam * (w @ w)
 
     def begin(self, alpha):
-        """Remember where the passes begin."""
+        """Remember where the passes begin; rows at a bound have no share in the step before."""
         self.before = alpha.copy()
+        self.last = np.where((alpha > 0.0) & (alpha < self.upper), self.last, 0.0)
 
     def step(self, alpha):
         """Alpha at the best point of the plane, or as it is."""

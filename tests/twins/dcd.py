@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from twins import objective
+from twins.acceleration import Acceleration
 from twins.rng import Generator
 
 NEGLIGIBLE = 1e-12  # a projected gradient this small moves nothing
+LINGERING = 0.3  # share of the last rise of D beyond which passes linger
+ENTRIES_A_FEATURE = 8  # entries per feature that passes touch before a step of the acceleration
+SMALLEST_RISE = 1e-13  # share of D that is rounding
 
 
 class Dcd:
@@ -23,7 +29,7 @@ class Dcd:
 
     def __init__(
         self, X, y, lam, loss, seed, tolerance=0.1, shrinking=True, restore_after=20.0,
-        row_weights=None,
+        row_weights=None, acceleration=False, scaling=False, dense=False,
     ):  # fmt: skip
         self.X, self.y, self.loss = X, y, loss
         self.m = len(y)
@@ -44,6 +50,14 @@ class Dcd:
         self.seen = []  # projected gradients of this pass
         self.presentations = self.updates = self.last_whole_pass = 0
         self.stopped = False
+        # A dense row has as many entries as there are features, whatever they are.
+        self.entries = np.full(self.m, X.shape[1]) if dense else np.count_nonzero(X, axis=1)
+        self.acceleration = acceleration
+        self.plane = Acceleration(X, y, lam, self.nu, self.u)
+        self.lingers = self.open = False
+        self.last_rise, self.touched, self.scaling, self.scale = np.inf, 0, scaling, 1.0
+        self.closest = np.inf  # of the decisions of the options, that which least would have turned
+        self.begin_pass()
 
     def advance(self, steps):
         """Visit ``steps`` active rows."""
@@ -58,6 +72,7 @@ class Dcd:
     def visit(self, i):
         """One row: shrink it, or minimise over its alpha."""
         self.presentations += 1
+        self.pass_touched += self.entries[i]
         x, y, old = self.X[i], self.y[i], self.alpha[i]
         n = self.c[i] * np.sum(x**2)
         gradient = y * (x @ self.w) - 1.0 + self.nu * old
@@ -81,6 +96,7 @@ class Dcd:
         self.alpha[i] = new
         self.w = self.w + self.c[i] * (new - old) * y * x / self.lam_m
         self.updates += bool(new != old)
+        self.pass_touched += self.entries[i] * bool(new != old)
 
     def end_pass(self):
         """Judge the pass, choose the rows of the next one, shuffle them."""
@@ -95,11 +111,63 @@ class Dcd:
         else:
             visited = self.presentations - self.last_whole_pass
             restore = within or visited > self.restore_after * self.m
+        if self.acceleration and not (self.active == self.rows and within):
+            self.accelerate()
+        if self.scaling:
+            self.find_scale()
         if restore:
             self.active = self.rows
+            self.open = False
         self.above = high if high > 0.0 and not restore else np.inf
         self.below = low if low < 0.0 and not restore else -np.inf
         self.seen, self.position = [], 0
         head = self.order[: self.active]
         self.rng.shuffle(head)
         self.order[: self.active] = head
+        self.begin_pass()
+
+    def begin_pass(self):
+        """Remember where the pass begins."""
+        self.pass_touched = 0
+        self.pass_dual = self.plane.dual(self.alpha) if self.acceleration else 0.0
+        if self.lingers and not self.open:
+            self.plane.begin(self.alpha)
+            self.open, self.touched = True, 0
+
+    def accelerate(self):
+        """The best step in the plane, once passes linger and have touched enough entries."""
+        dual = self.plane.dual(self.alpha)
+        rise = dual - self.pass_dual
+        if not self.lingers:
+            self.closest = min(self.closest, abs(rise - LINGERING * self.last_rise))
+            self.lingers = rise > LINGERING * self.last_rise
+            self.last_rise = rise
+            return
+        self.touched += self.pass_touched
+        self.closest = min(self.closest, abs(rise - SMALLEST_RISE * dual))
+        if rise <= SMALLEST_RISE * dual:
+            self.open = False
+        if self.open and self.touched >= ENTRIES_A_FEATURE * self.X.shape[1]:
+            self.alpha = self.plane.step(self.alpha)
+            self.w = self.plane.weights(self.alpha)
+            self.closest = min(self.closest, self.plane.closest)
+            self.open = False
+
+    def find_scale(self):
+        """The best scale from 1/2 to 2, where P over some active rows has its root or a kink."""
+        stride = max(1, min(32, self.active // 64))
+        some = self.order[: self.active : stride]
+        margins, alpha = self.y[some] * (self.X[some] @ self.w), self.alpha[some]
+        energy = self.lam_m * (self.w @ self.w) / stride
+        if not energy > 0.0:
+            self.scale = 1.0
+            return
+        edges = sorted({0.5, 2.0, *(1.0 / s for s in margins if 0.5 < s < 2.0)})
+        self.scale = 2.0
+        for low, high in itertools.pairwise(edges):
+            # Between two kinks the sides of the margins stay the same.
+            short = 0.5 * (low + high) * margins < 1.0
+            rest = np.sum((alpha - short) * margins)
+            if energy * (high - 1.0) + rest >= 0.0:
+                self.scale = max(low, 1.0 - rest / energy)
+                return

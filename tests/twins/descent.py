@@ -85,6 +85,7 @@ class Descent:
     def sample(self, stride):
         """Margins and dual variables of every ``stride``-th active row."""
         rows = self.active[::stride]
+        self.visits[rows] += 1
         return np.array([self.gradient(i) + 1.0 for i in rows]), self.alpha[rows]
 
     def survey(self, shrinking, scale=1.0):

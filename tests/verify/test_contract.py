@@ -97,7 +97,8 @@ ADVANCE = "    def advance(self, steps):\n        "
             r"two instances with the same seed differ; draw all",
         ),
         (
-            f"{ADVANCE}super().advance(steps)\n        self.counters.presentations += 1000",
+            f"{ADVANCE}super().advance(steps)\n"
+            "        self.counters.presentations += 1000 * (steps > 0)",
             "Counts the rows",
             r"advance\(1\) counts \d{4} presentations; count each row once",
         ),

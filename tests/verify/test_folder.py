@@ -50,6 +50,16 @@ def rewritten(path, **changes):
         table.to_csv(path.parent.parent / name, index=False)
 
 
+@pytest.mark.parametrize("name", ["runs.csv", "traces.csv", "config.yaml", "environment.json"])
+def test_the_results_do_not_replace_what_is_verified(root, name):
+    path = root / "results" / name
+    before = path.read_bytes()
+    result = verified(root, "--csv", str(path))
+    assert result.exit_code == 2
+    assert "this file is read, and not replaced" in result.stderr
+    assert path.read_bytes() == before
+
+
 def test_a_sound_folder_holds(root):
     result = verified(root, "--csv", str(root / "findings.csv"))
     assert result.exit_code == 0, result.output

@@ -10,7 +10,7 @@ from svmbench.bench.champion import champion
 from svmbench.bench.found import Found
 from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
 from svmbench.bench.tables.ratios import fastest, standings
-from svmbench.bench.versus import Standing
+from svmbench.bench.versus import Standing, side_by_side
 from svmbench.records.groups import heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.summaries import Summary, summary
@@ -41,7 +41,10 @@ class FastestEntry:
     written_lambda : str
     solver, label : str
         The label is that of its fastest setting.
+    sweep : str
     seconds : Summary
+    ratio : float
+        Median of its seconds over the champion's, in pairs of this sweep; +inf without pairs.
     """
 
     set: str
@@ -52,7 +55,9 @@ class FastestEntry:
     accuracy: float
     solver: str
     label: str
+    sweep: str
     seconds: Summary
+    ratio: float
 
     @property
     def problem(self) -> _Problem:
@@ -61,33 +66,54 @@ class FastestEntry:
 
 
 def entries(found: Found) -> list[FastestEntry]:
-    """Every solver's fastest setting on every problem, in the order of the sets."""
+    """Every solver's fastest setting on every problem, in the order of the sets.
+
+    Seconds of different sweeps are not compared. Of several sweeps of a problem the one counts in
+    which a solver does best against the champion's own runs there. The champion is shown as it was
+    beside the solver that comes first.
+    """
     best: dict[tuple[_Problem, str], FastestEntry] = {}
-    for one in _measured(found):
-        key = one.problem, one.solver
-        if key not in best or one.seconds.median < best[key].seconds.median:
-            best[key] = one
-    sets = list(dict.fromkeys(one.set for one in best.values()))
+    own: dict[tuple[_Problem, str], FastestEntry] = {}
+    first: dict[_Problem, FastestEntry] = {}
+    for one in sorted(_measured(found), key=lambda one: (one.ratio, one.seconds.median)):
+        if one.solver == champion():
+            own.setdefault((one.problem, one.sweep), one)
+        else:
+            first.setdefault(one.problem, one)
+        best.setdefault((one.problem, one.solver), one)
+    for problem, one in first.items():
+        if (problem, one.sweep) in own:
+            best[problem, champion()] = own[problem, one.sweep]
+    sets = [part.set for part in found.of_kind("oracle")]
     return sorted(best.values(), key=lambda one: (sets.index(one.set), -one.lam, -one.accuracy))
 
 
 def _measured(found: Found) -> Iterator[FastestEntry]:
     for part in found.of_kind("oracle"):
-        for group in part.groups:
+        ours = {row.group.lam: row for row in part.rows if row.group.label == champion()}
+        for row in part.rows:
+            group = row.group
             for accuracy in part.thresholds:
-                seconds = summary(group, Asked("seconds", accuracy))
-                if seconds.samples:
-                    yield FastestEntry(
-                        part.set,
-                        group.stand_in,
-                        part.held_out,
-                        group.lam,
-                        group.written_lambda,
-                        accuracy,
-                        group.solver,
-                        group.label,
-                        seconds,
-                    )
+                asked = Asked("seconds", accuracy)
+                seconds = summary(group, asked)
+                if not seconds.samples:
+                    continue
+                beside = ours.get(group.lam)
+                found_pairs = beside and side_by_side(part, beside, (row,), part.asked(accuracy))
+                ratio = found_pairs[0].estimate if found_pairs else math.inf
+                yield FastestEntry(
+                    part.set,
+                    group.stand_in,
+                    part.held_out,
+                    group.lam,
+                    group.written_lambda,
+                    accuracy,
+                    group.solver,
+                    group.label,
+                    part.part,
+                    seconds,
+                    1.0 if row is beside else math.inf if math.isnan(ratio) else ratio,
+                )
 
 
 def fastest_table(found: Found, threshold: float) -> Table:
@@ -102,7 +128,7 @@ def fastest_table(found: Found, threshold: float) -> Table:
     everything = entries(found)
     least: dict[_Problem, float] = {}
     for one in everything:
-        least[one.problem] = min(one.seconds.median, least.get(one.problem, math.inf))
+        least[one.problem] = min(one.ratio, least.get(one.problem, math.inf))
     compared = fastest(found)
     ahead = {(v.set, v.lam, v.threshold): _AHEAD[v.standing(threshold)] for v in compared}
     # The champion's column is the first, those of the others follow by how often they are shown.
@@ -123,6 +149,8 @@ def fastest_table(found: Found, threshold: float) -> Table:
             TableColumn("accuracy", "ε", lambda one: one.accuracy, short),
             TableColumn("solver", "", lambda one: one.solver),
             TableColumn("label", "", lambda one: one.label),
+            TableColumn("sweep", "", lambda one: one.sweep),
+            TableColumn("ratio", "", lambda one: one.ratio),
             TableColumn("median_seconds", "", lambda one: one.seconds.median),
             TableColumn("seconds_low", "", lambda one: one.seconds.low),
             TableColumn("seconds_high", "", lambda one: one.seconds.high),
@@ -137,9 +165,10 @@ def fastest_table(found: Found, threshold: float) -> Table:
         after=(TableColumn("", "shown ahead", lambda one: ahead.get(one.problem, "–")),),
         texts=3,
         notes=(
-            "Median seconds to relative accuracy ε, of the setting that is fastest there; bold: "
-            "the least median of a problem. Point at a number to see the setting and the interval. "
-            "–: not run there.",
+            "Median seconds to relative accuracy ε, of the setting that is fastest there. If "
+            "several sweeps pose a problem, a solver is shown in the one in which it does best "
+            "against the champion's runs of that sweep. Bold: the least ratio to these, in pairs. "
+            "Point at a number to see the setting, the interval and the ratio. –: not run there.",
             "Shown ahead: whom the paired runs of the champion and the fastest peer prove to be "
             "faster; open: neither.",
             "*: kept out of tuning.",
@@ -157,4 +186,6 @@ def _cell(one: FastestEntry, least: float) -> Cell:
     if math.isinf(median):
         return Cell("not reached", value=median, hint=f"{one.label}: {one.seconds.limit}")
     hint = f"{one.label}: {interval_text(median, low, high)} s"
-    return Cell(number_text(median), best=median == least, value=median, hint=hint)
+    if one.solver != champion() and math.isfinite(one.ratio):
+        hint += f", {number_text(one.ratio)} times the champion's in the same sweep"
+    return Cell(number_text(median), best=one.ratio == least < math.inf, value=median, hint=hint)

@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 
 from svmbench.claims.measured import MeasuredRow
@@ -18,15 +17,13 @@ from svmbench.papers.published import ABSCISSAE, PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,
     Drawn,
-    FloatArray,
     Panel,
     axis_words,
     say_missing,
 )
 from svmbench.papers.report.layout import ItemResults
-from svmbench.records.along import values_along
 from svmbench.records.measures import MEASURES
-from svmbench.report.curves import Curve, lifted, median_curve, trajectories
+from svmbench.report.curves import Curve, heights_along, lifted, median_curve, trajectories
 from svmbench.report.panels import draw_curve, limit_abscissa
 from svmbench.report.plots import rounded
 from svmbench.report.sheet import SMALL, CurveName
@@ -206,21 +203,15 @@ class Curves(Drawer):
             points = _with_steps(points, row.group)
         elif self.shape.x == "percent":
             points = _with_percent(points)
-        runs = trajectories(points, row.group, abscissa, partial(self._heights, row))
+        runs = trajectories(
+            points, row.group, abscissa, partial(heights_along, row.group, self._measure)
+        )
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
         if curve is None or not self._measure.share:
             return curve
         open_ended = median_curve([replace(run, state="max_steps") for run in runs])
         return None if open_ended is None else replace(open_ended, fate=curve.fate)
-
-    def _heights(self, row: MeasuredRow, points: pd.DataFrame) -> FloatArray:
-        measure = self._measure
-        heights: FloatArray = measure.scale * values_along(row.group, points, measure)
-        if measure.share:
-            # No errors at all are shown as half a row's share, which a logarithm can show.
-            return np.maximum(heights, 0.5 * measure.scale / row.group.middle("m"))
-        return heights
 
 
 def _with_steps(points: pd.DataFrame, group: Group) -> pd.DataFrame:

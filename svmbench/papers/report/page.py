@@ -13,7 +13,9 @@ from svmbench.papers.model import Item, Paper
 from svmbench.papers.published import Published
 from svmbench.papers.report.layout import ItemResults, Quoted, axis_name, axis_text, quotations
 from svmbench.papers.report.numbers import published_text
+from svmbench.papers.report.strips import Strips
 from svmbench.papers.report.tables import MARKS
+from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
 from svmbench.report.html import Figure, environment_facts, render
 from svmbench.report.overall import Share
@@ -137,13 +139,13 @@ class PaperView:
     ----------
     paper : Paper
     items : list of ItemView
-    verdicts : Figure, optional
-        The picture of its verdicts, if some rest on measured factors.
+    verdicts : Strips, optional
+        Its verdicts, if some rest on measured factors.
     """
 
     paper: Paper
     items: list[ItemView]
-    verdicts: Figure | None = None
+    verdicts: Strips | None = None
 
     @property
     def counted(self) -> dict[str, int]:
@@ -194,6 +196,7 @@ def to_page(
         papers=papers,
         views=views,
         signs=VERDICTS,
+        look_at_strips=LOOK,
         counts=Counter(result.verdict for result in claims),
         claims=claims,
         unanswered=[result for result in claims if result.verdict == "open"],

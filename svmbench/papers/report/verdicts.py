@@ -29,9 +29,7 @@ _MARKS: dict[ClaimVerdict, tuple[str, str]] = {
 _LINE, _LEAST, _WIDTH, _CHARACTERS = 0.165, 0.3, 8.4, 62
 
 #: What to look at.
-LOOK = (
-    "Look at the crosses outside the shaded factors: these comparisons contradict what is claimed."
-)
+LOOK = "Look at the marks outside the shaded factors that do not hold: they contradict the claim."
 
 #: Factors beyond this, and below its inverse, are drawn at the edge.
 _FURTHEST = 300.0
@@ -56,6 +54,11 @@ class Dot:
     verdict: ClaimVerdict
     stand_in: bool
 
+    @property
+    def bounded(self) -> bool:
+        """Whether its interval has a bound; without one it says nothing."""
+        return self.low > 0.0 or self.high < math.inf
+
 
 @dataclass(frozen=True)
 class VerdictRow:
@@ -63,16 +66,21 @@ class VerdictRow:
 
     Parameters
     ----------
-    text : str
-        The verdict and the claim, in lines.
+    result : ClaimResult
     region : (float, float)
         Claimed factors; from 0, or to +inf.
     dots : tuple of Dot
     """
 
-    text: str
+    result: ClaimResult
     region: tuple[float, float]
     dots: tuple[Dot, ...]
+
+    @property
+    def text(self) -> str:
+        """The verdict and the claim, in lines."""
+        words = f"{self.result.verdict_words}: {self.result.claim.text}"
+        return "\n".join(textwrap.wrap(words, _CHARACTERS))
 
     @property
     def height(self) -> float:
@@ -90,13 +98,12 @@ def verdict_rows(results: Sequence[ClaimResult]) -> list[VerdictRow]:
             continue
         question = compared[0][0].part.question
         assert question is not None
-        words = textwrap.wrap(f"{result.verdict_words}: {result.claim.text}", _CHARACTERS)
         dots = tuple(
             Dot(part.answer.estimate, part.answer.low, part.answer.high, part.verdict, stand_in)
             for part, stand_in in compared
             if part.answer is not None
         )
-        rows.append(VerdictRow("\n".join(words), (question.low, question.high), dots))
+        rows.append(VerdictRow(result, (question.low, question.high), dots))
     return rows
 
 
@@ -142,7 +149,7 @@ def write_verdicts(results: Sequence[ClaimResult], title: str, path: Path) -> li
 
 
 def _draw(axes: Axes, rows: Sequence[VerdictRow]) -> None:
-    reach = _reach(rows)
+    reach = reach_of(rows)
     axes.set_xscale("log")
     axes.set_xlim(1.0 / reach, reach)
     axes.axvline(1.0, color="#888888", linewidth=0.6, zorder=1)
@@ -163,7 +170,7 @@ def _draw(axes: Axes, rows: Sequence[VerdictRow]) -> None:
     log_ticks(axes.xaxis, plain_below=50.0)
 
 
-def _reach(rows: Sequence[VerdictRow]) -> float:
+def reach_of(rows: Sequence[VerdictRow]) -> float:
     """How far the axis extends to either side of 1."""
     ends = [end for row in rows for end in row.region]
     ends += [end for row in rows for dot in row.dots for end in (dot.estimate, dot.low, dot.high)]
@@ -174,7 +181,7 @@ def _reach(rows: Sequence[VerdictRow]) -> float:
 def _dot(axes: Axes, dot: Dot, height: float, reach: float) -> None:
     colour, marker = _MARKS[dot.verdict]
     low, high, at = (min(max(end, 1.0 / reach), reach) for end in (dot.low, dot.high, dot.estimate))
-    if dot.low > 0.0 or dot.high < math.inf:  # an interval without bounds says nothing
+    if dot.bounded:
         axes.plot([low, high], [height, height], color=colour, linewidth=0.8, zorder=2)
     axes.plot(
         [at],

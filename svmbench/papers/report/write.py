@@ -16,8 +16,9 @@ from svmbench.papers.model import Paper
 from svmbench.papers.report.figures import caption, look, write_figures
 from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.page import ItemView, PaperView, to_page
+from svmbench.papers.report.strips import strips
 from svmbench.papers.report.tables import build_paper_table
-from svmbench.papers.report.verdicts import LOOK, write_verdicts
+from svmbench.papers.report.verdicts import write_verdicts
 from svmbench.records.read import Results
 from svmbench.report.html import LOOKS, Figure, figure_of
 from svmbench.report.markup import write_tables
@@ -101,10 +102,8 @@ def write_papers(
     for key, members in views.items():
         title = f"{papers[key].title}: verdicts"
         claims = [result for view in members for result in view.claims]
-        files = write_verdicts(claims, title, root / key / "verdicts")
-        written += files
-        drawn = [shown(path, title, f"{key}-", LOOK) for path in files if path.suffix == suffix]
-        pages.append(PaperView(papers[key], members, drawn[0] if drawn else None))
+        written += write_verdicts(claims, title, root / key / "verdicts")
+        pages.append(PaperView(papers[key], members, strips(claims)))
     write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
     return [*written, page]
 

@@ -66,7 +66,7 @@ function inOrder(items, key, down) {
   return keyed.map((entry) => entry.item);
 }
 
-// ---- Columns: all that name a row are kept in sight where they leave half of the width.
+// ---- Columns: all that name a row are kept in sight where they leave 40 % of the width.
 function keepInSight() {
   for (const table of document.querySelectorAll(".scroll > table")) {
     const cells = [...table.querySelectorAll(".ref")];
@@ -74,7 +74,7 @@ function keepInSight() {
     const row = [...table.querySelectorAll("tbody tr")].find((each) => each.querySelector(".ref"));
     const named = row ? [...row.cells].filter((cell) => cell.classList.contains("ref")) : [];
     const widths = named.map((cell) => cell.offsetWidth);
-    if (named.length < 2 || 2 * widths.reduce((a, b) => a + b) > table.parentElement.clientWidth) continue;
+    if (named.length < 2 || widths.reduce((a, b) => a + b) > 0.6 * table.parentElement.clientWidth) continue;
     for (const cell of cells) {
       cell.classList.add("kept");
       cell.style.left = `${widths.slice(0, cell.cellIndex).reduce((a, b) => a + b, 0)}px`;

@@ -85,6 +85,12 @@ class AutoParameters(Parameters):
         "plane of what they moved and of the step before.",
         source="ours",
     )
+    subspace: bool = parameter(
+        True,
+        "Whether dual descent takes Newton steps in the subspace of its free rows where these are "
+        "few, so that a step costs a share of the passes so far.",
+        source="Bertsekas, SIAM J. Control Optim. 20 (1982); the rule when is ours",
+    )
     scaling: bool = parameter(
         True,
         "Whether dual descent shows its w at the scale that minimises P, as estimated from every "
@@ -136,6 +142,7 @@ class Auto(Solver):
         ("block_rows", 1),
         ("shrinking", False),
         ("acceleration", False),
+        ("subspace", False),
         ("scaling", False),
         ("method", "dual"),
         ("method", "newton"),
@@ -170,6 +177,7 @@ class Auto(Solver):
                 parameters.shrinking,
                 gap if self._cheap else parameters.tolerance,
                 acceleration=parameters.acceleration,
+                subspace=parameters.subspace,
                 scaling=parameters.scaling,
             )
         self.counters = self._phase.counters

@@ -94,7 +94,7 @@ def tried(
     draw_rows(rng, drawn, rows.m)
     part = take_rows(rows, np.unique(drawn))
     # N rests on plain passes, and on few rows acceleration takes longer than the passes themselves.
-    plain = {"acceleration": False, "scaling": False}
+    plain = {"acceleration": False, "subspace": False, "scaling": False}
     phase = DualPhase(part, lam * rows.m / part.m, rng, 1, True, gap, **plain)
     while phase.gap == math.inf and phase.passes <= most:
         phase.iterate()

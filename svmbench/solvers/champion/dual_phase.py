@@ -12,7 +12,8 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.dual.accelerator import Accelerator
-from svmbench.solvers.dual.scale import best_scale
+from svmbench.solvers.dual.scale import best_scale, stride_of
+from svmbench.solvers.dual.subspace import Subspace
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
 CACHED_BYTES = 8e6
@@ -24,8 +25,9 @@ RESTORE_SHARE, RESTORE_PASSES = 0.03, 8.0
 #: Factor of the last pass's shrinking thresholds, beyond which rows are then shrunk again.
 THRESHOLD_MARGIN = 2.0
 
-#: The scale of w is found from every so many active rows, or from more where these were fewer.
-SCALE_STRIDE, SCALE_ROWS = 32, 64
+#: The scale is raised by this much, and by this share of the expected relative gap at most, so that
+#: rounding leaves no margin below 1 where the optimum is next to 0.
+ABOVE, ABOVE_SHARE = 1e-11, 0.01
 
 #: Weight of the w before the last pass in the w that is returned. The last steps of a pass change
 #: P, which has kinks, more than D.
@@ -47,6 +49,8 @@ class DualPhase:
         Relative gap, certified as soon as it may have been reached.
     acceleration : bool
         Whether steps in the plane of the last passes follow passes.
+    subspace : bool
+        Whether Newton steps on the free rows follow passes where these rows are few.
     scaling : bool
         Whether the weights are shown at the scale that minimises P.
     """
@@ -61,6 +65,7 @@ class DualPhase:
         tolerance: float,
         *,
         acceleration: bool = True,
+        subspace: bool = True,
         scaling: bool = True,
     ) -> None:
         self.counters = self._state = Descent(rows, lam)
@@ -77,7 +82,9 @@ class DualPhase:
         self._current = False
         self._work = 0
         self._accelerator = Accelerator(rows, lam) if acceleration else None
+        self._subspace = Subspace(rows, lam) if subspace else None
         self._scaling, self._scale = scaling, 1.0
+        self._solved = False
 
     def iterate(self) -> None:
         """Make a pass over the active rows; then, where due, survey or reactivate all rows."""
@@ -87,14 +94,15 @@ class DualPhase:
         whole = state.active == state.m
         self._before[:] = state.w[: self._d]
         self._descend()
-        expected = state.slack_sum / self._m
+        expected, solved = state.slack_sum / self._m, self._solved
+        self._solve_free_rows(state.nonzeros - before)
         if self._scaling:
-            self._find_scale()
+            self._find_scale(expected)
         self._work += state.nonzeros - before
         self._visited += state.nonzeros - before
         if whole:
             self._level, self._work = expected, 0
-        if self._may_certify(expected):
+        if solved or self._may_certify(expected):
             self._survey(expected)
         elif self._may_be_stuck(expected):
             self._widen()
@@ -119,13 +127,27 @@ class DualPhase:
             change = accelerator.step(alpha, state.w, state)
             state.replace(alpha, change)
 
-    def _find_scale(self) -> None:
+    def _solve_free_rows(self, touched: int) -> None:
+        """Take a Newton step on the free rows where it is due."""
+        state, subspace = self._state, self._subspace
+        self._solved = False
+        if subspace is None or not subspace.may_step(touched):
+            return
+        alpha = state.alpha
+        change = subspace.step(state.active_rows, alpha, state.w, state)
+        if change is not None:
+            state.replace(alpha, change)
+            self._new_rows()
+            self._solved = subspace.solved
+
+    def _find_scale(self, expected: float) -> None:
         """Estimate the best scale of w from some active rows."""
         state = self._state
-        stride = max(1, min(SCALE_STRIDE, state.active // SCALE_ROWS))
+        stride = stride_of(state.active)
         margins, alpha = state.sample(stride)
         energy = self._lam * self._m * float(state.w @ state.w) / stride
-        self._scale = best_scale(margins, alpha, energy)
+        share = ABOVE_SHARE * relative_gap(self.bound() + expected, self.bound())
+        self._scale = best_scale(margins, alpha, energy) * (1.0 + min(ABOVE, share))
 
     def _may_certify(self, expected: float) -> bool:
         enough = 0.5 * self._tolerance * self.bound()
@@ -156,7 +178,7 @@ class DualPhase:
         self._current = True
 
     def _new_rows(self) -> None:
-        """Have the acceleration begin anew, because rows may have become active."""
+        """Have the acceleration begin anew: rows may have become active or have been moved."""
         if self._accelerator is not None:
             self._accelerator.interrupt()
 

@@ -11,6 +11,14 @@ from svmbench.data.dataset import FloatArray
 #: Scales that are considered.
 LEAST, MOST = 0.5, 2.0
 
+#: The scale is found from every so many active rows, or from more where these were fewer.
+STRIDE, FEWEST_ROWS = 32, 64
+
+
+def stride_of(active: int) -> int:
+    """From every how many of the active rows the scale is found."""
+    return max(1, min(STRIDE, active // FEWEST_ROWS))
+
 
 def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
     """The c that minimises P(c w), from some of the rows.

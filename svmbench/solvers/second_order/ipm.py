@@ -129,6 +129,7 @@ class Ipm(Solver):
     summary = "Interior point: smoothed Newton path, then predictor and corrector"
     source = "Ferris and Munson, SIAM J. Optim. 13 (2003); Mehrotra, ibid. 2 (1992); path ours"
     losses = HINGES
+    weighted = True
     biases = BIASES
     constraints = CONSTRAINTS
     step = "iteration"

@@ -10,6 +10,7 @@ import pytest
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import CellResult, ClaimPart, ClaimResult, PartResult
 from svmbench.evidence import judge, paired
+from svmbench.papers.report.strips import strips
 from svmbench.papers.report.verdicts import verdict_rows, write_verdicts
 
 
@@ -71,3 +72,20 @@ def test_the_picture_is_drawn_whatever_the_factors(tmp_path: Path):
 def test_no_picture_without_a_factor(tmp_path: Path):
     assert write_verdicts([], "A paper", tmp_path / "verdicts") == []
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_strip_places_dots_intervals_and_the_claimed_factors():
+    drawn = strips([result([5.0, 1.0, math.inf]), result([1e9], stand_in=True)])
+    first, second = drawn.rows
+    assert first.left + first.width == 100.0  # twice as fast, or more
+    assert 50.0 < first.left < first.marks[0].at < 100.0
+    assert first.marks[1].at == drawn.one == 50.0
+    assert first.marks[2].at == second.marks[0].at == 100.0
+    assert [mark.verdict for mark in first.marks] == ["holds", "does not hold", "holds"]
+    assert [mark.stand_in for mark in (*first.marks, *second.marks)] == [False] * 3 + [True]
+    assert first.marks[0].words.startswith("5 [5, 5], holds")
+    assert [text for _, text in drawn.ticks] == ["0.01", "0.1", "1", "10", "100"]
+
+
+def test_no_strips_without_a_factor():
+    assert strips([result([5.0], by_factor=False)]) is None

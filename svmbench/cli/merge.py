@@ -1,0 +1,35 @@
+"""``svmbench merge``: published folders of several machines in one table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("merge")
+@click.argument(
+    "folders",
+    metavar="FOLDER...",
+    nargs=-1,
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+)
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("merged"),
+    show_default=True,
+    help="Folder to write.",
+)
+def command(folders: tuple[Path, ...], out: Path) -> None:
+    """Put published folders side by side, by machine.
+
+    FOLDER is one that `svmbench publish` has written. Each has a column of its own: nothing is
+    pooled. A damaged or edited folder is refused. Writes machines.md, machines.csv and index.html.
+    """
+    from svmbench.report.sharing.merge import merge
+
+    for path in merge(folders, out):
+        click.echo(path)

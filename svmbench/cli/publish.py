@@ -1,0 +1,28 @@
+"""``svmbench publish``: a folder of results for a static host or a pull request."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command("publish")
+@click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write.  [default: RESULTS-published]",
+)
+def command(folder: Path, out: Path | None) -> None:
+    """Copy what others need of RESULTS, with a hash of each file.
+
+    The folder has the page (also as index.html), tables, plots, environment, configuration and the
+    trace of every run; weights stay behind. Its page can be put on any static host. Results that
+    contradict themselves are refused, as by `svmbench verify`. `svmbench merge` compares published
+    folders.
+    """
+    from svmbench.report.sharing.publish import publish
+
+    click.echo(publish(folder, out or folder.with_name(f"{folder.resolve().name}-published")))

@@ -1,0 +1,1 @@
+"""Results for others: published folders, and a table over the machines of several."""

@@ -1,0 +1,190 @@
+"""Publish a results folder: its page, tables, environment and traces, with a hash of each file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import svmbench
+from svmbench.durable import require_own, writing
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.environment import MACHINE, fingerprint_of
+from svmbench.records.read import Results, read_results
+from svmbench.report.check import stale_files
+from svmbench.verify.folder import Verifier
+
+#: What a published folder contains, apart from its manifest and index.html, the page again.
+_CONTENTS = (
+    "config.yaml",
+    "environment.json",
+    "runs.csv",
+    "traces.csv",
+    "regret.csv",
+    "report.html",
+    "tables/*",
+    "plots/*",
+    "runs/*.jsonl",
+)
+
+MANIFEST = "manifest.json"
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class PublishedFolder:
+    """A published folder that was checked.
+
+    Parameters
+    ----------
+    folder : Path
+    results : Results
+    machine : str
+        Fingerprint of the machine of its runs.
+    unverified : int
+        Runs and references that could not be recomputed, since their rows are not on this machine.
+    """
+
+    folder: Path
+    results: Results
+    machine: str
+    unverified: int
+
+    @property
+    def processor(self) -> str:
+        """The processor of its machine."""
+        return str(self.results.environment.get("cpu") or "unknown processor")
+
+
+def publish(folder: Path, target: Path) -> Path:
+    """Copy what others need of a results folder.
+
+    Parameters
+    ----------
+    folder : Path
+        As ``svmbench run`` has written it.
+    target : Path
+        New, or published before.
+
+    Returns
+    -------
+    Path
+        The target's page.
+
+    Raises
+    ------
+    ConfigError
+        If the target holds something else.
+    DataError
+        If the results contradict themselves, or their page and tables are not those of the runs.
+    """
+    if target.exists() and not (target / MANIFEST).is_file():
+        raise ConfigError(f"{target}: exists and is no published folder; give -o another name")
+    if target.resolve() == folder.resolve():
+        raise ConfigError(f"{target}: the results themselves; give -o another name")
+    results = read_results(folder)
+    machine = _machine(results, folder)
+    _refuse_wrong(folder)
+    for name, reason in stale_files(folder, False):
+        raise DataError(f"{folder}: {name}: {reason}; run 'svmbench report {folder}' first")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with writing(target):
+        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            for path in _contents(folder):
+                place = made / path.relative_to(folder)
+                place.parent.mkdir(exist_ok=True)
+                shutil.copyfile(path, place)
+            shutil.copyfile(folder / "report.html", made / "index.html")
+            manifest = {
+                "schema_version": _VERSION,
+                "svmbench": svmbench.__version__,
+                "name": results.name,
+                "machine": machine,
+                "files": _hashes(made),
+            }
+            text = json.dumps(manifest, indent=2) + "\n"
+            (made / MANIFEST).write_text(text, encoding="utf-8")
+            made.chmod(0o755)
+            if target.exists():
+                require_own(target)
+                shutil.rmtree(target)
+            made.rename(target)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return target / "index.html"
+
+
+def open_published(folder: Path) -> PublishedFolder:
+    """Read a published folder, and check it.
+
+    Its files must have the hashes of the manifest, and its tables must say what its traces say.
+    What rests on rows that are not on this machine is counted, not recomputed.
+
+    Raises
+    ------
+    DataError
+        If it is not as it was published.
+    """
+    path = folder / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        version, files, machine = (manifest[k] for k in ("schema_version", "files", "machine"))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{path}: not readable; name a folder that 'svmbench publish' has written"
+        ) from error
+    if version != _VERSION:
+        raise DataError(f"{path}: schema_version is {version!r}, this svmbench reads {_VERSION}")
+    if not isinstance(files, dict):
+        raise DataError(f"{path}: files is not a mapping; publish the results again")
+    found = _hashes(folder)
+    for name in sorted(files.keys() | found.keys()):
+        if files.get(name) != found.get(name):
+            fault = "is missing" if name not in found else "is not the file that was published"
+            raise DataError(f"{folder}: {name} {fault}; publish the results again")
+    results = read_results(folder)
+    if _machine(results, folder) != machine:
+        raise DataError(f"{folder}: environment.json is of another machine than {MANIFEST} says")
+    return PublishedFolder(folder, results, machine, _refuse_wrong(folder))
+
+
+def _refuse_wrong(folder: Path) -> int:
+    """Refuse figures that do not hold; return how many could not be verified."""
+    unverified = 0
+    for result in Verifier().folder(folder):
+        if result.verdict == "does not hold":
+            raise DataError(
+                f"{folder}: {result.kind} {result.name} does not hold: {result.reason}; "
+                f"see 'svmbench verify {folder}'"
+            )
+        unverified += result.verdict == "not verified"
+    return unverified
+
+
+def _machine(results: Results, folder: Path) -> str:
+    facts: dict[str, Any] = results.environment
+    lacking = [key for key in MACHINE if key not in facts]
+    if lacking:
+        raise DataError(f"{folder}/environment.json: lacks {', '.join(lacking)}")
+    return fingerprint_of({key: facts[key] for key in MACHINE})
+
+
+def _contents(folder: Path) -> Iterator[Path]:
+    for pattern in _CONTENTS:
+        yield from (path for path in sorted(folder.glob(pattern)) if path.is_file())
+
+
+def _hashes(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file below a folder but the manifest, by path."""
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path != folder / MANIFEST
+    }

@@ -1,0 +1,1 @@
+"""Methods that divide the rows into shards and exchange sums over them."""

@@ -1,0 +1,101 @@
+"""What methods on shards have in common: parameters, the division of the rows, and the results."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from svmbench.data.dataset import FloatArray
+from svmbench.problem import Problem
+from svmbench.solvers.base import Parameters, Solver, parameter
+from svmbench.solvers.distributed.executor import Executor, InProcess
+from svmbench.solvers.distributed.sharded_problem import ShardedProblem, ShardSums
+from svmbench.solvers.distributed.shards import Shard
+
+
+class ShardedParameters(Parameters):
+    """Parameters of the methods on shards."""
+
+    precision: Literal["float64"] = parameter(
+        "float64", "Sums over shards are in double precision.", source="ours"
+    )
+    shards: int = parameter(
+        8, "Number of shards; there are never more than rows.", source="ours", ge=1, le=1024
+    )
+    tolerance: float = parameter(
+        1e-3, "Relative gap (P - D)/D at which its own stopping rule holds.", source="ours", gt=0.0
+    )
+
+
+class ShardedSolver(Solver):
+    """A method whose rows are in shards, each kept by a `ShardSums` of an executor.
+
+    Attributes
+    ----------
+    executor : type
+        The kind of executor, `InProcess` unless it is changed before `start`. A sweep measures one
+        thread and leaves it.
+    """
+
+    executor: type[Executor] = InProcess
+
+    def _divide(
+        self, problem: Problem, shards: Sequence[Shard], parts: Sequence[ShardSums]
+    ) -> None:
+        """Let an executor have the parts, one for each shard."""
+        self._shards = shards
+        self._executor = self.executor(parts)
+        self._problem = ShardedProblem(
+            problem.data, problem.lam, problem.loss, executor=self._executor, shards=shards
+        )
+        self._stopped = False
+
+    def advance(self, steps: int) -> None:
+        """Take ``steps`` iterations."""
+        for _ in range(steps):
+            self._iterate()
+            if not self._stopped and self._relative_gap() <= self.parameters.tolerance:
+                self._stopped = True
+                if self.halts:
+                    return
+
+    @abstractmethod
+    def _iterate(self) -> None:
+        """Take one iteration."""
+
+    @abstractmethod
+    def _relative_gap(self) -> float:
+        """(P - D)/D of the current w and alpha."""
+
+    @property
+    @abstractmethod
+    def alpha(self) -> FloatArray:
+        """The dual variables, shape (m,)."""
+
+    def _alpha_of_shards(self) -> FloatArray:
+        whole = np.empty(self._problem.data.n_samples)
+        for shard, values in zip(self._shards, self._executor.read("alpha"), strict=True):
+            whole[shard.place] = values
+        return whole
+
+    def dual(self) -> float:
+        """D(alpha), with w(alpha) recomputed by the shards; 0, which is D(0), if that is more."""
+        return max(0.0, self._problem.dual(self.alpha))
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the gap has been within the tolerance."""
+        return self._stopped
+
+    @property
+    def remark(self) -> str:
+        """The shards, and what they exchanged."""
+        executor = self._executor
+        sent, received = executor.sent / 1e6, executor.received / 1e6
+        return (
+            f"{executor.parts} shards, {executor.rounds} rounds, {sent:.3g} MB to the shards and "
+            f"{received:.3g} MB from them"
+        )

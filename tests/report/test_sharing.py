@@ -1,0 +1,171 @@
+"""Published folders: what they hold, what is refused, and the table over machines."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from recorded_folders import SWEEP, copy_of, make
+
+from svmbench.errors import ConfigError, DataError
+from svmbench.harness.environment import MACHINE, fingerprint_of
+from svmbench.report.sharing.merge import merge, refuse_contradictions
+from svmbench.report.sharing.publish import MANIFEST, _hashes, open_published, publish
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory):
+    return make(tmp_path_factory.mktemp("made"), SWEEP, report=True)
+
+
+@pytest.fixture
+def made(once, tmp_path, monkeypatch):
+    return copy_of(once, tmp_path, monkeypatch)
+
+
+@pytest.fixture
+def published(made):
+    publish(made / "results", made / "published")
+    return made / "published"
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory):
+    """The same sweep, run again."""
+    root = make(tmp_path_factory.mktemp("second"), SWEEP, report=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SVMBENCH_CACHE", str(root / "cache"))
+        publish(root / "results", root / "again")
+    return root / "again"
+
+
+def rewrite_manifest(folder: Path, **changes):
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest |= {"files": _hashes(folder), **changes}
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+
+
+def test_a_published_folder_has_page_tables_traces_and_hashes_but_no_weights(made, published):
+    manifest = json.loads((published / MANIFEST).read_text())
+    files = {p.relative_to(published).as_posix() for p in published.rglob("*") if p.is_file()}
+    assert files == {*manifest["files"], MANIFEST}
+    assert {"index.html", "environment.json", "runs.csv", "tables/time.md"} <= files
+    traces = {path.name for path in (made / "results" / "runs").glob("*.jsonl")}
+    assert {path.name for path in (published / "runs").iterdir()} == traces
+    environment = json.loads((published / "environment.json").read_text())
+    assert manifest["machine"] == fingerprint_of({key: environment[key] for key in MACHINE})
+    assert open_published(published).unverified == len(traces)  # their weights stayed behind
+
+
+def test_publishing_again_replaces_the_folder_and_nothing_else(made, published):
+    (published / "note.txt").write_text("mine")
+    publish(made / "results", published)
+    assert not (published / "note.txt").exists()
+    other = made / "other"
+    other.mkdir()
+    with pytest.raises(ConfigError, match="no published folder"):
+        publish(made / "results", other)
+    assert list(made.glob(".*")) == []
+
+
+def test_results_that_contradict_themselves_are_not_published(made):
+    path = made / "results" / "runs.csv"
+    runs = pd.read_csv(path, dtype=str, keep_default_na=False)
+    runs.loc[0, "train_seconds"] = "1e-9"
+    runs.to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"does not hold.*train_seconds is 1e-9"):
+        publish(made / "results", made / "published")
+    assert not (made / "published").exists()
+
+
+def test_a_page_that_is_not_that_of_the_runs_is_not_published(made):
+    page = made / "results" / "report.html"
+    page.write_text(page.read_text().replace("dcd", "auto"))
+    with pytest.raises(DataError, match=r"report.html.*svmbench report"):
+        publish(made / "results", made / "published")
+
+
+@pytest.mark.parametrize("name", ["runs.csv", "index.html", "environment.json"])
+def test_an_edited_file_is_refused(published, name):
+    path = published / name
+    path.write_text(path.read_text().replace("0", "1", 1))
+    with pytest.raises(DataError, match=f"{name} is not the file that was published"):
+        open_published(published)
+
+
+def test_a_missing_and_an_additional_file_are_refused(published):
+    trace = next((published / "runs").iterdir())
+    text = trace.read_text()
+    trace.unlink()
+    with pytest.raises(DataError, match=f"{trace.name} is missing"):
+        open_published(published)
+    trace.write_text(text)
+    (published / "runs" / "one-more.jsonl").write_text("{}")
+    with pytest.raises(DataError, match=r"one-more.jsonl is not the file"):
+        open_published(published)
+
+
+def test_an_edited_folder_with_hashes_to_match_is_refused(published):
+    path = published / "runs.csv"
+    runs = pd.read_csv(path, dtype=str, keep_default_na=False)
+    runs.loc[0, "seconds_to_0.1"] = "1e-9"
+    runs.to_csv(path, index=False)
+    rewrite_manifest(published)
+    with pytest.raises(DataError, match=r"does not hold.*seconds_to_0.1 is 1e-9"):
+        open_published(published)
+
+
+def test_a_machine_that_is_not_that_of_the_environment_is_refused(published):
+    rewrite_manifest(published, machine="0" * 16)
+    with pytest.raises(DataError, match="another machine"):
+        open_published(published)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema_version": 1}'])
+def test_a_damaged_manifest_is_refused(published, text):
+    (published / MANIFEST).write_text(text)
+    with pytest.raises(DataError, match="svmbench publish"):
+        open_published(published)
+
+
+def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp_path):
+    merge([published, second], tmp_path / "merged")
+    table = pd.read_csv(tmp_path / "merged" / "machines.csv")
+    assert set(table["folder"]) == {"published", "again"}
+    for folder in (published, second):
+        rows = table[table["folder"] == folder.name].set_index(["label", "accuracy"])
+        runs = pd.read_csv(folder / "runs.csv")
+        for (label, accuracy), row in rows.iterrows():
+            own = runs.loc[runs["label"] == label, f"seconds_to_{accuracy!r}"]
+            assert row["repeats"] == len(own)
+            assert row["median"] == pytest.approx(own.median())
+    page = (tmp_path / "merged" / "index.html").read_text()
+    assert page.count("<table") == 2
+    assert "published (" in page
+    assert "again (" in page
+
+
+def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path):
+    with pytest.raises(ConfigError, match="two or more"):
+        merge([published], tmp_path / "merged")
+    shutil.copytree(published, tmp_path / "copy")
+    with pytest.raises(ConfigError, match="the same runs"):
+        merge([published, tmp_path / "copy"], tmp_path / "merged")
+    assert not (tmp_path / "merged").exists()
+
+
+def test_other_parameters_under_one_label_and_optima_that_exclude_each_other_are_refused(
+    published, second
+):
+    one, other = map(open_published, (published, second))
+    apart = other.results.runs.assign(reference_dual=0.9, reference_primal=0.91)
+    beyond = replace(other, results=replace(other.results, runs=apart))
+    refuse_contradictions(one, other)
+    with pytest.raises(DataError, match="exclude each other"):
+        refuse_contradictions(one, beyond)
+    config = json.loads(json.dumps(other.results.config))
+    config["solvers"][0]["order"] = "cyclic"
+    with pytest.raises(DataError, match="dcd has different parameters"):
+        refuse_contradictions(one, replace(other, results=replace(other.results, config=config)))

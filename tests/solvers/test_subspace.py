@@ -1,0 +1,172 @@
+"""Newton steps on the free rows: their twin, what they keep true, their price, and their use."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from problems import STORAGES, dataset, dense, labels, ordinary_problems
+from svmbench.kernels.counters import Counters
+from svmbench.problem import Problem
+from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.solvers.dual import subspace
+from svmbench.solvers.dual.subspace import Subspace, maximum
+from twins.subspace import Subspace as Twin
+
+
+def many_features(seed=3, m=30, d=60, lam=2.0**-9, storage="dense float64"):
+    rng = np.random.default_rng(seed)
+    X = (rng.normal(size=(m, d)) + 0.5 * rng.normal(size=d)) * (rng.random((m, d)) < 0.5)
+    return Problem(dataset(X, rng.choice([-1, 1], size=m), storage), lam)
+
+
+def stepped(problem, alpha, steps=None):
+    """Alpha, w and the change of the sum after a step that may cost anything."""
+    steps = Subspace(problem.data.rows, problem.lam) if steps is None else steps
+    steps.may_step(10**12)
+    moved, w = alpha.copy(), problem.weights(alpha)
+    active = np.arange(len(alpha), dtype=np.int32)
+    return moved, w, steps.step(active, moved, w, Counters())
+
+
+@pytest.mark.parametrize("storage", STORAGES)
+def test_equals_its_twin(storage):
+    compared = cut = 0
+    for seed in range(12):
+        problem = many_features(seed, lam=2.0 ** -(4 + seed % 6), storage=storage)
+        rng = np.random.default_rng(seed)
+        alpha = np.clip(rng.normal(0.5, 0.5, size=30), 0.0, 1.0)
+        plain = Twin(dense(problem.data), labels(problem.data), problem.lam)
+        expected = plain.step(alpha)
+        moved, w, change = stepped(problem, alpha)
+        if plain.closest < 1e-9:
+            continue
+        compared, cut = compared + 1, cut + plain.cut
+        np.testing.assert_allclose(moved, expected, rtol=0.0, atol=1e-8)
+        np.testing.assert_allclose(w, problem.weights(moved), rtol=0.0, atol=1e-10 / problem.lam)
+        assert change == pytest.approx(np.sum(moved - alpha), abs=1e-9)
+    assert compared >= 8
+    assert cut >= 8
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 12), st.integers(1, 12), st.booleans())
+def test_the_maximum_over_the_box_meets_the_optimality_conditions(seed, n, d, twice):
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(n, d)) + rng.normal(size=d)
+    Z = np.concatenate([Z, Z[:1], -Z[:1]]) if twice else Z  # a singular matrix
+    gram, alpha = Z @ Z.T, rng.random(len(Z))
+    before = gram @ alpha - 1.0
+    found, cost, solved = maximum(gram, alpha, before, np.inf)
+    assert np.all((found >= 0.0) & (found <= 1.0))
+    assert cost > 0.0
+    value = lambda a: a.sum() - 0.5 * a @ gram @ a  # noqa: E731
+    assert value(found) >= value(alpha) - 1e-9 * (1.0 + abs(value(alpha)))
+    if solved and not twice and n <= d:
+        gradient = gram @ found - 1.0
+        free = (found > 0.0) & (found < 1.0)
+        assert np.all(np.abs(gradient[free]) < 1e-6 * (1.0 + np.abs(gram).max()))
+
+
+@pytest.mark.parametrize("name", ordinary_problems())
+def test_no_step_lowers_the_dual_or_moves_rows_at_a_bound(name):
+    problem = ordinary_problems()[name]
+    m = problem.data.n_samples
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        alpha = np.clip(rng.normal(0.5, 0.6, size=m), 0.0, 1.0)
+        moved, w, _ = stepped(problem, alpha)
+        assert np.all((moved >= 0.0) & (moved <= 1.0))
+        bounded = (alpha == 0.0) | (alpha == 1.0)
+        assert np.array_equal(moved[bounded], alpha[bounded])
+        assert problem.dual(moved) >= problem.dual(alpha) - 1e-12
+        np.testing.assert_allclose(w, problem.weights(moved), rtol=1e-9, atol=1e-9)
+
+
+def test_known_products_are_used_again(monkeypatch):
+    problem = many_features()
+    steps = Subspace(problem.data.rows, problem.lam)
+    alpha = np.full(30, 0.5)
+    stepped(problem, np.where(np.arange(30) % 3, alpha, 0.0), steps)
+    monkeypatch.setattr(subspace, "BLOCK", 4)
+    formed = []
+    as_matrix = subspace.as_matrix
+    monkeypatch.setattr(subspace, "as_matrix", lambda rows: formed.append(rows) or as_matrix(rows))
+    again, _, _ = stepped(problem, alpha, steps)
+    Z = labels(problem.data)[:, None] * dense(problem.data)
+    np.testing.assert_allclose(steps._gram, Z @ Z.T / (problem.lam * 30), rtol=1e-12, atol=1e-9)
+    assert len(formed) == 1
+    np.testing.assert_allclose(again, stepped(problem, alpha)[0], rtol=0.0, atol=1e-9)
+
+
+def test_steps_cost_a_share_of_the_passes():
+    problem = many_features()
+    steps = Subspace(problem.data.rows, problem.lam)
+    alpha, w = np.full(30, 0.5), problem.weights(np.full(30, 0.5))
+    active, taken = np.arange(30, dtype=np.int32), 0
+    for k in range(200):
+        if steps.may_step(problem.data.nnz // 20):
+            taken += steps.step(active, np.full(30, 0.5), w.copy(), Counters()) is not None
+        assert steps._paid <= subspace.SHARE * steps._work + subspace.factor_cost(30)
+        assert taken == 0 or k > 0
+    assert taken > 1
+    assert np.all(alpha == 0.5)
+
+
+def test_too_many_free_rows_or_none_take_no_step(monkeypatch):
+    problem = many_features()
+    for alpha in (np.zeros(30), np.ones(30)):
+        assert stepped(problem, alpha)[2] is None
+    monkeypatch.setattr(subspace, "MOST_ROWS", 29)
+    assert stepped(problem, np.full(30, 0.5))[2] is None
+
+
+def golub_kind():
+    """72 rows of 7,129 correlated columns, as of a microarray."""
+    rng = np.random.default_rng(201)
+    X = rng.normal(size=(72, 7129)) + rng.normal(size=(72, 6)) @ rng.normal(size=(6, 7129))
+    y = np.where(X[:, :30].sum(axis=1) + 5.0 * rng.normal(size=72) > 0.0, 1, -1)
+    return dataset(X, y, "dense float64")
+
+
+def arcene_kind():
+    """200 rows of 10,000 columns, half of them 0 and of different scales, as of mass spectra."""
+    rng = np.random.default_rng(202)
+    X = rng.normal(size=(200, 10_000)) + rng.normal(size=(200, 20)) @ rng.normal(size=(20, 10_000))
+    X = 50.0 * np.maximum(0.0, X) * rng.exponential(size=10_000)
+    y = np.where(X[:, :50] @ rng.normal(size=50) / 300.0 + rng.normal(size=200) > 0.0, 1, -1)
+    return dataset(X, y, "uint16+float64")
+
+
+def dorothea_kind():
+    """1,150 rows with 1 in a hundredth of 100,000 columns, few of them of one class."""
+    rng = np.random.default_rng(203)
+    often = (1.0 + np.arange(100_000)) ** -0.6
+    X = rng.random((1150, 100_000), dtype=np.float32) < 1000.0 * often / often.sum()
+    score = X @ rng.normal(size=100_000)
+    return dataset(X, np.where(score > np.quantile(score, 0.9), 1, -1), "int32+ones")
+
+
+KINDS = {"golub": golub_kind, "arcene": arcene_kind, "dorothea": dorothea_kind}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_many_more_columns_than_rows_are_certified_in_few_passes(kind):
+    data = KINDS[kind]()
+    for lam in (1e-4, 1e-6, 1e-8):
+        problem = Problem(data, lam)
+        run = Auto(AutoParameters(tolerance=1e-6))
+        run.halts = True
+        run.start(problem, 1)
+        while not run.stopped and run.counters.nonzeros < 100 * data.nnz:
+            run.advance(1)
+        assert run.stopped
+        assert problem.primal(run.w) - run.dual() <= 1.001e-6 * run.dual()
+
+
+def test_without_the_steps_rounding_and_slow_passes_keep_the_optimum_away():
+    problem = Problem(golub_kind(), 1e-8)
+    run = Auto(AutoParameters(tolerance=1e-6, subspace=False))
+    run.start(problem, 1)
+    while run.counters.nonzeros < 300 * problem.data.nnz:
+        run.advance(1)
+    assert not run.stopped
