@@ -6,9 +6,9 @@ A solver is one Python file with one subclass of `Solver` (and, for ours, one ke
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import inspect
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import cache, wraps
@@ -410,19 +410,38 @@ class Solver(ABC):
 
     @classmethod
     def _source_files(cls) -> list[Path]:
-        """Python files of the solver, its ancestors and the classes that their modules use.
+        """Python files of the solver and its ancestors, and those of this package they import.
 
         Of a plug-in all files count (`svmbench.solvers.plug_in`).
         """
         ancestors = [c for c in cls.__mro__ if issubclass(c, Solver) and c is not Solver]
-        used = [
-            member
-            for ancestor in ancestors
-            for member in vars(sys.modules[ancestor.__module__]).values()
-            if inspect.isclass(member) and member.__module__.startswith("svmbench.solvers.")
-        ]
-        files = {Path(inspect.getfile(member)) for member in [*ancestors, *used]}
+        files = {Path(inspect.getfile(ancestor)) for ancestor in ancestors}
+        waiting = list(files)
+        while waiting:
+            found = _imported(waiting.pop()) - files
+            files |= found
+            waiting += found
         for ancestor in ancestors:
             if not ancestor.__module__.startswith("svmbench."):
                 files |= files_of(ancestor.__module__)
-        return sorted(files - {Path(__file__)})
+        return sorted(files)
+
+
+@cache
+def _imported(path: Path) -> frozenset[Path]:
+    """The modules of this package that one of its files imports; not this module.
+
+    Imports are read from the text: an imported constant does not say where it comes from.
+    """
+    package, here = "svmbench.solvers.", Path(__file__)
+    if not path.is_relative_to(here.parent):
+        return frozenset()
+    names = {
+        name
+        for node in ast.walk(ast.parse(path.read_bytes()))
+        if isinstance(node, ast.ImportFrom) and node.module is not None
+        for name in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+        if f"{name}.".startswith(package)
+    }
+    found = (here.parent.joinpath(*name.split(".")[2:]).with_suffix(".py") for name in names)
+    return frozenset(file for file in found if file.is_file() and file != here)

@@ -92,8 +92,8 @@ def described(solver: type[Solver]) -> None:
         "name the parameter that receives it",
     )
     hold(
-        solver.horizon != "none" or not (solver.ladder or solver.foreign),
-        "a ladder or a foreign program has no horizon",
+        solver.horizon != "none" or not solver.ladder,
+        "a ladder has no horizon",
         "say in horizon what ends a run",
     )
     colour = re.fullmatch("#[0-9A-Fa-f]{6}", solver.colour)

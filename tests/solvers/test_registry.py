@@ -1,5 +1,6 @@
 """Discovery of solvers, and the messages for those that are not found."""
 
+import re
 from importlib.metadata import EntryPoint
 
 import pytest
@@ -106,4 +107,17 @@ def test_a_build_covers_the_modules_a_solver_shares_with_others():
 
     assert names("sgd-s") == {"sgd_s.py", "perceptron.py", "row_order.py"}
     assert names("ipm") == {"ipm.py", "l1_ball.py", "normal_equations.py"}
-    assert names("pegasos") == {"pegasos.py", "output.py", "row_order.py"}
+    assert names("pegasos") == {"pegasos.py", "output.py", "row_order.py", "bounds.py"}
+
+
+def test_a_build_covers_what_the_shared_modules_import():
+    auto = {path.name for path in registry.find_solver("auto")._source_files()}
+    assert {"accelerator.py", "scale.py", "subspace.py", "choice.py", "dual_phase.py"} <= auto
+
+
+@pytest.mark.parametrize("name", ["auto", "dcd", "cocoa", "sgd-s"])
+def test_a_build_names_every_kernel_that_its_modules_import(name):
+    solver = registry.find_solver(name)
+    text = "".join(path.read_text() for path in solver._source_files())
+    imported = set(re.findall(r"from svmbench\.kernels\.(\w+) import", text))
+    assert imported - {"counters"} <= set(solver.kernels)
