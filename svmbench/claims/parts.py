@@ -243,7 +243,8 @@ class ClaimResult:
         if self.verdict == "does not hold" and self.across is not None:
             return f"does not hold{' (no difference shown)' * (self.across.verdict == 'open')}"
         if self.verdict == "does not hold" and undecided:
-            return f"does not hold ({undecided} of {len(tested)} open)"
+            against = sum(cell.verdict == "does not hold" for cell in tested)
+            return f"does not hold in {against} of {len(tested)} ({undecided} open)"
         return self.verdict
 
     @property

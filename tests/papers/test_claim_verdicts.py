@@ -115,7 +115,7 @@ def test_the_verdict_names_the_cells_that_are_open():
     mixed = found(claim(), *both(3.0, "one"), *both(0.2, "two"), *undecided)
     assert mixed.verdict_words == "holds in 1 of 5 (3 open)"
     against = found(claim(), *both(0.2, "two"), *undecided)
-    assert against.verdict_words == "does not hold (3 of 4 open)"
+    assert against.verdict_words == "does not hold in 1 of 4 (3 open)"
 
 
 def test_a_claim_without_runs_is_open():
