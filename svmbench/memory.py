@@ -103,10 +103,10 @@ def _left_by_groups() -> Iterator[int]:
         _, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if not controllers:
-            root, limit, taken, files = GROUPS, "memory.max", "memory.current", "inactive_file"
+            root, limit, taken, total = GROUPS, "memory.max", "memory.current", ""
         elif "memory" in controllers.split(","):
             root, limit, taken = GROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
-            files = "total_inactive_file"
+            total = "total_"
         else:
             continue
         folder = root / path.lstrip("/")
@@ -114,7 +114,12 @@ def _left_by_groups() -> Iterator[int]:
         for group in (folder, *folder.parents):
             allowed, used = _number(group / limit), _number(group / taken)
             if allowed is not None and used is not None:
-                yield allowed - used + (_number(group / "memory.stat", files) or 0)
+                # Rows that were just read from a file are active, and can be dropped as well.
+                files = (
+                    _number(group / "memory.stat", f"{total}{kind}_file") or 0
+                    for kind in ("inactive", "active")
+                )
+                yield allowed - used + sum(files)
             if group == root:
                 break
 

@@ -42,7 +42,7 @@ def test_without_groups_it_is_what_the_machine_has_free(system):
 
 
 def test_a_group_of_version_2_leaves_its_limit_without_what_is_taken(system):
-    stat = f"anon 5\ninactive_file {10 * MB}\nactive_file 3"
+    stat = f"anon 5\ninactive_file {7 * MB}\nactive_file {3 * MB}"
     system(
         "0::/a/b\n",
         **{"a__memory-max": 300 * MB, "a__memory-current": 100 * MB, "a__memory-stat": stat},
@@ -59,7 +59,9 @@ def test_a_group_of_version_1_and_a_path_of_the_host(system):
     system(
         "9:cpu:/\n4:memory,hugetlb:/docker/0123\n0::/\n",
         **{"memory__memory-limit_in_bytes": 200 * MB, "memory__memory-usage_in_bytes": 50 * MB},
-        **{"memory__memory-stat": f"inactive_file 1\ntotal_inactive_file {20 * MB}"},
+        **{
+            "memory__memory-stat": f"inactive_file 1\ntotal_inactive_file {15 * MB}\ntotal_active_file {5 * MB}"
+        },
     )
     assert available_memory() == 170 * MB
     # Without a limit, version 1 states a number beyond all memory.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -91,6 +92,12 @@ class Dataset:
         arrays = (self.indptr, self.indices, self.values, self.labels)
         return sum(array.nbytes for array in arrays if array is not None)
 
+    @property
+    def mapped_bytes(self) -> int:
+        """Bytes of the arrays that lie in files mapped into memory."""
+        arrays = (self.indptr, self.indices, self.values, self.labels)
+        return sum(array.nbytes for array in arrays if array is not None and _is_mapped(array))
+
     @cached_property
     def rows(self) -> CompactRows:
         """The rows as the kernels read them."""
@@ -113,3 +120,10 @@ class Dataset:
         for array in (self.indptr, self.indices, self.values, self.labels):
             if array is not None and array.size:
                 np.add.reduce(array.reshape(-1).view(np.uint8)[::64], dtype=np.uint64)
+
+
+def _is_mapped(array: Any) -> bool:
+    """Whether an array lies in a file that is mapped into memory."""
+    while array is not None and not isinstance(array, mmap.mmap):
+        array = getattr(array, "base", None)
+    return array is not None

@@ -188,11 +188,20 @@ def _in_threads(
 
 
 def _require_room(rows: Dataset, threads: int, fits: int) -> None:
-    """Refuse more columns than there is memory for: an index that is a slip of the pen."""
+    """Refuse more columns or rows than there is memory for.
+
+    So many columns are a slip of the pen. Rows in a file, which are read in random order, would be
+    read from the disk again and again if they did not fit: training would not end.
+    """
     require_memory(
         (_VECTORS * threads + _KEPT * fits) * 8 * rows.n_features,
         f"{rows.name}: training on {rows.n_features:,} columns",
         "drop unused columns",
+    )
+    require_memory(
+        rows.mapped_bytes + _VECTORS * threads * 8 * rows.n_samples,
+        f"{rows.name}: training on {rows.n_samples:,} rows",
+        "train on fewer rows, or where more memory is free",
     )
 
 

@@ -217,6 +217,20 @@ def test_more_columns_than_memory_are_one_line(folder, monkeypatch):
     assert "wide: training on 2,000,000,000 columns needs 176.0 GB of memory" in result.stderr
 
 
+def test_rows_that_do_not_fit_into_memory_are_one_line_before_training(folder, monkeypatch):
+    text = (folder / SPARSE).read_text()
+    (folder / "many").write_text(400 * text)
+    assert invoke("train", "many", "-o", "model", "--tol", "0.5").exit_code == 0  # now in the cache
+    model = (folder / "model").read_bytes()
+    monkeypatch.setattr("svmbench.memory.available_memory", lambda: 500_000)
+    result = invoke("train", "many", "-o", "model", "--tol", "0.5")
+    assert result.exit_code == 3
+    (line,) = result.stderr.splitlines()
+    assert "many: training on " in line
+    assert "rows needs" in line
+    assert (folder / "model").read_bytes() == model
+
+
 def test_weights_of_classes(folder):
     found = invoke("train", SPARSE, "--weight", "1=3", "--weight", "-1=0.5", "--json")
     assert found.exit_code == 0, found.stderr

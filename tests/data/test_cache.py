@@ -70,6 +70,7 @@ def test_round_trip(form):
     found = open_cached(path)
     assert_same(found, data)
     assert isinstance(found.labels.base, np.memmap)
+    assert (found.mapped_bytes, data.mapped_bytes) == (found.nbytes, 0)
     assert not found.labels.flags.writeable
     verify(path)
 
