@@ -56,12 +56,11 @@ def test_a_group_of_version_2_leaves_its_limit_without_what_is_taken(system):
 
 
 def test_a_group_of_version_1_and_a_path_of_the_host(system):
+    stat = f"inactive_file 1\ntotal_inactive_file {15 * MB}\ntotal_active_file {5 * MB}"
     system(
         "9:cpu:/\n4:memory,hugetlb:/docker/0123\n0::/\n",
         **{"memory__memory-limit_in_bytes": 200 * MB, "memory__memory-usage_in_bytes": 50 * MB},
-        **{
-            "memory__memory-stat": f"inactive_file 1\ntotal_inactive_file {15 * MB}\ntotal_active_file {5 * MB}"
-        },
+        **{"memory__memory-stat": stat},
     )
     assert available_memory() == 170 * MB
     # Without a limit, version 1 states a number beyond all memory.
