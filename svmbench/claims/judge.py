@@ -215,15 +215,14 @@ def _draft(
 
 def _parts(claim: Claim, asked: Claim, cell: ClaimCell, known: KnownParts) -> tuple[ClaimPart, ...]:
     """The parts of a cell; one that only says so where it has too few rows to be tested."""
-    least = claim.least_rows.get(cell.dataset, 0)
+    least = claim.least_rows.get(cell.dataset)
+    if least is None:
+        return known.of(claim, asked, cell)
     rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
     m = max((int(row.group.runs["m"].iloc[0]) for row in rows), default=least)
     if m >= least:
         return known.of(claim, asked, cell)
     return (ClaimPart("rows", reason=f"{m:,}, and the paper makes the claim on {least:,}"),)
-
-
-# ---------------------------------------------------------------- from answers to verdicts
 
 
 def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
