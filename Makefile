@@ -63,12 +63,13 @@ smoke: $(VENV)/.installed ## Run a method of each kind on the tiny sets, in abou
 test: $(DEVELOPING) ## Run the tests
 	$(BIN)/python -m pytest --numprocesses auto
 
-lint: $(DEVELOPING) ## Check style, types and the direction of imports
+lint: $(DEVELOPING) ## Check style, types, the direction of imports and prose
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	PATH="$(BIN):$$PATH" cython-lint kernels
+	$(BIN)/python -m pytest --quiet tests/test_prose.py
 
 sanitize: $(DEVELOPING) ## Hostile input and the reader's tests under the compiler's sanitizers
 	$(BIN)/python scripts/trust/sanitize.py --inputs 20000

@@ -1,8 +1,8 @@
 """A certified benchmark of linear support vector machine training.
 
 ``svmbench.load_results("results/NAME")`` gives the results of a sweep as pandas frames and figures.
-``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LogisticRegression``) gives scikit-learn
-estimators, which need ``pip install 'svmbench[sklearn]'``.
+``from svmbench import LinearSVC`` (or ``LinearSVCCV``, ``LinearSVCPath``, ``LogisticRegression``)
+gives scikit-learn estimators, which need ``pip install 'svmbench[sklearn]'``.
 """
 
 from importlib import import_module
@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _ESTIMATORS = {
     "LinearSVC": "svmbench.train.estimator",
     "LinearSVCCV": "svmbench.train.validated",
+    "LinearSVCPath": "svmbench.train.path_estimator",
     "LogisticRegression": "svmbench.train.estimator",
 }
 

@@ -302,8 +302,9 @@ def measured(data: Dataset, lam: float, given: argparse.Namespace, deadline: flo
     for seed in range(given.repeats):
         if seed and time.monotonic() > deadline:
             break
-        for method in METHODS:
-            most = max(given.patience * least, LEAST_SECONDS)
+        for place, method in enumerate(METHODS):
+            share = (deadline - time.monotonic()) / (len(METHODS) + len(given.peers) - place)
+            most = max(min(given.patience * least, share), LEAST_SECONDS)
             costs[method].append(run(problem, method, given.tolerance, seed, most))
             least = min(least, costs[method][-1].seconds)
         for place, name in enumerate(given.peers):

@@ -65,7 +65,8 @@ def _unknown(
         keys = written if isinstance(written, dict) else {"name": written}
         datasets.add(str(keys.get("label", keys.get("name"))))
     labels = {solver.label for name in chosen for solver in sweeps[name].solvers}
-    for name in (*place.get("dataset", ()), *filter(None, (claim.over_dataset,))):
+    named = (*place.get("dataset", ()), *filter(None, (claim.over_dataset,)), *claim.least_rows)
+    for name in named:
         if name not in datasets:
             return f"no sweep has the data set {name!r}; write the label of one"
     for name in claim.labels:

@@ -172,7 +172,7 @@ def judge_cells(
     known = known or KnownParts()
     known.begin()
     drafts = [
-        _Draft(claim, tuple((cell, known.of(claim, claim, cell)) for cell in cells))
+        _Draft(claim, tuple((cell, _parts(claim, claim, cell, known)) for cell in cells))
         for claim, cells in claims
     ]
     return _judged([drafts])[0]
@@ -210,7 +210,17 @@ def _draft(
     cells = cells_of(asked, chosen, several)
     if claim.over_dataset is None:
         cells += cells_not_run(claim, rows, slots, several)
-    return _Draft(claim, tuple((cell, known.of(claim, asked, cell)) for cell in cells))
+    return _Draft(claim, tuple((cell, _parts(claim, asked, cell, known)) for cell in cells))
+
+
+def _parts(claim: Claim, asked: Claim, cell: ClaimCell, known: KnownParts) -> tuple[ClaimPart, ...]:
+    """The parts of a cell; one that only says so where it has too few rows to be tested."""
+    least = claim.least_rows.get(cell.dataset, 0)
+    rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
+    m = max((int(row.group.runs["m"].iloc[0]) for row in rows), default=least)
+    if m >= least:
+        return known.of(claim, asked, cell)
+    return (ClaimPart("rows", reason=f"{m:,}, and the paper makes the claim on {least:,}"),)
 
 
 # ---------------------------------------------------------------- from answers to verdicts
@@ -227,11 +237,12 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     changes = may_change(claim.cells, [cell.verdict for cell in cells])
     summary, ranks = "", None
     if claim.across is not None:
-        values = over_data_sets(claim, cells).values()
-        ranks = across([value for value in values if not math.isnan(value)])
+        values = over_data_sets(claim, cells)
+        ranks = across([value for value in values.values() if not math.isnan(value)])
+        published = _published(claim, values)
         if verdict != "not testable":
-            verdict = _by_ranks(ranks, cells, any(map(math.isnan, values)))
-        summary = f"{_statistically(ranks)}; "
+            verdict = _by_ranks(ranks, cells, any(map(math.isnan, values.values())), published)
+        summary = f"{_statistically(ranks, published)}; "
     return ClaimResult(
         claim,
         verdict,
@@ -243,10 +254,14 @@ def _result(draft: _Draft, answers: Iterator[Answer]) -> ClaimResult:
     )
 
 
-def _by_ranks(ranks: Across, cells: Sequence[CellResult], hidden: bool) -> ClaimVerdict:
+def _by_ranks(
+    ranks: Across, cells: Sequence[CellResult], hidden: bool, published: Across | None
+) -> ClaimVerdict:
     """The verdict of a statistical claim: what the test says, once every data set has its value.
 
     A claim that one method is "statistically" ahead does not hold if the test shows no difference.
+    It cannot be tested if the test shows none in the paper's own numbers either: the paper must
+    then mean something else, or the data sets are too few.
 
     Parameters
     ----------
@@ -254,6 +269,8 @@ def _by_ranks(ranks: Across, cells: Sequence[CellResult], hidden: bool) -> Claim
     cells : sequence of CellResult
     hidden : bool
         Whether limits hide the sign of a data set's value.
+    published : Across, optional
+        The same test of the published ratios of the same data sets, if all of them are known.
     """
     if data_sets(cells) < MIN_DATA_SETS:
         return "not testable"
@@ -261,7 +278,16 @@ def _by_ranks(ranks: Across, cells: Sequence[CellResult], hidden: bool) -> Claim
         return "open"
     if ranks.data_sets < MIN_DATA_SETS:
         return "not testable"
+    if ranks.verdict == "open" and published is not None and published.verdict != "above":
+        return "not testable"
     return "holds" if ranks.verdict == "above" else "does not hold"
+
+
+def _published(claim: Claim, values: Mapping[str, float]) -> Across | None:
+    """The signed ranks of the published ratios on these data sets; None if one is not known."""
+    ratios = [claim.quoted.get(dataset) for dataset in values]
+    known = [math.log(ratio) - math.log(claim.by) for ratio in ratios if ratio is not None]
+    return across(known) if known and len(known) == len(ratios) else None
 
 
 def over_data_sets(claim: Claim, cells: Sequence[CellResult]) -> dict[str, float]:
@@ -298,12 +324,20 @@ def _middle(values: Sequence[float]) -> float:
     return math.nan if any(map(math.isnan, values)) else median(values)
 
 
-def _statistically(ranks: Across) -> str:
+def _statistically(ranks: Across, published: Across | None) -> str:
     sets = f"{ranks.data_sets} data set{'' if ranks.data_sets == 1 else 's'}"
     if ranks.data_sets < MIN_DATA_SETS:
         return f"{sets}, too few for a statement over data sets (at least {MIN_DATA_SETS})"
-    shown = "" if ranks.verdict != "open" else ": no difference is shown"
-    return f"over {sets} p = {ranks.p_value:.2g} (signed ranks){shown}"
+    said = f"over {sets} p = {ranks.p_value:.2g} (signed ranks)"
+    if ranks.verdict != "open":
+        return said
+    if published is None:
+        return f"{said}: no difference is shown"
+    shown = "show it" if published.verdict == "above" else "do not show it either"
+    return (
+        f"{said}: no difference is shown; the paper's own numbers for these sets {shown}"
+        f" (p = {published.p_value:.2g})"
+    )
 
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -46,7 +46,7 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spans": (("solvers", "measure"), ("cells",)),
     "untestable": (("why",), ()),
 }
-_ALWAYS = ("text", "source", "where", "kind")
+_ALWAYS = ("text", "source", "where", "kind", "least_rows")
 
 #: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
 #: outside the range of n repeats with a probability of at most 2/(n + 1).
@@ -145,6 +145,11 @@ class Claim(Strict):
         description="faster: datasets: the paper says so statistically, over its data sets; "
         "Wilcoxon's signed ranks of one value each decide, where there are enough of them.",
     )
+    least_rows: dict[str, Annotated[int, Field(gt=0)]] = Field(
+        default={},
+        description="By data set, the training rows on which the paper makes the claim, if it "
+        "depends on them. It cannot be tested on fewer, such as those of a smaller stand-in.",
+    )
     why: str | None = Field(default=None, description="untestable: why.")
     _quoted: tuple[tuple[str, float], ...] = ()
 
@@ -237,11 +242,15 @@ class Claim(Strict):
 
     @property
     def quoted(self) -> Mapping[str, float]:
-        """spans: the item's published value of each solver."""
+        """The item's published numbers that the claim is about.
+
+        spans: the value of each solver. faster over data sets: by data set, the measure of `over`
+        divided by that of `solver`.
+        """
         return dict(self._quoted)
 
     def quoting(self, values: Mapping[str, float]) -> Claim:
-        """The claim with the item's published values of its solvers."""
+        """The claim with the item's published numbers."""
         claim = self.model_copy()
         claim._quoted = tuple(values.items())
         return claim

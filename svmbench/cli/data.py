@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import options
+from svmbench.cli import completion, options
 from svmbench.cli.columns import align
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def list_command() -> None:
 
 
 @command.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.data_names)
 def info(name: str) -> None:
     """Describe the data set NAME.
 
@@ -78,7 +78,9 @@ def info(name: str) -> None:
 
 
 @command.command()
-@click.argument("names", metavar="NAME...", nargs=-1, required=True)
+@click.argument(
+    "names", metavar="NAME...", nargs=-1, required=True, shell_complete=completion.data_names
+)
 @options.offline
 def fetch(names: tuple[str, ...], offline: bool) -> None:
     """Find or download each data set NAME, and put it in the cache.
@@ -95,7 +97,7 @@ def fetch(names: tuple[str, ...], offline: bool) -> None:
 
 
 @command.command()
-@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=completion.data_names)
 def check(names: tuple[str, ...]) -> None:
     """Check the files of each data set NAME against their hashes.
 

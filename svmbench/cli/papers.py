@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svmbench.cli import options
+from svmbench.cli import completion, options
 from svmbench.cli.columns import align
 from svmbench.cli.run import ended_from_outside, made_again
 from svmbench.cli.series import (
@@ -38,7 +38,7 @@ VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 
 
 @click.command(name="papers")
-@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.argument("names", metavar="[NAME...]", nargs=-1, shell_complete=completion.paper_names)
 @click.option("--list", "listed", is_flag=True, help="List the papers and their items.")
 @click.option("--dry-run", is_flag=True, help="Print the plan: cells, bounds and stand-ins.")
 @click.option(

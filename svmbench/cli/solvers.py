@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import svmbench.solvers
-from svmbench.cli import options
+from svmbench.cli import completion, options
 from svmbench.cli.columns import align
 from svmbench.cli.series import counted
 
@@ -73,7 +73,7 @@ WIDTH = 88
 
 
 @click.command(name="solvers")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completion.solver_names)
 @click.option("--loss", type=click.Choice(LOSSES), help="Only solvers for this loss.")
 @click.option("--bias", type=click.Choice(BIASES), help="Only solvers for this bias.")
 @click.option(

@@ -7,22 +7,20 @@ import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import click
 
-from svmbench.cli import options
+from svmbench.cli import options, training_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from svmbench.train.classes import Trained
     from svmbench.train.examples import Examples
     from svmbench.train.objective import Objective
-    from svmbench.train.path import Validation
-
-#: Classes whose certificates are listed one by one.
-_LISTED = 20
+    from svmbench.train.path import Point
+    from svmbench.train.validation import Validation
 
 
 @click.command(name="train")
@@ -54,6 +52,12 @@ _LISTED = 20
     type=click.IntRange(2),
     metavar="K",
     help="Choose C by K-fold cross-validation, from 25 powers of two; errors count --weight.",
+)
+@click.option(
+    "--path",
+    "along",
+    is_flag=True,
+    help="Train at each of 25 powers of two as C, and show what changes. No model without --cv.",
 )
 @click.option(
     "--bias",
@@ -107,6 +111,7 @@ def command(
     cost: float | None,
     lam: float | None,
     folds: int | None,
+    along: bool,
     bias: str,
     weights: tuple[str, ...],
     tolerance: float,
@@ -120,74 +125,133 @@ def command(
 
     DATA is a file of LIBSVM text, plain or compressed. Of two classes, the larger label has
     positive decision values; of more, each class is trained against the rest. The model is a text
-    that LIBLINEAR's predict reads too. MODEL.json states
-    P, a lower bound D on the least possible P, and the origin of the rows. Exits 1 if a fit was
-    given up short of its tolerance.
+    that LIBLINEAR's predict reads too. MODEL.json states P, a lower bound D on the least possible
+    P, and the origin of the rows. --path writes its table to MODEL.path.csv and MODEL.path.json,
+    and a plot. Exits 1 if a fit was given up short of its tolerance.
     """
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.classes import train
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, certificate_path, save
-    from svmbench.train.path import cross_validate, grid
+    from svmbench.train.path import grid, path, point
+    from svmbench.train.path_files import PathFiles, document, records, save_path
     from svmbench.train.plot import plot_path, save_plot
+    from svmbench.train.validation import cross_validate
 
-    if folds is not None and (cost is not None or lam is not None):
-        raise click.UsageError("--cv chooses C: leave -C and --lambda out")
     if cost is not None and lam is not None:
         raise click.UsageError("-C and --lambda; keep one of them")
+    if cost is not None or lam is not None:
+        for given, what in ((folds, "--cv chooses C"), (along, "--path tries values of C")):
+            if given:
+                raise click.UsageError(f"{what}: leave -C and --lambda out")
     seconds = options.seconds_of("--time-limit", time_limit) if time_limit else math.inf
     class_weights = _class_weights(weights)
-    path = options.target(model) if model else _default_model(data)
-    for each in (path, certificate_path(path), *([plot_path(path)] if folds else [])):
+    target = options.target(model) if model else _default_model(data)
+    files = PathFiles.beside(target)
+    chosen = folds is not None or not along
+    for each in (
+        *((target, certificate_path(target)) if chosen else ()),
+        *((plot_path(target),) if folds else ()),
+        *(files.all if along else ()),
+    ):
         require_replaceable(each, data)
         require_writable(each)
     begun = time.monotonic()
     examples = replace(read_examples(data), class_weights=class_weights)
     read = time.monotonic() - begun
     objective = _objective(loss, cost, lam, bias, examples)
+    how: _How = {"seed": seed, "time_limit": seconds, "threads": threads}
+    values = grid(examples, objective) if folds is not None or along else ()
+    hidden = quiet or as_json
     validation = None
     if folds is not None:
-        with _shown(quiet or as_json, "fold {} of " + f"{folds}: C = {{:g}}") as show:
+        with _shown(hidden, "fold {} of " + f"{folds}: C = {{:g}}") as show:
             validation = cross_validate(
-                examples, objective, folds, grid(examples, objective), tolerance,
-                seed=seed, time_limit=seconds, threads=threads,
-                progress=lambda fold, C: show(fold + 1, C),
+                examples, objective, folds, values, tolerance,
+                **how, progress=lambda fold, C: show(fold + 1, C),
             )  # fmt: skip
         objective = replace(objective, C=validation.best)
-    with _shown(quiet or as_json, "training class {}: within {:.1e} of the optimum") as show:
-        trained = train(
-            examples, objective, tolerance,
-            seed=seed, time_limit=seconds, threads=threads, progress=show,
-        )  # fmt: skip
+    points: list[Point] = []
+    trained: Trained | None = None
+    if along:
+        with _shown(hidden, "C = {:g}, value {} of " + str(len(values))) as show:
+            show(values[0], 1)
+            for C, at in zip(
+                values, path(examples, objective, values, tolerance, **how), strict=False
+            ):
+                points.append(point(examples, at, replace(objective, C=C)))
+                show(2.0 * C, len(points) + 1)
+                if chosen and objective.C == C:
+                    trained = at
+    if chosen and trained is None:
+        with _shown(hidden, "training class {}: within {:.1e} of the optimum") as show:
+            trained = train(examples, objective, tolerance, **how, progress=show)
     taken = time.monotonic() - begun - read
-    save(path, trained, examples, objective, validation)
+    facts: dict[str, Any] = {}
+    if trained is not None:
+        facts = certificate(trained, examples, objective, validation)
+        save(target, trained, examples, objective, validation)
     if validation is not None:
-        save_plot(plot_path(path), validation)
-    short = trained.gap > tolerance
+        save_plot(plot_path(target), validation)
+    if along:
+        save_path(files, points, examples, objective, tolerance, validation)
+        facts = {**document(points, examples, objective, tolerance, validation), **facts}
     if as_json:
         import json
 
-        click.echo(json.dumps(certificate(trained, examples, objective, validation), indent=2))
+        click.echo(json.dumps(facts, indent=2))
     elif not quiet:
+        if along:
+            click.echo("\n".join(training_text.path_text(records(points, validation), files)))
         if validation is not None:
-            click.echo("\n".join(_table(validation)) + f"\nplot: {plot_path(path)}")
-        click.echo("\n".join(_summary(examples, objective, trained, path, read, taken)))
-    if validation is not None and validation.gap > tolerance and not quiet:
-        click.echo(
+            table = "\n".join(training_text.validation_table(validation))
+            click.echo(f"{table}\nplot: {plot_path(target)}")
+        if trained is not None:
+            lines = training_text.summary(examples, objective, trained, target, read, taken)
+            click.echo("\n".join(lines))
+        else:
+            click.echo(f"{read:.2f} s reading, {taken:.2f} s training")
+            click.echo("no model is written: choose C with --cv K, or train with -C")
+    return _shortcomings(points, validation, trained, tolerance, quiet)
+
+
+class _How(TypedDict):
+    """Options that every training takes."""
+
+    seed: int
+    time_limit: float
+    threads: int
+
+
+def _shortcomings(
+    points: Sequence[Point],
+    validation: Validation | None,
+    trained: Trained | None,
+    tolerance: float,
+    quiet: bool,
+) -> int:
+    """Say what falls short of what was asked for; the exit status."""
+    said = []
+    if validation is not None and validation.gap > tolerance:
+        said.append(
             f"cross-validation: a fold's values of C end where a fit was not certified to "
-            f"{tolerance:g}; larger values repeat its errors",
-            err=True,
+            f"{tolerance:g}; larger values repeat its errors"
         )
-    if validation is not None and validation.extreme is not None and not quiet:
+    if validation is not None and validation.extreme is not None:
         chosen = f"the chosen C = {validation.best:g} is the {validation.extreme} tried"
-        click.echo(f"cross-validation: {chosen}", err=True)
-    if short and not quiet:
-        click.echo(
+        said.append(f"cross-validation: {chosen}")
+    cut = bool(points) and points[-1].gap > tolerance
+    if cut:
+        said.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
+    short = trained is not None and trained.gap > tolerance
+    if short:
+        said.append(
             f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
-            "more time, a larger --tol or a smaller C",
-            err=True,
+            "more time, a larger --tol or a smaller C"
         )
-    return 1 if short else 0
+    if said and not quiet:
+        click.echo("\n".join(said), err=True)
+    return 1 if short or cut else 0
 
 
 def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
@@ -221,7 +285,7 @@ def _objective(
 
 
 @contextmanager
-def _shown(quiet: bool, text: str) -> Iterator[Callable[[int, float], None]]:
+def _shown(quiet: bool, text: str) -> Iterator[Callable[[float, float], None]]:
     """Show how far the training is, on a terminal only; ``text`` has room for both numbers."""
     from rich.console import Console
 
@@ -231,49 +295,3 @@ def _shown(quiet: bool, text: str) -> Iterator[Callable[[int, float], None]]:
         return
     with console.status("training") as status:
         yield lambda which, value: status.update(text.format(which, value))
-
-
-def _table(validation: Validation) -> list[str]:
-    """Validation errors, one line for each C."""
-    lines = [f"{'C':>12}  error     95 % interval"]
-    for C, (error, low, high) in zip(validation.values, validation.shares(), strict=True):
-        mark = "  chosen" if validation.best == C else ""
-        lines.append(f"{C:>12.6g}  {error:6.2%}  {low:6.2%} to {high:6.2%}{mark}")
-    return lines
-
-
-def _summary(
-    examples: Examples,
-    objective: Objective,
-    trained: Trained,
-    path: Path,
-    read: float,
-    taken: float,
-) -> list[str]:
-    from svmbench.train.files import certificate_path
-
-    rows, model = examples.rows, trained.model
-    m = rows.n_samples
-    bias = {"none": "no bias", "free": "free bias"}.get(objective.bias, "regularised bias")
-    lines = [
-        f"{rows.name}: {m:,} rows, {rows.n_features:,} features, {rows.nnz:,} entries, "
-        f"{len(model.labels)} classes",
-        f"{objective.loss}, {bias}, C = {objective.C:.6g}, λ = {objective.regularisation(m):.6g}",
-    ]
-    if examples.class_weights:
-        each = (f"class {label} {w:g}" for label, w in sorted(examples.class_weights.items()))
-        lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
-    against = model.labels if len(trained.fits) > 1 else model.labels[:1]
-    for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:
-        lines.append(
-            f"class {label}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
-            f"{fit.errors:,} training errors ({fit.errors / m:.2%}); {fit.method}"
-        )
-    if len(trained.fits) > _LISTED:
-        lines.append(
-            f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the largest "
-            f"gap of all is {trained.gap:.1e}"
-        )
-    lines.append(f"{read:.2f} s reading, {taken:.2f} s training")
-    lines.append(f"model: {path}, certificate: {certificate_path(path)}")
-    return lines

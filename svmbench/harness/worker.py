@@ -33,6 +33,7 @@ from svmbench.harness.weights import keep_weights
 from svmbench.memory import available_memory
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
+from svmbench.solvers.plug_in import in_package
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import solver_at
 
@@ -170,12 +171,16 @@ def _opened(job: dict[str, Any]) -> tuple[Problem, Dataset | None]:
 
 
 def _require_unchanged(solver: Solver, build: dict[str, Any]) -> None:
-    """Refuse a program whose files are not those of the run's identity.
+    """Refuse a program or a plug-in package whose files are not those of the run's identity.
 
     Raises
     ------
     InterruptedRunError
     """
+    if in_package(type(solver).__module__):
+        if solver.build()["source_sha256"] != build["source_sha256"]:
+            raise InterruptedRunError("the plug-in's files changed during the sweep; run again")
+        return
     if type(solver) is not ForeignProgram:
         return
     try:

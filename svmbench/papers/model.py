@@ -175,17 +175,20 @@ class Item(Strict):
 
     @model_validator(mode="after")
     def _claims_quote(self) -> Item:
-        """Give claims of kind spans the published values that they are about."""
+        """Give claims the published numbers that they are about."""
         claims = [
-            claim.quoting(self._published(claim, f"claims.{at}.solvers"))
+            claim.quoting(self._values(claim, f"claims.{at}.solvers"))
             if claim.kind == "spans"
+            else claim.quoting(self._ratios(claim))
+            if claim.across is not None
             else claim
             for at, claim in enumerate(self.claims)
         ]
         object.__setattr__(self, "claims", tuple(claims))
         return self
 
-    def _published(self, claim: Claim, key: str) -> dict[str, float]:
+    def _values(self, claim: Claim, key: str) -> dict[str, float]:
+        """The published value of each solver of a claim."""
         values = [value for each in self.published for value in each.values]
         found = {
             label: [v.value for v in values if v.solver == label and v.measure == claim.measure]
@@ -195,6 +198,26 @@ class Item(Strict):
             if len(known) != 1 or isinstance(known[0], str):
                 refuse(f"the item has {len(known)} published numbers of {label!r}, not one", key)
         return {label: float(known[0]) for label, known in found.items()}
+
+    def _ratios(self, claim: Claim) -> dict[str, float]:
+        """The published ratio of a claim's two solvers by data set, where both have one number."""
+        found: dict[str, dict[str, list[float]]] = {}
+        for value in (value for each in self.published for value in each.values):
+            if value.measure == claim.measure and value.solver in (claim.solver, claim.over):
+                place = {"sweep": value.sweep, "C": value.C, "lambda": value.lambda_}
+                if value.dataset is not None and all(
+                    name not in claim.where.given or known in (None, *claim.where.given[name])
+                    for name, known in place.items()
+                ):
+                    number = float("nan") if isinstance(value.value, str) else float(value.value)
+                    numbers_of = found.setdefault(value.dataset, {})
+                    numbers_of.setdefault(str(value.solver), []).append(number)
+        ratios = {}
+        for dataset, numbers in found.items():
+            mine, others = (numbers.get(str(label), []) for label in (claim.solver, claim.over))
+            if len(mine) == len(others) == 1 and mine[0] > 0.0 and others[0] > 0.0:
+                ratios[dataset] = others[0] / mine[0]
+        return ratios
 
     def sweep_at(self, key: str, full: bool) -> Sweep:
         """The sweep of that key, at its quick or its full published size."""

@@ -18,6 +18,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[impo
 from scipy.special import expit  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.terms import losses
 from svmbench.problem import Problem
@@ -33,12 +34,14 @@ _MOST_STEPS, _HALVINGS = 1000, 40
 #: Growth of P, as a share of 1 + P, that counts as rounding.
 _ROUNDING = 2.0 * float(np.finfo(np.float64).eps)
 
+#: Steps after which the first is shown that is not within the wanted gap.
+_FIRST_SHOWN = 4
+
 #: Most features for which a d x d system is formed.
 _MOST_FEATURES = 5000
 
-#: Passes that conjugate gradients are taken to need for a Newton step, and the work of a
-#: multiply-add in a dense matrix relative to that of a stored entry.
-_PASSES, _DENSE_WORK = 30.0, 0.06
+#: Work of a multiply-add in a dense matrix, relative to that of a stored entry.
+_DENSE_WORK = 0.06
 
 
 @dataclass
@@ -67,8 +70,10 @@ def newton(
 ) -> Iterator[Pair]:
     """Newton's method for the logistic loss and the squared hinge.
 
-    Steps are solved by a Cholesky factor where that is less work, else by truncated conjugate
-    gradients (Dembo and Steihaug, Mathematical Programming 26, 1983). A step is halved until P
+    Steps are solved by truncated conjugate gradients (Dembo and Steihaug, Mathematical Programming
+    26, 1983). Once those have done as much work as a Cholesky factor takes, the factor solves the
+    step, which costs at most twice as much as the cheaper of both. It preconditions the conjugate
+    gradients of later steps, whose systems differ little from its own. A step is halved until P
     falls. Once rounding hides whether it falls, full steps go on as long as each halves the
     gradient's product with the step.
 
@@ -84,8 +89,8 @@ def newton(
     start : (ndarray of float64, float), optional
         w, shape (d,), and b, which is ignored if the problem has none; zeros by default.
     wanted : float
-        Relative gap (P - D)/D. Only steps that may be within it are yielded, one for each
-        doubling of their number, and the last.
+        Relative gap (P - D)/D. Only steps that may be within it are yielded, from the
+        fourth on one for each doubling of their number, and the last.
     count : Count, optional
         Kept up to date.
 
@@ -101,7 +106,7 @@ def newton(
     labels = data.labels.astype(np.float64)
     w, b = start or (np.zeros(d), 0.0)
     point = np.append(w, b if free else 0.0)
-    equations = NormalEquations(data) if _is_worth_factoring(data) else None
+    factored = _Factored(data, lam, free) if d <= _MOST_FEATURES else None
     ones = np.ones(m)
     done = Count() if count is None else count
 
@@ -134,23 +139,29 @@ def newton(
         pull = np.append(lam * point[:d], 0.0)
         bends = problem.counted(bends)
 
-        def bent(v: FloatArray, bends: FloatArray = bends) -> FloatArray:
-            return np.append(lam * v[:d], 0.0) + sums(labels * bends * scores_of(v))
+        curvatures = bends / m
+
+        def bent(v: FloatArray, curvatures: FloatArray = curvatures) -> FloatArray:
+            image = lam * v
+            last, read = weighted_product(data.rows, curvatures, v[:d], v[d], image[:d])
+            done.entries += read
+            image[d] = last if free else 0.0
+            return image
 
         downhill = sums(problem.counted(slopes)) - pull
         gap = _inner(downhill[:d], downhill[:d]) / (2.0 * lam)
-        doubled = done.steps & (done.steps - 1) == 0
+        # The first steps are far from the optimum unless they say otherwise.
+        doubled = done.steps >= _FIRST_SHOWN and done.steps & (done.steps - 1) == 0
         shown = gap <= wanted * least or doubled or blind or due()
         if shown:
             yield pair(slopes)
         done.steps += 1
-        step = None
-        if equations is not None:
-            done.entries += _factor_work(data)
-            # A label's square is one: these are the sums of bends_i x_i and of bends_i.
-            step = _solved(equations.gram(bends / m), lam, downhill, sums(labels * bends), free)
-        if step is None:
-            step = _conjugate_gradients(bent, downhill, due)
+
+        def system(bends: FloatArray = bends) -> tuple[FloatArray, FloatArray]:
+            # A label's square is one: these weigh x_i x_i^T, and are the last column, that of b.
+            return bends / m, sums(labels * bends)
+
+        step = _step(bent, system, downhill, factored, done, due, blind)
         last, decrement = decrement, _inner(downhill, step)
         if blind and not 0.0 < decrement <= 0.5 * last:
             return
@@ -181,45 +192,98 @@ def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, Flo
     return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
 
 
-def _is_worth_factoring(data: Dataset) -> bool:
-    return data.n_features <= _MOST_FEATURES and _factor_work(data) <= _PASSES * data.nnz
-
-
-def _factor_work(data: Dataset) -> float:
-    """Work to form and to factor a d x d system, in stored entries."""
-    d, nnz = data.n_features, data.nnz
-    return _DENSE_WORK * (nnz * (nnz / data.n_samples) / 2.0 + d**3 / 3.0)
-
-
-def _solved(
-    gram: FloatArray, lam: float, right: FloatArray, border: FloatArray, free: bool
-) -> FloatArray | None:
-    """The Newton step by a Cholesky factor; None where rounding has made it indefinite.
+class _Factored:
+    """Systems of Newton steps, solved by Cholesky factors.
 
     Parameters
     ----------
-    gram : ndarray, shape (d, d)
-        1/m sum_i bends_i x_i x_i^T; at least its upper triangle.
+    data : Dataset
     lam : float
-    right : ndarray, shape (d + 1,)
-    border : ndarray, shape (d + 1,)
-        The system's last column, that of b.
     free : bool
         Whether b is free; otherwise its step is 0.
     """
-    d = len(gram)
-    system = np.zeros((d + free, d + free))
-    system[:d, :d] = gram
-    np.einsum("ii->i", system)[:d] += lam
-    if free:
-        system[:, d] = border
-    step = np.zeros(d + 1)
-    try:
-        factor = cho_factor(system, lower=False, check_finite=False)
-    except LinAlgError:
-        return None
-    step[: d + free] = cho_solve(factor, right[: d + free], check_finite=False)
-    return step
+
+    def __init__(self, data: Dataset, lam: float, free: bool) -> None:
+        self._equations, self._lam, self._free = NormalEquations(data), lam, free
+        self._factor: tuple[FloatArray, bool] | None = None
+        d = data.n_features
+        #: Work to form and to factor a system, and to solve one, in stored entries.
+        self.work = self._equations.work + _DENSE_WORK * d**3 / 3.0
+        self.solving = 2.0 * _DENSE_WORK * d**2
+
+    def form(self, weights: FloatArray, border: FloatArray) -> bool:
+        """Factor a system; False where rounding has made it indefinite.
+
+        Parameters
+        ----------
+        weights : ndarray, shape (m,)
+            The system is lam I + sum weights_i x_i x_i^T, and a row and a column for b.
+        border : ndarray, shape (d + 1,)
+            The column of b.
+        """
+        gram = self._equations.gram(weights)
+        d = len(gram)
+        system = np.zeros((d + self._free, d + self._free))
+        system[:d, :d] = gram
+        np.einsum("ii->i", system)[:d] += self._lam
+        if self._free:
+            system[:, d] = border
+        try:
+            self._factor = cho_factor(system, lower=False, check_finite=False)
+        except LinAlgError:
+            self._factor = None
+        return self._factor is not None
+
+    def solved(self, right: FloatArray) -> FloatArray:
+        """The solution of the last system for a right-hand side; that side if there is none."""
+        if self._factor is None:
+            return right
+        n, found = len(self._factor[0]), np.zeros_like(right)
+        found[:n] = cho_solve(self._factor, right[:n], check_finite=False)
+        return found
+
+
+def _step(
+    product: Callable[[FloatArray], FloatArray],
+    system: Callable[[], tuple[FloatArray, FloatArray]],
+    downhill: FloatArray,
+    factored: _Factored | None,
+    done: Count,
+    due: Callable[[], bool],
+    exact: bool,
+) -> FloatArray:
+    """Solve product(step) = downhill, by a factor where conjugate gradients are slow.
+
+    Parameters
+    ----------
+    product, system : callable
+    downhill : ndarray, shape (d + 1,)
+    factored : _Factored or None
+        None if there are too many features.
+    done : Count
+    due : callable
+        Whether it shall end early.
+    exact : bool
+        Factor at once.
+    """
+    if factored is None:
+        return _conjugate_gradients(product, downhill, due)[0]
+    if not exact:
+        most = done.entries + factored.work
+
+        def prepared(residual: FloatArray) -> FloatArray:
+            done.entries += factored.solving
+            return factored.solved(residual)
+
+        step, solved = _conjugate_gradients(
+            product, downhill, lambda: due() or done.entries >= most, prepared
+        )
+        if solved or due():
+            return step
+    done.entries += factored.work
+    if factored.form(*system()):
+        return factored.solved(downhill)
+    return _conjugate_gradients(product, downhill, due)[0]
 
 
 def _inner(a: FloatArray, b: FloatArray) -> float:
@@ -228,15 +292,24 @@ def _inner(a: FloatArray, b: FloatArray) -> float:
 
 
 def _conjugate_gradients(
-    product: Callable[[FloatArray], FloatArray], right: FloatArray, due: Callable[[], bool]
-) -> FloatArray:
-    """An approximate solution v of product(v) = right, the better the smaller ``right`` is."""
+    product: Callable[[FloatArray], FloatArray],
+    right: FloatArray,
+    due: Callable[[], bool],
+    prepared: Callable[[FloatArray], FloatArray] = lambda residual: residual,
+) -> tuple[FloatArray, bool]:
+    """An approximate solution v of product(v) = right, the better the smaller ``right`` is.
+
+    ``prepared`` is a preconditioner. Also says whether the solution is as good as it should be.
+    """
     v, left = np.zeros_like(right), right.copy()
-    direction, norm2 = left.copy(), _inner(left, left)
-    size = math.sqrt(norm2)
+    ready = prepared(left)
+    direction, norm2 = ready.copy(), _inner(left, ready)
+    size = math.sqrt(_inner(right, right))
     enough = min(0.1, math.sqrt(size)) * size
     for _ in range(_MOST_STEPS):
-        if math.sqrt(norm2) <= enough or due():
+        if math.sqrt(_inner(left, left)) <= enough:
+            return v, True
+        if due():
             break
         image = product(direction)
         curvature = _inner(direction, image)
@@ -245,6 +318,7 @@ def _conjugate_gradients(
         rate = norm2 / curvature
         v += rate * direction
         left -= rate * image
-        before, norm2 = norm2, _inner(left, left)
-        direction = left + norm2 / before * direction
-    return v
+        ready = prepared(left)
+        before, norm2 = norm2, _inner(left, ready)
+        direction = ready + norm2 / before * direction
+    return v, False

@@ -38,6 +38,12 @@ def files_of(module_name: str) -> set[Path]:
     return {path for path in found if path.suffix != ".pyc"}
 
 
+def in_package(module_name: str) -> bool:
+    """Whether a plug-in's module belongs to a package, all files of which count."""
+    top = module_name.partition(".")[0]
+    return top != "svmbench" and hasattr(sys.modules.get(top), "__path__")
+
+
 def source_of(path: Path) -> bytes:
     """The text of a file; of a single file that this process has executed, the text it executed."""
     return executed_texts[path] if path in executed_texts else path.read_bytes()

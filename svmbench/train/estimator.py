@@ -15,7 +15,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
 from scipy.special import expit  # type: ignore[import-untyped]
 from sklearn.base import BaseEstimator, ClassifierMixin  # type: ignore[import-untyped]
 from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
@@ -28,14 +27,13 @@ from sklearn.utils.validation import (  # type: ignore[import-untyped]
     validate_data,
 )
 
-from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.dataset import Array, FloatArray
 from svmbench.data.libsvm import available_processors
 from svmbench.errors import ConfigError, DataError
+from svmbench.train.arrays import as_dataset, balanced
 from svmbench.train.classes import Trained, train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
-
-_MOST_COLUMNS = np.iinfo(np.int32).max
 
 
 class OptimalityBound(NamedTuple):
@@ -54,6 +52,41 @@ class OptimalityBound(NamedTuple):
     P: float
     D: float
     gap: float
+
+
+class Learnt(NamedTuple):
+    """What an estimator keeps of a model.
+
+    Parameters
+    ----------
+    coef : ndarray of float64, shape (1, d) or (classes, d)
+    intercept : ndarray of float64, shape (1,) or (classes,)
+    certificate : OptimalityBound, or list of them for more than two classes
+    looks : int
+        The most certificates computed for a class.
+    """
+
+    coef: FloatArray
+    intercept: FloatArray
+    certificate: OptimalityBound | list[OptimalityBound]
+    looks: int
+
+    @classmethod
+    def of(cls, trained: Trained) -> Learnt:
+        """Classes in ascending order, as scikit-learn has them."""
+        model, fits = trained.model, trained.fits
+        # The model lists classes from the largest; its one plane points to the larger of two.
+        order = slice(None, None, -1) if len(model.labels) > 2 else slice(None)
+        certificates = [
+            OptimalityBound(each.primal / each.lam, each.dual / each.lam, each.gap)
+            for each in fits[order]
+        ]
+        return cls(
+            np.ascontiguousarray(model.weights[order]),
+            np.ascontiguousarray(model.biases[order]),
+            certificates[0] if len(certificates) == 1 else certificates,
+            max(each.looks for each in fits),
+        )
 
 
 class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -189,11 +222,11 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = None
         if sample_weight is not None:
             rows = _check_sample_weight(sample_weight, X, dtype=np.float64)
-        examples = Examples(_dataset(X), labels, rows, names=dict(enumerate(classes)))
+        examples = Examples(as_dataset(X), labels, rows, names=dict(enumerate(classes)))
         if self.class_weight is None:
             return examples
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            each = _balanced(examples)
+            each = balanced(examples)
         else:  # classes not named weigh 1
             each = compute_class_weight(self.class_weight, classes=classes, y=y)
         weights = {k: float(weight) for k, weight in enumerate(each)}
@@ -213,17 +246,9 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return train(examples, objective, self.tol, start=start, **self._how())
 
     def _keep(self, trained: Trained) -> None:
-        model, fits = trained.model, trained.fits
-        # The model lists classes from the largest; its one plane points to the larger of two.
-        order = slice(None, None, -1) if len(model.labels) > 2 else slice(None)
-        self.coef_ = np.ascontiguousarray(model.weights[order])
-        self.intercept_ = np.ascontiguousarray(model.biases[order])
-        certificates = [
-            OptimalityBound(each.primal / each.lam, each.dual / each.lam, each.gap)
-            for each in fits[order]
-        ]
-        self.certificate_ = certificates[0] if len(certificates) == 1 else certificates
-        self.n_iter_ = max(each.looks for each in fits)
+        learnt = Learnt.of(trained)
+        self.coef_, self.intercept_ = learnt.coef, learnt.intercept
+        self.certificate_, self.n_iter_ = learnt.certificate, learnt.looks
         if trained.gap > self.tol:
             if self.max_seconds is None:  # nothing else ends a fit
                 remedy = "rounding allows no more; raise tol, scale the features, or lower C"
@@ -369,32 +394,3 @@ class LogisticRegression(_Linear):
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _balanced(examples: Examples) -> FloatArray:
-    """Weights of classes 0, 1, ..., inverse to the weights of their rows; mean weight of a row 1.
-
-    They are those of scikit-learn's compute_class_weight, which takes no weights of rows before its
-    version 1.7. A class without weight gets 1 here, and is refused by `Examples.counting`.
-    """
-    of_class = np.bincount(examples.labels, weights=examples.costs()).astype(np.float64)
-    weights = np.ones_like(of_class)
-    with np.errstate(over="ignore"):  # Examples refuses inf
-        np.divide(of_class.sum(), len(of_class) * of_class, out=weights, where=of_class > 0.0)
-    return weights
-
-
-def _dataset(X: Any) -> Dataset:
-    """Rows of checked numbers as the kernels read them, copied only where they must be."""
-    m, d = X.shape
-    labels = np.ones(m, dtype=np.int8)
-    if not scipy.sparse.issparse(X):
-        return Dataset("X", d, None, None, X.view(), labels)
-    if d > _MOST_COLUMNS:
-        raise ValueError(f"X has {d} columns; at most {_MOST_COLUMNS} are possible")
-    if not X.has_canonical_format:  # the user's own matrix stays as it is
-        X = X.copy()
-        X.sum_duplicates()
-    indptr = X.indptr.astype(np.int64, copy=False).view()
-    indices = X.indices.astype(np.int32, copy=False).view()
-    return Dataset("X", d, indptr, indices, X.data.view(), labels)

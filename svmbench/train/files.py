@@ -13,7 +13,7 @@ from svmbench.train.classes import Trained
 from svmbench.train.examples import Examples
 from svmbench.train.liblinear import write_model
 from svmbench.train.objective import Objective
-from svmbench.train.path import Validation
+from svmbench.train.validation import Validation
 
 SCHEMA_VERSION = 1
 
@@ -56,7 +56,6 @@ def certificate(
     """What is certified, of which rows, and by what program."""
     rows, labels = examples.rows, trained.model.labels
     against = labels if len(trained.fits) > 1 else labels[:1]
-    weights = {str(label): weight for label, weight in examples.class_weights.items()}
     folds = {}
     if validation is not None:
         folds["cross_validation"] = {
@@ -67,22 +66,10 @@ def certificate(
             "values": validation.facts(),
         }
     return folds | {
-        "schema_version": SCHEMA_VERSION,
-        "program": f"svmbench {svmbench.__version__}",
+        **origin(examples, objective),
         "problem": "P = lambda/2 ||w||^2 + 1/m sum weight loss, mean weight 1, D <= P* <= P",
-        "loss": objective.loss,
         "C": objective.C,
         "lambda": objective.regularisation(rows.n_samples),
-        "bias": objective.bias,
-        "class_weights": weights,
-        "data": {
-            "name": rows.name,
-            "sha256": rows.provenance.sha256,
-            "rows": rows.n_samples,
-            "features": rows.n_features,
-            "entries": rows.nnz,
-            "storage": rows.storage,
-        },
         "fits": [
             {
                 "class": label,
@@ -97,4 +84,24 @@ def certificate(
             }
             for label, fit in zip(against, trained.fits, strict=True)
         ],
+    }
+
+
+def origin(examples: Examples, objective: Objective) -> dict[str, Any]:
+    """What was trained, except for C, on which rows and by what program."""
+    rows = examples.rows
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "program": f"svmbench {svmbench.__version__}",
+        "loss": objective.loss,
+        "bias": objective.bias,
+        "class_weights": {str(label): w for label, w in examples.class_weights.items()},
+        "data": {
+            "name": rows.name,
+            "sha256": rows.provenance.sha256,
+            "rows": rows.n_samples,
+            "features": rows.n_features,
+            "entries": rows.nnz,
+            "storage": rows.storage,
+        },
     }

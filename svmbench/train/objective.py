@@ -20,6 +20,9 @@ SOLVER_TYPES = {
 }
 LOSSES = tuple(SOLVER_TYPES)
 
+#: Each loss at w = 0 and b = 0, as `Problem` has it.
+LOSS_AT_ZERO = {"hinge": 1.0, "squared-hinge": 0.5, "logistic": math.log(2.0)}
+
 #: none: no bias. regularised: the weight of a constant feature, as LIBLINEAR's -B has it. free:
 #: not regularised, as in the textbooks.
 BIASES = ("none", "regularised", "free")

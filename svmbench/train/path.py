@@ -1,4 +1,4 @@
-"""Values of C in ascending order, each fit started from the one before, and cross-validation.
+"""Values of C in ascending order, each fit started from the one before.
 
 With a small enough C every row lies within the margin and w only grows in proportion to C; the
 grid begins there and doubles C. Along it a fit starts from the weights and dual variables of the
@@ -16,18 +16,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 import numpy as np
 from scipy.special import entr  # type: ignore[import-untyped]
 
-from svmbench.data.dataset import Array, FloatArray
-from svmbench.errors import DataError
+from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.objective import combination
 from svmbench.train.classes import Trained, train
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit
-from svmbench.train.objective import Objective
+from svmbench.train.objective import LOSS_AT_ZERO, Objective
 
 #: Values of C in the grid, and the factor between them.
 COUNT, FACTOR = 25, 2.0
@@ -45,9 +43,6 @@ _LEARNT = 0.05
 #: Minus the slope of each loss at margin 0, times C.
 _SLOPES = {"hinge": 1.0, "squared-hinge": 2.0, "logistic": 0.5}
 
-#: Standard deviations around the mean within which a normal variable lies 95 % of the time.
-_DEVIATIONS = NormalDist().inv_cdf(0.975)
-
 
 def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
     """Powers of two around the useful range of C.
@@ -62,17 +57,49 @@ def grid(examples: Examples, objective: Objective) -> tuple[float, ...]:
     -------
     tuple of float
         Ascending. The first is at most the C at which a row reaches margin one with w = C v, the
-        direction in which w begins to grow from 0.
+        direction in which w begins to grow from 0, and at most the C at which a row alone does.
     """
     reach = 0.0
     for label in examples.classes[: 1 if len(examples.classes) == 2 else None]:
-        rows, weights = examples.against_rest(label)
-        v = combination(rows.rows, np.ones(rows.n_samples) if weights is None else weights)
-        reach = max(reach, _SLOPES[objective.loss] * float(np.abs(rows.rows.dot(v)).max()))
+        with np.errstate(all="ignore"):  # what is out of range, training refuses
+            reach = max(reach, _reach(*examples.against_rest(label), objective))
     first = math.floor(-math.log2(reach)) if 0.0 < reach < math.inf else 0
     # Far outside double precision's range of C no problem is left.
     first = min(max(first, -900), 900)
     return tuple(FACTOR ** (first + k) for k in range(COUNT))
+
+
+def _reach(rows: Dataset, weights: FloatArray | None, objective: Objective) -> float:
+    """Largest decision value over C with w = C v, and with w = C times a row's own part of v.
+
+    v is the sum of minus the slopes at w = 0 times y_i x_i. A bias that is free has its best value
+    there, at which the slopes of both classes have the same sum. Adding a vector to all rows then
+    changes nothing: decision values count from the middle of theirs, rows from their mean.
+    """
+    pull = _pull_of_zero(rows, weights, objective)
+    v = combination(rows.rows, pull)
+    values, squares = rows.rows.dot(v), rows.rows.norms2()
+    if objective.bias == "regularised":  # the constant feature is one in every row
+        values, squares = values + float(pull @ rows.labels), squares + 1.0
+    if objective.bias != "free":
+        return max(float(np.abs(values).max()), float((pull * squares).max()))
+    mean = combination(rows.rows, rows.labels / rows.n_samples)
+    squares = squares - 2.0 * rows.rows.dot(mean) + float(mean @ mean)
+    return max(float(np.ptp(values)) / 2.0, float((pull * squares).max()))
+
+
+def _pull_of_zero(rows: Dataset, weights: FloatArray | None, objective: Objective) -> FloatArray:
+    """Minus the slopes of the losses at w = 0 and its best bias, each times its weight."""
+    counts = np.ones(rows.n_samples) if weights is None else weights
+    if objective.bias != "free":
+        return _SLOPES[objective.loss] * counts
+    positive = rows.labels > 0
+    sums = float(counts[positive].sum()), float(counts[~positive].sum())
+    if objective.loss == "hinge":
+        shares = min(sums) / sums[0], min(sums) / sums[1]
+    else:
+        shares = 2.0 * sums[1] / sum(sums), 2.0 * sums[0] / sum(sums)
+    return _SLOPES[objective.loss] * counts * np.where(positive, *shares)
 
 
 def path(
@@ -153,144 +180,57 @@ def _of_zero(examples: Examples, label: int, objective: Objective) -> float:
     }[objective.loss]
 
 
-@dataclass(frozen=True, eq=False)
-class Validation:
-    """Errors on rows that were left out of training.
-
-    A row counts as much as in training: with its own weight times that of its class. Weights are
-    scaled by a power of two, so that the largest is at least 1 and below 2.
+@dataclass(frozen=True)
+class Point:
+    """What a model is like at one C.
 
     Parameters
     ----------
-    values : tuple of float
-        C, ascending.
-    errors : ndarray of float64, shape (K, len(values))
-        Weight of each fold's errors, their number without weights. Where a fold's path ended
-        early, its last errors are repeated.
-    fold_weights : ndarray of float64, shape (K,)
-        Weight of each fold's rows, their number without weights.
-    effective_rows : float
-        Rows that the intervals count, (sum of weights)^2 / sum of weights^2 (Kish, Survey
-        Sampling, 1965): all without weights, fewer the more unequal weights are.
+    C : float
+    objective : float
+        1/2 ||w||^2 + C sum weight loss, summed over the classes.
+    bound : float
+        A lower bound on the least possible objective.
     gap : float
-        Largest relative gap of all fits.
+        The largest relative gap of its fits.
+    share_of_zero : float
+        The objective over that of w = 0 and b = 0: near 1 while C is too small to matter.
+    norm : float
+        ||w|| of all classes together, without their biases.
+    training_error : float
+        Share of the rows that the model predicts wrong, each by its weight times its class's.
     """
 
-    values: tuple[float, ...]
-    errors: FloatArray
-    fold_weights: FloatArray
-    effective_rows: float
+    C: float
+    objective: float
+    bound: float
     gap: float
-
-    def facts(self) -> list[dict[str, float]]:
-        """C, error and interval of each value, for a JSON."""
-        return [
-            {"C": C, "error": error, "low": low, "high": high}
-            for C, (error, low, high) in zip(self.values, self.shares(), strict=True)
-        ]
-
-    @property
-    def best(self) -> float:
-        """The smallest C with the least errors."""
-        return self.values[int(np.argmin(self.errors.sum(axis=0)))]
-
-    @property
-    def extreme(self) -> str | None:
-        """Which end of the values tried the best C is, 'smallest' or 'largest'; None if neither.
-
-        None also where only one value was tried.
-        """
-        if len(self.values) == 1:
-            return None
-        return {self.values[0]: "smallest", self.values[-1]: "largest"}.get(self.best)
-
-    def shares(self) -> list[tuple[float, float, float]]:
-        """For each C the share of errors, and Wilson's 95 % interval around it."""
-        shares = np.minimum(1.0, self.errors.sum(axis=0) / self.fold_weights.sum()).tolist()
-        return [(share, *_interval(share, self.effective_rows)) for share in shares]
+    share_of_zero: float
+    norm: float
+    training_error: float
 
 
-def _interval(share: float, rows: float) -> tuple[float, float]:
-    """Wilson's interval (Journal of the American Statistical Association 22, 1927)."""
-    spread = _DEVIATIONS**2 / rows
-    centre = share + spread / 2.0
-    reach = _DEVIATIONS * math.sqrt((share * (1.0 - share) + spread / 4.0) / rows)
-    low, high = (centre - reach) / (1.0 + spread), (centre + reach) / (1.0 + spread)
-    return min(share, max(0.0, low)), max(share, min(1.0, high))
-
-
-def cross_validate(
-    examples: Examples,
-    objective: Objective,
-    folds: int,
-    values: tuple[float, ...],
-    tolerance: float = 1e-4,
-    *,
-    complete: bool = False,
-    seed: int = 0,
-    time_limit: float = math.inf,
-    threads: int = 1,
-    progress: Callable[[int, float], None] = lambda fold, C: None,
-) -> Validation:
-    """Errors at each C on each fold, of models trained on the other folds.
+def point(examples: Examples, trained: Trained, objective: Objective) -> Point:
+    """Describe what was trained at the objective's C.
 
     Parameters
     ----------
     examples : Examples
-        Their weights count in training and in the errors.
+        Those trained on.
+    trained : Trained
     objective : Objective
-    folds : int
-        K, at least 2. Each has its share of every class, by numbers of rows.
-    values : tuple of float
-        Ascending values of C.
-    complete : bool
-        As for `path`.
-    tolerance, seed, time_limit, threads
-        As for `train`.
-    progress : callable
-        Called with the number of a fold and the C trained.
-
-    Raises
-    ------
-    DataError
-        When a class has fewer rows than there are folds.
     """
-    of_row = assign_folds(examples, folds, seed)
-    costs = examples.costs()
-    errors, gap = np.zeros((folds, len(values))), 0.0
-    most = 0
-    for fold in range(folds):
-        learning = examples.chosen(np.flatnonzero(of_row != fold))
-        left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
-        at = 0
-        for trained in path(
-            learning, objective, values, tolerance,
-            complete=complete, seed=seed, time_limit=time_limit, threads=threads,
-        ):  # fmt: skip
-            progress(fold, values[at])
-            model = trained.model
-            predicted = model.classes_of(model.decision_values(left_out.rows))
-            errors[fold, at:] = cost[predicted != left_out.labels].sum()
-            gap = max(gap, trained.gap)
-            at += 1
-        most = max(most, at)
-    fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
-    effective_rows = float(costs.sum() ** 2 / (costs @ costs))
-    return Validation(values[:most], errors[:, :most], fold_weights, effective_rows, gap)
-
-
-def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
-    """The fold of each row: of every class, each fold has the same number of rows or one more."""
-    of_row = np.empty(len(examples.labels), dtype=np.int64)
-    rng = np.random.default_rng(seed)
-    dealt = 0
-    for label in examples.classes:
-        members = np.flatnonzero(examples.labels == label)
-        if len(members) < folds:
-            raise DataError(
-                f"{examples.rows.name}: class {examples.named(label)} has {len(members)} rows, "
-                f"fewer than the {folds} folds"
-            )
-        of_row[rng.permutation(members)] = (dealt + np.arange(len(members))) % folds
-        dealt += len(members)
-    return of_row
+    examples = examples.counting()
+    model, fits, costs = trained.model, trained.fits, examples.costs()
+    primal = math.fsum(each.primal / each.lam for each in fits)
+    of_zero = math.fsum(LOSS_AT_ZERO[objective.loss] / each.lam for each in fits)
+    wrong = model.classes_of(model.decision_values(examples.rows)) != examples.labels
+    return Point(
+        objective.C,
+        primal,
+        math.fsum(each.dual / each.lam for each in fits),
+        trained.gap,
+        primal / of_zero,
+        float(np.linalg.norm(model.weights)),
+        float(costs[wrong].sum() / costs.sum()),
+    )

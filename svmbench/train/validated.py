@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning  # type: ignore[import-untyped]
 
+from svmbench.train.arrays import ascending, require_values
 from svmbench.train.classes import Trained
 from svmbench.train.estimator import LinearSVC
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
-from svmbench.train.path import cross_validate, grid
+from svmbench.train.path import grid
+from svmbench.train.validation import cross_validate
 
 
 class LinearSVCCV(LinearSVC):
@@ -76,18 +78,11 @@ class LinearSVCCV(LinearSVC):
         super()._check_parameters()
         if not isinstance(self.cv, numbers.Integral) or self.cv < 2:
             raise ValueError(f"cv must be a whole number, at least 2, not {self.cv!r}")
-        if self.Cs is None:
-            return
-        values = np.asarray(self.Cs, dtype=np.float64)
-        if values.ndim != 1 or not len(values) or not ((values > 0.0) & (values < np.inf)).all():
-            raise ValueError("Cs must be positive and finite numbers, at least one")
+        require_values(self.Cs)
 
     def _train(self, examples: Examples, objective: Objective) -> Trained:
         examples = examples.counting()
-        if self.Cs is None:
-            values = grid(examples, objective)
-        else:
-            values = tuple(np.unique(np.asarray(self.Cs, dtype=np.float64)).tolist())
+        values = grid(examples, objective) if self.Cs is None else ascending(self.Cs)
         found = cross_validate(
             examples, objective, self.cv, values, self.tol,
             complete=self.Cs is not None, **self._how(),

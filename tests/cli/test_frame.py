@@ -313,3 +313,24 @@ def test_what_a_file_says_does_nothing_to_a_terminal():
 def test_lists_of_commands_are_not_cut_at_80_columns(group):
     listed = CliRunner().invoke(main, [*group, "--help"], terminal_width=80).output
     assert "..." not in listed.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize(
+    ("begun", "found"),
+    [
+        ("plo", "plot"),
+        ("solvers pegas", "pegasos"),
+        ("data info imdb", "imdb.tfidf"),
+        ("papers sgd-q", "sgd-qn"),
+        ("papers sgd-qn/table-5", "sgd-qn/table-5"),
+    ],
+)
+def test_the_shell_completes_commands_and_names(begun, found):
+    asked = {
+        "_SVMBENCH_COMPLETE": "bash_complete",
+        "COMP_WORDS": f"svmbench {begun}",
+        "COMP_CWORD": str(len(begun.split())),
+    }
+    command = [sys.executable, "-c", "from svmbench.cli import main; main(prog_name='svmbench')"]
+    done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True)
+    assert f"plain,{found}" in done.stdout.split()

@@ -1,9 +1,11 @@
 """``svmbench train`` and ``svmbench predict``."""
 
+import csv
 import hashlib
 import json
 import os
 import stat
+from itertools import islice, pairwise
 
 import pytest
 from click.testing import CliRunner
@@ -307,6 +309,92 @@ def test_cross_validation_that_makes_no_sense(folder, options, code, says):
     result = invoke("train", SPARSE, *options)
     assert says in result.stderr
     assert "Traceback" not in result.stderr
+    assert result.exit_code == code
+    assert not list(folder.iterdir())
+
+
+def test_a_path_is_a_table_and_no_model(folder):
+    result = invoke("train", SPARSE, "--path", "--bias", "free", "-o", "m")
+    assert result.exit_code == 0, result.stderr
+    assert "no model is written" in result.stdout
+    assert sorted(each.name for each in folder.iterdir()) == [
+        "m.path.csv", "m.path.json", "m.path.svg",
+    ]  # fmt: skip
+    facts = json.loads((folder / "m.path.json").read_text())
+    assert facts["data"]["sha256"] == hashlib.sha256(SPARSE.read_bytes()).hexdigest()
+    values = facts["values"]
+    with (folder / "m.path.csv").open() as file:
+        table = [{key: float(each) for key, each in row.items()} for row in csv.DictReader(file)]
+    assert table == values
+    assert all(0.0 <= each["gap"] <= 1e-4 for each in values)
+    # The optimum grows with C, and less than C does.
+    for one, other in pairwise(values):
+        assert other["C"] == 2.0 * one["C"]
+        assert one["bound"] <= other["objective"] <= 2.0 * one["objective"] * (1.0 + 1e-4)
+        assert other["share_of_zero"] <= one["share_of_zero"] * (1.0 + 1e-4)
+    middle = values[len(values) // 2]
+    alone = invoke("train", SPARSE, "-C", middle["C"], "--bias", "free", "-o", "n", "--json")
+    (fit,) = json.loads(alone.stdout)["fits"]
+    assert middle["objective"] == pytest.approx(fit["P"] / fit["lambda"], rel=2e-4)
+    again = invoke("train", SPARSE, "--path", "--bias", "free", "-o", "k", "--json")
+    assert json.loads(again.stdout) == facts
+    assert (folder / "k.path.svg").read_bytes() == (folder / "m.path.svg").read_bytes()
+
+
+def test_a_path_with_validation_has_its_errors_and_the_model(folder):
+    result = invoke("train", SPARSE, "--path", "--cv", "3", "-o", "m")
+    assert result.exit_code == 0, result.stderr
+    facts = json.loads((folder / "m.json").read_text())
+    validated = {each["C"]: each for each in facts["cross_validation"]["values"]}
+    values = json.loads((folder / "m.path.json").read_text())["values"]
+    both = [each for each in values if each["C"] in validated]
+    assert len(both) > 5
+    for each in both:
+        theirs = validated[each["C"]]
+        assert each["validation_error"] == theirs["error"]
+        assert (each["low"], each["high"]) == (theirs["low"], theirs["high"])
+    (chosen,) = [each for each in values if each["C"] == facts["C"]]
+    (fit,) = facts["fits"]  # the path's own model is the one that is written
+    assert chosen["objective"] == fit["P"] / fit["lambda"]
+    found = json.loads(invoke("predict", "m", SPARSE, "--json").stdout)
+    assert chosen["training_error"] == pytest.approx(1.0 - found["correct"] / 400, abs=1e-12)
+
+
+def test_a_chosen_c_beyond_the_path_is_trained(folder, monkeypatch):
+    from svmbench.train import path as module
+
+    real = module.path
+    monkeypatch.setattr(module, "path", lambda *given, **how: islice(real(*given, **how), 2))
+    result = invoke("train", SPARSE, "--path", "--cv", "3", "-o", "m")
+    assert result.exit_code == 0, result.stderr
+    path_values = json.loads((folder / "m.path.json").read_text())["values"]
+    assert len(path_values) == 2
+    facts = json.loads((folder / "m.json").read_text())
+    assert facts["C"] not in [each["C"] for each in path_values]
+    assert facts["fits"][0]["lambda"] == pytest.approx(1.0 / (facts["C"] * 400))
+
+
+def test_a_path_that_is_cut_short_says_where(folder):
+    result = invoke("train", SPARSE, "--path", "--tol", "1e-9", "--time-limit", "1e-6", "-o", "m")
+    assert result.exit_code == 1
+    (only,) = json.loads((folder / "m.path.json").read_text())["values"]
+    assert f"path: it ends at C = {only['C']:g}, not certified to 1e-09" in result.stderr
+    assert (only["gap"] is None) or only["gap"] > 1e-9
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (("--path", "-C", "1"), 2, "--path tries values of C"),
+        (("--path", "--lambda", "1"), 2, "--path tries values of C"),
+        (("--path", "-o", "/dev/null/m"), 2, "/dev/null/m.path.csv: cannot be written"),
+        (("--path", "--weight", "9=1"), 2, "a weight for class 9, which has no rows"),
+    ],
+)
+def test_a_path_that_makes_no_sense(folder, options, code, says):
+    result = invoke("train", SPARSE, *options)
+    assert says in result.stderr
+    assert len(result.stderr.splitlines()) == 1
     assert result.exit_code == code
     assert not list(folder.iterdir())
 

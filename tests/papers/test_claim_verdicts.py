@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,9 @@ from svmbench.claims.empty import check_claims
 from svmbench.claims.judge import judge_claims
 from svmbench.config.sweep import Sweep
 from svmbench.errors import ConfigError
+from svmbench.papers.model import papers
+
+PUBLISHED = Path("configs/papers/sgd-revisited/published.tsv")
 
 
 def both(factor, dataset="adult", **noise):
@@ -153,6 +157,54 @@ def test_a_statistical_claim_does_not_hold_if_the_test_shows_no_difference():
     )
     assert (reverse.verdict, reverse.across.verdict) == ("does not hold", "below")
     assert "no difference" not in reverse.summary
+
+
+@pytest.mark.parametrize(
+    ("published", "verdict", "words"),
+    [
+        ([1.1, 0.9, 1.2, 0.8, 1.3, 0.7, 1.4, 0.6], "not testable", "do not show it either"),
+        ([0.5] * 8, "not testable", "do not show it either (p = 0.0078)"),
+        ([3.0] * 8, "does not hold", "show it (p = 0.0078)"),
+        ([3.0] * 7, "does not hold", "no difference is shown; "),  # one number is not known
+    ],
+)
+def test_what_the_papers_own_numbers_do_not_show_cannot_be_tested(published, verdict, words):
+    factors = (3.0, 0.3, 2.0, 0.5, 1.5, 0.7, 4.0, 0.2)
+    rows = [each for k, f in enumerate(factors) for each in both(f, f"set {k}", n=3, seed=k)]
+    quoting = claim(across="datasets").quoting({f"set {k}": f for k, f in enumerate(published)})
+    result = found(quoting, *rows)
+    assert result.verdict == verdict
+    assert words in result.summary
+    # What our own times show needs no support from the paper's.
+    ours = [each for k in range(8) for each in both(3.0, f"set {k}", n=3, seed=k)]
+    assert found(quoting, *ours).verdict == "holds"
+
+
+def test_published_numbers_of_a_statistical_claim_are_ratios_by_data_set():
+    item = papers(None)["sgd-revisited"].items["tables-4-5"]
+    quoted = next(each for each in item.claims if "slower than OCAS" in each.text).quoted
+    with PUBLISHED.open() as file:
+        table = {
+            (row["C"], row["dataset"], row["solver"]): row["seconds"]
+            for row in csv.DictReader(file, delimiter="\t")
+        }
+    assert len(quoted) == 9
+    for dataset, ratio in quoted.items():
+        slower, faster = (float(table["10", dataset, name]) for name in ("sgd-m", "ocas"))
+        assert ratio == pytest.approx(slower / faster)
+
+
+def test_a_claim_on_many_rows_is_not_tested_on_fewer():
+    rows = [*both(3.0), *both(0.3, "news20")]
+    m = int(rows[0].group.runs["m"].iloc[0])
+    least = claim(least_rows={"adult": m, "news20": m + 1})
+    result = found(least, *rows)
+    assert (result.verdict, [cell.verdict for cell in result.cells]) == (
+        "holds", ["holds", "not testable"],
+    )  # fmt: skip
+    assert f"rows: {m:,}, and the paper makes the claim on {m + 1:,}" in result.cells[1].text
+    assert result.open_parts == result.spare_parts == []
+    assert found(claim(), *rows).verdict == "holds in k of n"
 
 
 def test_signed_ranks_need_no_cell_to_be_decided_and_none_is_said_to_be_missing():

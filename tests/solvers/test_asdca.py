@@ -262,13 +262,6 @@ def test_on_the_hinge_it_minimises_the_smoothed_hinge(name, precision):
         assert hinge.primal(run.w) <= best.upper + gamma / 2 + slack
 
 
-def test_seeds_differ():
-    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
-    for run in runs:
-        run.advance(30)
-    assert not np.array_equal(runs[0].w, runs[1].w)
-
-
 @pytest.mark.parametrize("bad", [{"theta": 0.0}, {"theta": 1.5}, {"batch": 0}, {"caution": 2.0}])
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match=next(iter(bad))):

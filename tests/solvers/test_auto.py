@@ -400,6 +400,32 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
         assert np.array_equal(patient.w, halting.w)
 
 
+def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_begin_at(monkeypatch):
+    problem = MADE["many-rows"]
+    begun = []
+
+    def newton(run, penalty, warm):
+        begun.append((penalty, np.array(warm.w[:4]), np.array(warm.alpha)))
+        return original(run, penalty, warm)
+
+    original = Auto._newton
+    monkeypatch.setattr(Auto, "_newton", newton)
+    scaled = 0
+    for seed in range(6):
+        run = started(problem, seed, method="dual-newton", tolerance=ACCURACY)
+        run._cheap, run._choice = True, run._choice._replace(budget=math.inf)
+        while isinstance(run._phase, dual_phase.DualPhase):
+            scale, phase = run._phase._scale, run._phase
+            run.advance(1)
+        penalty, w, alpha = begun.pop()
+        scaled += scale != 1.0
+        assert phase.gap < math.inf
+        np.testing.assert_allclose(w, problem.weights(alpha), rtol=1e-12)
+        share = problem.gap(w, alpha) / problem.primal(w)
+        assert penalty == pytest.approx(max(run.parameters.penalty, 0.05 / share), rel=1e-6)
+    assert scaled > 0
+
+
 @pytest.mark.parametrize(("subspace", "least"), [(False, 6), (True, 3)])
 def test_alpha_are_the_weights_of_dual_descent(subspace, least):
     problem = PROBLEMS["overlapping"]

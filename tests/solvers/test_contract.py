@@ -10,6 +10,7 @@ installed or advanced in pieces; test_peers.py has the other tests.
 
 import re
 from dataclasses import replace
+from operator import attrgetter
 
 import numpy as np
 import pytest
@@ -66,6 +67,9 @@ TRAININGS = [
 ]
 
 
+by_id = attrgetter("id")
+
+
 def has_slow_bias(training, name):
     """Whether the bias moves too slowly to reach the optimum of one row against many.
 
@@ -104,7 +108,7 @@ def test_training_keeps_the_contract(check, training, name):
 @pytest.mark.parametrize(
     "training",
     [each for each in TRAININGS if has_slow_bias(each, "one-against-many")],
-    ids=lambda each: each.id,
+    ids=by_id,
 )
 def test_a_slow_bias_comes_nearer(training):
     problem = training.problem("one-against-many")
@@ -115,7 +119,7 @@ def test_a_slow_bias_comes_nearer(training):
     assert costs == sorted(costs, reverse=True)
 
 
-@pytest.mark.parametrize("training", TRAININGS, ids=lambda each: each.id)
+@pytest.mark.parametrize("training", TRAININGS, ids=by_id)
 def test_weights_of_rows_count_or_are_refused(training):
     problem = training.problem("sparse")
     weights = np.linspace(0.5, 1.5, problem.data.n_samples)
@@ -129,6 +133,28 @@ def test_weights_of_rows_count_or_are_refused(training):
     reached = weighted.primal(run.w, run.bias)
     assert run.dual() <= reached * (1.0 + 1e-4)
     assert reached - run.dual() <= ACCURACY * reached
+
+
+PLAIN = {each.solver.name: each for each in reversed(TRAININGS) if each.constraint == "none"}
+
+
+@pytest.mark.parametrize("training", [t for t in PLAIN.values() if t.counts_rows], ids=by_id)
+def test_seeds_differ(training):
+    runs = [training.started(training.problem("overlapping"), seed) for seed in (1, 2)]
+    for run in runs:
+        run.advance(70)
+    assert not np.array_equal(runs[0].w, runs[1].w)
+
+
+@pytest.mark.parametrize(
+    "training", [t for t in PLAIN.values() if hasattr(t.solver, "alpha")], ids=by_id
+)
+def test_alpha_is_a_fresh_array(training):
+    run = training.started(training.problem("overlapping"))
+    run.advance(100 if training.counts_rows else 3)
+    before = run.dual()
+    run.alpha[:] = 0.0
+    assert run.dual() == before
 
 
 def test_no_two_solvers_share_a_colour():

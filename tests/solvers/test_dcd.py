@@ -338,21 +338,6 @@ def test_zero_rows_take_their_best_alpha_at_once(loss, gamma, expected):
     assert run.stopped
 
 
-def test_seeds_differ():
-    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
-    for run in runs:
-        run.advance(30)
-    assert not np.array_equal(runs[0].w, runs[1].w)
-
-
-def test_alpha_is_a_fresh_array():
-    run = started(PROBLEMS["overlapping"])
-    run.advance(100)
-    before = run.dual()
-    run.alpha[:] = 0.0
-    assert run.dual() == before
-
-
 @pytest.mark.parametrize("bad", [{"tolerance": 0.0}, {"restore_after": -1.0}])
 def test_parameters_outside_their_range_are_refused(bad):
     with pytest.raises(ValueError, match="greater than 0"):

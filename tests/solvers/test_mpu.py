@@ -272,21 +272,6 @@ def test_its_certificate_does_not_exhaust_it():
     assert not run.exhausted
 
 
-def test_seeds_differ():
-    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
-    for run in runs:
-        run.advance(70)
-    assert not np.array_equal(runs[0].w, runs[1].w)
-
-
-def test_alpha_is_a_fresh_array():
-    run = started(PROBLEMS["overlapping"])
-    run.advance(100)
-    before = run.dual()
-    run.alpha[:] = 0.0
-    assert run.dual() == before
-
-
 def test_a_delta_that_asks_for_too_many_values_is_refused():
     with pytest.raises(ConfigError, match=r"mpu: delta 1e-17 .* more than 2\^53; raise delta"):
         started(PROBLEMS["overlapping"], delta=1e-17)

@@ -176,13 +176,6 @@ def test_converges(name, project):
         assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
 
 
-def test_seeds_differ():
-    runs = [started(PROBLEMS["overlapping"], seed) for seed in (1, 2)]
-    for run in runs:
-        run.advance(30)
-    assert not np.array_equal(runs[0].w, runs[1].w)
-
-
 def test_it_shows_no_dual_and_has_no_rule():
     run = started(PROBLEMS["overlapping"], 1)
     run.advance(30)

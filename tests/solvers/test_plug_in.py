@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from svmbench.errors import InterruptedRunError
+from svmbench.harness.worker import _require_unchanged
 from svmbench.solvers.base import Solver
 from svmbench.solvers.plug_in import GROUP
 
@@ -95,3 +97,18 @@ def test_the_versions_of_the_libraries_count(build, monkeypatch):
     assert [entry.split()[0] for entry in first["libraries"]] == ["numpy", "scipy"]
     monkeypatch.setattr("svmbench.solvers.base.version", lambda name: "99.0")
     assert build("helped_one", files)["libraries"] == ["numpy 99.0", "scipy 99.0"]
+
+
+def test_a_package_that_changes_during_a_sweep_is_noticed(build):
+    files = {
+        "helped_package/__init__.py": MODULE.format(helper="helped_package.pace").replace(
+            "pace = helped_package.pace.PACE", "pace = 1"
+        ),
+        "helped_package/pace.py": "PACE = 1\n",
+    }
+    planned = build("helped_package", files)
+    build("helped_package", files)
+    _require_unchanged(sys.modules["helped_package"].Helped(), planned)
+    build("helped_package", files | {"helped_package/pace.py": "PACE = 22\n"})
+    with pytest.raises(InterruptedRunError, match="plug-in's files changed during the sweep"):
+        _require_unchanged(sys.modules["helped_package"].Helped(), planned)

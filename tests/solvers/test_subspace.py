@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import STORAGES, dataset, dense, labels, ordinary_problems
+from svmbench.data.dataset import Dataset
 from svmbench.kernels.counters import Counters
 from svmbench.problem import Problem
 from svmbench.solvers.champion.auto import Auto, AutoParameters
@@ -140,10 +141,14 @@ def arcene_kind():
 def dorothea_kind():
     """1,150 rows with 1 in a hundredth of 100,000 columns, few of them of one class."""
     rng = np.random.default_rng(203)
-    often = (1.0 + np.arange(100_000)) ** -0.6
-    X = rng.random((1150, 100_000), dtype=np.float32) < 1000.0 * often / often.sum()
-    score = X @ rng.normal(size=100_000)
-    return dataset(X, np.where(score > np.quantile(score, 0.9), 1, -1), "int32+ones")
+    often = 1000.0 * (1.0 + np.arange(100_000)) ** -0.6
+    often /= np.sum((1.0 + np.arange(100_000)) ** -0.6)
+    rows = [np.flatnonzero(rng.random(100_000) < often).astype(np.int32) for _ in range(1150)]
+    weights = rng.normal(size=100_000)
+    score = np.array([weights[row].sum() for row in rows])
+    indptr = np.concatenate([[0], np.cumsum([len(row) for row in rows])]).astype(np.int64)
+    y = np.where(score > np.quantile(score, 0.9), 1, -1).astype(np.int8)
+    return Dataset("made", 100_000, indptr, np.concatenate(rows), None, y)
 
 
 KINDS = {"golub": golub_kind, "arcene": arcene_kind, "dorothea": dorothea_kind}

@@ -20,7 +20,7 @@ from sklearn.utils.estimator_checks import (
 
 import svmbench
 from svmbench import LinearSVC, LinearSVCCV, LogisticRegression
-from svmbench.train.estimator import _dataset
+from svmbench.train.arrays import as_dataset
 
 ALL = [LinearSVC(), LinearSVC(loss="hinge", fit_intercept=False), LogisticRegression()]
 
@@ -105,10 +105,10 @@ def test_rows_are_not_copied_and_stay_the_user_s():
     X, y = rows()
     single = X.astype(np.float32)
     sparse = sp.csr_matrix(X)
-    assert np.shares_memory(_dataset(X).values, X)
-    assert np.shares_memory(_dataset(single).values, single)
-    assert np.shares_memory(_dataset(sparse).values, sparse.data)
-    assert np.shares_memory(_dataset(sparse).indices, sparse.indices)
+    assert np.shares_memory(as_dataset(X).values, X)
+    assert np.shares_memory(as_dataset(single).values, single)
+    assert np.shares_memory(as_dataset(sparse).values, sparse.data)
+    assert np.shares_memory(as_dataset(sparse).indices, sparse.indices)
     LinearSVC().fit(X, y)
     X[0, 0] = 1.0
     sparse.data[0] = 1.0
@@ -117,7 +117,7 @@ def test_rows_are_not_copied_and_stay_the_user_s():
 def test_unsorted_columns_and_duplicates_are_summed_in_a_copy():
     data, columns = np.array([1.0, 2.0, 3.0, -1.0]), np.array([2, 0, 2, 1])
     matrix = sp.csr_matrix((data, columns, np.array([0, 3, 4])), shape=(2, 3))
-    found = _dataset(matrix)
+    found = as_dataset(matrix)
     assert found.indices.tolist() == [0, 2, 1]
     assert found.values.tolist() == [2.0, 4.0, -1.0]
     assert matrix.data.tolist() == [1.0, 2.0, 3.0, -1.0]

@@ -17,7 +17,8 @@ from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.fit import fit
 from svmbench.train.objective import BIASES, LOSSES, Objective
-from svmbench.train.path import Validation, assign_folds, cross_validate, grid, path
+from svmbench.train.path import grid, path, point
+from svmbench.train.validation import Validation, assign_folds, cross_validate
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -110,6 +111,84 @@ def test_the_grid_begins_where_all_rows_lie_within_the_margin(loss):
     )
     w, half = at_first.fits[0].w, at_half.fits[0].w
     assert float(w @ half) / np.sqrt(float(w @ w) * float(half @ half)) > 0.99
+
+
+def uneven():
+    """Rows whose mean is not 0, a third of them positive, with weights."""
+    X, y = shifted()
+    weights = np.random.default_rng(5).integers(1, 6, size=80).astype(float)
+    return Examples(dataset(X, np.ones(80)), y, weights, class_weights={1: 3.0})
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@every_loss
+def test_the_grid_begins_where_the_objective_begins_to_fall(loss, bias):
+    examples, objective = uneven(), Objective(loss, bias=bias)
+    first, *_ = grid(examples, objective)
+    at = [
+        train(examples, replace(objective, C=C), 1e-8).fits[0]
+        for C in (first / 1e6, first, 4 * first)
+    ]
+    of_zero, begun, later = (each.primal for each in at)
+    assert 0.5 * of_zero < begun < 0.999 * of_zero
+    assert later < 0.98 * of_zero
+    if bias != "free" or loss != "hinge":  # with those, alpha of the larger class is not unique
+        w, least = at[1].w, at[0].w
+        assert float(w @ least) > 0.9 * np.linalg.norm(w) * np.linalg.norm(least)
+
+
+@every_loss
+def test_the_grid_is_that_of_the_weights(loss):
+    examples, objective = uneven(), Objective(loss, bias="free")
+    larger = replace(examples, row_weights=8.0 * examples.row_weights)
+    assert grid(larger, objective) == tuple(C / 8.0 for C in grid(examples, objective))
+
+
+@every_loss
+def test_a_free_bias_s_grid_is_the_same_for_shifted_rows(loss):
+    X, y = shifted()
+    there = Examples(dataset(X + 1000.0, y), y)
+    objective = Objective(loss, bias="free")
+    assert grid(there, objective) == grid(Examples(dataset(X, y), y), objective)
+
+
+@pytest.mark.parametrize("bias", BIASES)
+@every_loss
+def test_the_grid_of_classes_with_the_same_mean(loss, bias):
+    # No direction is better than another at first, and rounding is no reason for a huge C.
+    X = 0.1 * np.array([[1.0, 1.0], [-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]])
+    examples = Examples(dataset(X, np.ones(4)), np.array([1, 1, 0, 0]))
+    assert 8.0 <= grid(examples, Objective(loss, bias=bias))[0] <= 128.0 or bias == "regularised"
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@every_loss
+def test_a_point_of_the_path_is_the_model_s(loss, classes):
+    examples = noisy(classes=classes)
+    examples = replace(examples, row_weights=np.arange(80) % 3 + 1.0)
+    objective = Objective(loss, C=0.5, bias="free")
+    trained = train(examples, objective, 1e-8)
+    found = point(examples, trained, objective)
+    total = of_zero = 0.0
+    for label, fit_ in zip(trained.model.labels, trained.fits, strict=False):
+        rows, weights = examples.against_rest(label)
+        margins = rows.labels * (rows.rows.dot(fit_.w) + fit_.bias)
+        each = {
+            "hinge": np.maximum(0.0, 1.0 - margins),
+            "squared-hinge": np.maximum(0.0, 1.0 - margins) ** 2,
+            "logistic": np.logaddexp(0.0, -margins),
+        }[loss]
+        total += 0.5 * fit_.w @ fit_.w + 0.5 * weights @ each
+        of_zero += 0.5 * weights.sum() * (np.log(2.0) if loss == "logistic" else 1.0)
+    assert found.objective == pytest.approx(total, rel=1e-12)
+    assert found.share_of_zero == pytest.approx(total / of_zero, rel=1e-12)
+    assert found.bound <= found.objective <= (1.0 + 1e-8) * found.bound
+    predicted = trained.model.classes_of(trained.model.decision_values(examples.rows))
+    wrong = predicted != examples.labels
+    weights = examples.row_weights
+    assert wrong.any()
+    assert found.training_error == pytest.approx(weights[wrong].sum() / weights.sum(), rel=1e-12)
+    assert found.norm == pytest.approx(np.linalg.norm(trained.model.weights), rel=1e-12)
 
 
 def test_c_grows_no_further_once_no_loss_is_left():

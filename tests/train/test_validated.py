@@ -9,7 +9,7 @@ from problems import dataset
 from svmbench import LinearSVC, LinearSVCCV
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
-from svmbench.train.path import cross_validate
+from svmbench.train.validation import cross_validate
 
 #: The checks give the splits themselves as cv, as scikit-learn's own estimators allow.
 FOLDS = {

@@ -227,6 +227,9 @@ class Auto(Solver):
         reached = self._cheap and gap <= HANDOVER_GAP
         if reached or dual.passes > self._choice.budget:
             self._passes = dual.passes
+            if dual.gap < math.inf:
+                # Newton steps begin at w(alpha), whatever the scale of the w that is shown.
+                gap = dual.gap_unscaled / (dual.gap_unscaled + dual.bound())
             penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
             self._phase = self._newton(penalty, dual.state)
             self.counters = self._phase.counters

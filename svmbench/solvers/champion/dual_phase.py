@@ -202,6 +202,11 @@ class DualPhase:
         return self._certified if self._current else math.inf
 
     @property
+    def gap_unscaled(self) -> float:
+        """P - D of w(alpha) itself just after a survey; otherwise inf."""
+        return self._state.slack_sum / self._m if self._current else math.inf
+
+    @property
     def state(self) -> Descent:
         """The kernel's own state."""
         return self._state

@@ -1,0 +1,276 @@
+"""Which program for which need: a Markdown table of CPU seconds, measured in turns.
+
+    python scripts/train/table.py FILE ... [--budget 10m] [--loss hinge] [-C 1] [--tol 1e-4]
+
+Each FILE is LIBSVM text of two classes; there is no bias. Three needs are measured:
+
+text   a model of the file, by commands: reading, training, writing
+fit    weights of rows in memory
+C      the best of 25 values of C by five-fold cross-validation, rows in memory
+
+For the first two, each program has the loosest of compare.py's stopping tolerances with which P is
+within --tol of a certified bound. For the third, LIBLINEAR's -C chooses its own values, and other
+programs have their default tolerances; ours certifies each fit to --tol. Every run is a process of
+its own with one thread. Runs are repeated in turns until the budget is spent; what has not ended
+within its share of the budget is shown as longer. CPU time does not count waiting, but caches and
+memory are shared: compare figures of one run only, on a machine that has nothing else to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from compare import KINDS, Fit, needed, programs
+from liblinear import liblinearutil  # type: ignore[import-untyped]
+from sklearn import svm  # type: ignore[import-untyped]
+from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from svmbench.cli.options import budget_seconds
+from svmbench.errors import DataError
+from svmbench.problem import Problem
+from svmbench.train.classes import train
+from svmbench.train.examples import Examples, read_examples
+from svmbench.train.model import as_matrix
+from svmbench.train.objective import LOSSES, Objective
+from svmbench.train.path import grid
+from svmbench.train.validation import cross_validate
+
+#: Shares of the budget that finding a tolerance, and a single run, may take at most.
+_PREPARING, _LONGEST = 0.05, 0.1
+
+FOLDS = 5
+
+#: LIBLINEAR's solver of each loss that its -C knows.
+CHOOSING = {"squared-hinge": 2, "logistic": 0}
+
+_FORK = multiprocessing.get_context("fork")
+
+
+@dataclass(eq=False)
+class Entry:
+    """A program that meets a need.
+
+    Parameters
+    ----------
+    need, data, loss, program : str
+    run : callable
+        What is timed, given the seconds after which a command is to be ended.
+    """
+
+    need: str
+    data: str
+    loss: str
+    program: str
+    run: Callable[[float], object]
+    seconds: list[float] = field(default_factory=list)
+    longer: float | None = None
+
+
+def in_child(work: Callable[[], object], limit: float) -> tuple[float, Any] | None:
+    """CPU seconds of a call in a process of its own, and its result; None beyond the limit."""
+    receiver, sender = _FORK.Pipe(duplex=False)
+
+    def work_and_send() -> None:
+        begun = _used()
+        try:
+            result = work()
+        except subprocess.TimeoutExpired:
+            sender.send(None)
+        else:
+            sender.send((_used() - begun, result))
+
+    child = _FORK.Process(target=work_and_send)
+    child.start()
+    sender.close()
+    try:
+        if not receiver.poll(limit):
+            return None
+        found: tuple[float, Any] | None = receiver.recv()
+        return found
+    except EOFError:
+        raise RuntimeError("a run has failed; its message is above") from None
+    finally:
+        child.kill()
+        child.join()
+
+
+def _used() -> float:
+    """CPU seconds of this process and of its children that have ended."""
+    both = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in both)
+
+
+def entries(
+    file: Path, objective: Objective, tolerance: float, folder: Path, limit: float
+) -> list[Entry]:
+    """The programs for each need, with the tolerances that they have to be given."""
+    examples = read_examples(file)
+    if len(examples.classes) != 2:
+        raise DataError(f"{file}: {len(examples.classes)} classes; the comparison takes two")
+    rows, _ = examples.against_rest(examples.classes[0])
+    problem = Problem(rows, objective.regularisation(rows.n_samples), objective.as_loss())
+    dual = train(examples, objective, tolerance / 10.0).fits[0].dual
+
+    def entry(need: str, program: str, run: Callable[[float], object]) -> Entry:
+        return Entry(need, rows.name, objective.loss, program, run)
+
+    ours: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "svmbench",
+        "train",
+        file,
+        "-o",
+        folder / "ours",
+        "--quiet",
+    ]
+    ours += ["--loss", objective.loss, "-C", repr(objective.C), "--tol", repr(tolerance)]
+    found = [
+        entry("text", "svmbench train", partial(_command, ours)),
+        entry("fit", "svmbench", lambda _: train(_fresh(examples), objective, tolerance)),
+    ]
+    kinds = {f"LIBLINEAR -s {kind}": kind for kind in KINDS[objective.loss]}
+    for program, fit in programs(problem, objective).items():
+        done = in_child(partial(needed, fit, problem, dual, tolerance), limit)
+        if done is None or done[1] is None:
+            print(f"{rows.name}, {objective.loss}: {program} left out: no tolerance found in time")
+            continue
+        eps = done[1]
+        found.append(entry("fit", f"{program}, {eps:g}", _ignoring(fit, eps)))
+        if program in kinds and shutil.which("liblinear-train"):
+            flags = f"-q -s {kinds[program]} -c {objective.C!r} -e {eps!r}".split()
+            theirs: list[str | Path] = ["liblinear-train", *flags, file, folder / "theirs"]
+            found.append(entry("text", f"{program}, {eps:g}", partial(_command, theirs)))
+    return found + [entry("C", *each) for each in _choosers(examples, objective, tolerance)]
+
+
+def _choosers(
+    examples: Examples, objective: Objective, tolerance: float
+) -> list[tuple[str, Callable[[float], object]]]:
+    values = grid(examples, objective)
+    rows, _ = examples.against_rest(examples.classes[0])
+    matrix, y = as_matrix(rows), rows.labels.astype(float)
+    found: list[tuple[str, Callable[[float], object]]] = [
+        (
+            "svmbench --cv",
+            lambda _: cross_validate(_fresh(examples), objective, FOLDS, values, tolerance).best,
+        )
+    ]
+    if objective.loss in CHOOSING:
+        theirs = liblinearutil.problem(y, matrix)
+        flags = f"-C -v {FOLDS} -s {CHOOSING[objective.loss]} -q"
+        found.append(
+            (f"LIBLINEAR {flags[:-3]}", lambda _: list(liblinearutil.train(theirs, flags)))
+        )
+    if objective.loss != "logistic":
+        model = svm.LinearSVC(loss=objective.loss.replace("-", "_"), fit_intercept=False)
+        search = GridSearchCV(model, {"C": values}, cv=FOLDS)
+        found.append(("GridSearchCV(LinearSVC)", lambda _: search.fit(matrix, y).best_params_["C"]))
+    return found
+
+
+def _fresh(examples: Examples) -> Examples:
+    """Without what an earlier fit of the same rows has kept."""
+    return replace(examples, rows=replace(examples.rows))
+
+
+def _ignoring(fit: Fit, eps: float) -> Callable[[float], object]:
+    def run(limit: float) -> object:
+        return fit(eps).shape
+
+    return run
+
+
+def _command(words: list[str | Path], limit: float) -> None:
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, timeout=limit)
+
+
+def measure(found: list[Entry], until: float, longest: float, repeats: int) -> None:
+    """Run all in turns; what takes too long is not run again."""
+    for _ in range(repeats):
+        for each in found:
+            limit = min(longest, until - time.monotonic())
+            if each.longer is not None or limit <= 0.0:
+                continue
+            # A command ends itself, so that none is left behind.
+            done = in_child(partial(each.run, limit), limit + 5.0)
+            if done is None:
+                each.longer = limit
+            else:
+                each.seconds.append(done[0])
+
+
+def table(found: list[Entry]) -> list[str]:
+    """Lines of Markdown; ratios are to our figure of the same need, rows and loss."""
+    lines = [
+        "| need | rows | loss | program | CPU seconds | runs | times ours |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    ours: dict[tuple[str, str, str], float] = {}
+    for each in found:
+        key = each.need, each.data, each.loss
+        if each.program.startswith("svmbench") and each.seconds:
+            ours[key] = statistics.median(each.seconds)
+    order = list(dict.fromkeys((each.data, each.loss, each.need) for each in found))
+    for each in sorted(found, key=lambda each: order.index((each.data, each.loss, each.need))):
+        base = ours.get((each.need, each.data, each.loss))
+        shown, ratio = "not run", ""
+        if each.seconds:
+            middle = statistics.median(each.seconds)
+            shown = f"{middle:.3f} ({min(each.seconds):.3f} to {max(each.seconds):.3f})"
+            ratio = f"{middle / base:.1f}" if base else ""
+        elif each.longer is not None:
+            shown = f"over {each.longer:.0f}"
+            ratio = f"over {each.longer / base:.1f}" if base else ""
+        cells = each.need, each.data, each.loss, each.program, shown, len(each.seconds), ratio
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return lines
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--budget", default="10m", help="time for all of it, such as 10m")
+    parser.add_argument("--loss", choices=LOSSES, action="append", help="may be repeated")
+    parser.add_argument("-C", type=float, default=1.0)
+    parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--repeats", type=int, default=5, help="at most")
+    given = parser.parse_args()
+    budget = budget_seconds(given.budget)
+    until = time.monotonic() + budget
+    losses = given.loss or list(LOSSES)
+    limit = budget * _PREPARING / (len(given.files) * len(losses))
+    with (
+        threadpool_limits(1),
+        warnings.catch_warnings(),
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        warnings.simplefilter("ignore")  # a tolerance that is out of reach is one that is not taken
+        found = [
+            each
+            for file in given.files
+            for loss in losses
+            for each in entries(file, Objective(loss, given.C), given.tol, Path(folder), limit)
+        ]
+        measure(found, until, budget * _LONGEST, given.repeats)
+    print("\n".join(table(found)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,81 @@
+"""What ``svmbench train`` prints: tables of errors over C, and a summary of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from svmbench.train.classes import Trained
+    from svmbench.train.examples import Examples
+    from svmbench.train.objective import Objective
+    from svmbench.train.path_files import PathFiles
+    from svmbench.train.validation import Validation
+
+#: Classes whose certificates are listed one by one.
+_LISTED = 20
+
+
+def path_text(records: Sequence[dict[str, Any]], files: PathFiles) -> list[str]:
+    """A path, one line for each C, and where its files are."""
+    validated = "validation_error" in records[0]
+    head = f"{'C':>12}  {'objective':>13}  {'gap':>7}  {'of w = 0':>8}  train error"
+    lines = [head + ("  validation error" if validated else "")]
+    for each in records:
+        gap = "none" if each["gap"] is None else f"{each['gap']:.1e}"
+        line = (
+            f"{each['C']:>12.6g}  {each['objective']:>13.7g}  {gap:>7}"
+            f"  {each['share_of_zero']:>8.2%}  {each['training_error']:>11.2%}"
+        )
+        if validated and each["validation_error"] is not None:
+            line += f"  {each['validation_error']:>16.2%}"
+        lines.append(line)
+    return [*lines, f"path: {files.table}, {files.document}, plot: {files.plot}"]
+
+
+def validation_table(validation: Validation) -> list[str]:
+    """Validation errors, one line for each C."""
+    lines = [f"{'C':>12}  error     95 % interval"]
+    for C, (error, low, high) in zip(validation.values, validation.shares(), strict=True):
+        mark = "  chosen" if validation.best == C else ""
+        lines.append(f"{C:>12.6g}  {error:6.2%}  {low:6.2%} to {high:6.2%}{mark}")
+    return lines
+
+
+def summary(
+    examples: Examples,
+    objective: Objective,
+    trained: Trained,
+    path: Path,
+    read: float,
+    taken: float,
+) -> list[str]:
+    """The rows, the problem, each fit's certificate and errors, and where the model is."""
+    from svmbench.train.files import certificate_path
+
+    rows, model = examples.rows, trained.model
+    m = rows.n_samples
+    bias = {"none": "no bias", "free": "free bias"}.get(objective.bias, "regularised bias")
+    lines = [
+        f"{rows.name}: {m:,} rows, {rows.n_features:,} features, {rows.nnz:,} entries, "
+        f"{len(model.labels)} classes",
+        f"{objective.loss}, {bias}, C = {objective.C:.6g}, λ = {objective.regularisation(m):.6g}",
+    ]
+    if examples.class_weights:
+        each = (f"class {label} {w:g}" for label, w in sorted(examples.class_weights.items()))
+        lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
+    against = model.labels if len(trained.fits) > 1 else model.labels[:1]
+    for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:
+        lines.append(
+            f"class {label}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
+            f"{fit.errors:,} training errors ({fit.errors / m:.2%}); {fit.method}"
+        )
+    if len(trained.fits) > _LISTED:
+        lines.append(
+            f"{len(trained.fits) - _LISTED} more classes, in {certificate_path(path)}; the largest "
+            f"gap of all is {trained.gap:.1e}"
+        )
+    lines.append(f"{read:.2f} s reading, {taken:.2f} s training")
+    lines.append(f"model: {path}, certificate: {certificate_path(path)}")
+    return lines

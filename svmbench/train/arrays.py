@@ -1,0 +1,62 @@
+"""Rows, weights and values of C that users of the estimators give, as training takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
+
+from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.train.examples import Examples
+
+_MOST_COLUMNS = np.iinfo(np.int32).max
+
+
+def as_dataset(X: Any) -> Dataset:
+    """Rows of checked numbers as the kernels read them, copied only where they must be."""
+    m, d = X.shape
+    labels = np.ones(m, dtype=np.int8)
+    if not scipy.sparse.issparse(X):
+        return Dataset("X", d, None, None, X.view(), labels)
+    if d > _MOST_COLUMNS:
+        raise ValueError(f"X has {d} columns; at most {_MOST_COLUMNS} are possible")
+    if not X.has_canonical_format:  # the user's own matrix stays as it is
+        X = X.copy()
+        X.sum_duplicates()
+    indptr = X.indptr.astype(np.int64, copy=False).view()
+    indices = X.indices.astype(np.int32, copy=False).view()
+    return Dataset("X", d, indptr, indices, X.data.view(), labels)
+
+
+def balanced(examples: Examples) -> FloatArray:
+    """Weights of classes 0, 1, ..., inverse to the weights of their rows; mean weight of a row 1.
+
+    They are those of scikit-learn's compute_class_weight, which takes no weights of rows before its
+    version 1.7. A class without weight gets 1 here, and is refused by `Examples.counting`.
+    """
+    of_class = np.bincount(examples.labels, weights=examples.costs()).astype(np.float64)
+    weights = np.ones_like(of_class)
+    with np.errstate(over="ignore"):  # Examples refuses inf
+        np.divide(of_class.sum(), len(of_class) * of_class, out=weights, where=of_class > 0.0)
+    return weights
+
+
+def require_values(Cs: Any) -> None:
+    """Refuse values of C that are no positive and finite numbers; None is fine.
+
+    Raises
+    ------
+    ValueError
+        When a value is no such number, or there is none.
+    """
+    if Cs is None:
+        return
+    values = np.asarray(Cs, dtype=np.float64)
+    if values.ndim != 1 or not len(values) or not ((values > 0.0) & (values < np.inf)).all():
+        raise ValueError("Cs must be positive and finite numbers, at least one")
+
+
+def ascending(Cs: Any) -> tuple[float, ...]:
+    """The distinct values of C, the smallest first."""
+    return tuple(np.unique(np.asarray(Cs, dtype=np.float64)).tolist())

@@ -1,0 +1,162 @@
+"""Cross-validation: errors at each C on rows that were left out of training."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+
+from svmbench.data.dataset import Array, FloatArray
+from svmbench.errors import DataError
+from svmbench.train.examples import Examples
+from svmbench.train.objective import Objective
+from svmbench.train.path import path
+
+#: Standard deviations around the mean within which a normal variable lies 95 % of the time.
+_DEVIATIONS = NormalDist().inv_cdf(0.975)
+
+
+@dataclass(frozen=True, eq=False)
+class Validation:
+    """Errors on rows that were left out of training.
+
+    A row counts as much as in training: with its own weight times that of its class. Weights are
+    scaled by a power of two, so that the largest is at least 1 and below 2.
+
+    Parameters
+    ----------
+    values : tuple of float
+        C, ascending.
+    errors : ndarray of float64, shape (K, len(values))
+        Weight of each fold's errors, their number without weights. Where a fold's path ended
+        early, its last errors are repeated.
+    fold_weights : ndarray of float64, shape (K,)
+        Weight of each fold's rows, their number without weights.
+    effective_rows : float
+        Rows that the intervals count, (sum of weights)^2 / sum of weights^2 (Kish, Survey
+        Sampling, 1965): all without weights, fewer the more unequal weights are.
+    gap : float
+        Largest relative gap of all fits.
+    """
+
+    values: tuple[float, ...]
+    errors: FloatArray
+    fold_weights: FloatArray
+    effective_rows: float
+    gap: float
+
+    def facts(self) -> list[dict[str, float]]:
+        """C, error and interval of each value, for a JSON."""
+        return [
+            {"C": C, "error": error, "low": low, "high": high}
+            for C, (error, low, high) in zip(self.values, self.shares(), strict=True)
+        ]
+
+    @property
+    def best(self) -> float:
+        """The smallest C with the least errors."""
+        return self.values[int(np.argmin(self.errors.sum(axis=0)))]
+
+    @property
+    def extreme(self) -> str | None:
+        """Which end of the values tried the best C is, 'smallest' or 'largest'; None if neither.
+
+        None also where only one value was tried.
+        """
+        if len(self.values) == 1:
+            return None
+        return {self.values[0]: "smallest", self.values[-1]: "largest"}.get(self.best)
+
+    def shares(self) -> list[tuple[float, float, float]]:
+        """For each C the share of errors, and Wilson's 95 % interval around it."""
+        shares = np.minimum(1.0, self.errors.sum(axis=0) / self.fold_weights.sum()).tolist()
+        return [(share, *_interval(share, self.effective_rows)) for share in shares]
+
+
+def _interval(share: float, rows: float) -> tuple[float, float]:
+    """Wilson's interval (Journal of the American Statistical Association 22, 1927)."""
+    spread = _DEVIATIONS**2 / rows
+    centre = share + spread / 2.0
+    reach = _DEVIATIONS * math.sqrt((share * (1.0 - share) + spread / 4.0) / rows)
+    low, high = (centre - reach) / (1.0 + spread), (centre + reach) / (1.0 + spread)
+    return min(share, max(0.0, low)), max(share, min(1.0, high))
+
+
+def cross_validate(
+    examples: Examples,
+    objective: Objective,
+    folds: int,
+    values: tuple[float, ...],
+    tolerance: float = 1e-4,
+    *,
+    complete: bool = False,
+    seed: int = 0,
+    time_limit: float = math.inf,
+    threads: int = 1,
+    progress: Callable[[int, float], None] = lambda fold, C: None,
+) -> Validation:
+    """Errors at each C on each fold, of models trained on the other folds.
+
+    Parameters
+    ----------
+    examples : Examples
+        Their weights count in training and in the errors.
+    objective : Objective
+    folds : int
+        K, at least 2. Each has its share of every class, by numbers of rows.
+    values : tuple of float
+        Ascending values of C.
+    complete : bool
+        As for `path`.
+    tolerance, seed, time_limit, threads
+        As for `train`.
+    progress : callable
+        Called with the number of a fold and the C trained.
+
+    Raises
+    ------
+    DataError
+        When a class has fewer rows than there are folds.
+    """
+    of_row = assign_folds(examples, folds, seed)
+    costs = examples.costs()
+    errors, gap = np.zeros((folds, len(values))), 0.0
+    most = 0
+    for fold in range(folds):
+        learning = examples.chosen(np.flatnonzero(of_row != fold))
+        left_out, cost = examples.chosen(np.flatnonzero(of_row == fold)), costs[of_row == fold]
+        at = 0
+        for trained in path(
+            learning, objective, values, tolerance,
+            complete=complete, seed=seed, time_limit=time_limit, threads=threads,
+        ):  # fmt: skip
+            progress(fold, values[at])
+            model = trained.model
+            predicted = model.classes_of(model.decision_values(left_out.rows))
+            errors[fold, at:] = cost[predicted != left_out.labels].sum()
+            gap = max(gap, trained.gap)
+            at += 1
+        most = max(most, at)
+    fold_weights = np.bincount(of_row, weights=costs, minlength=folds).astype(np.float64)
+    effective_rows = float(costs.sum() ** 2 / (costs @ costs))
+    return Validation(values[:most], errors[:, :most], fold_weights, effective_rows, gap)
+
+
+def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
+    """The fold of each row: of every class, each fold has the same number of rows or one more."""
+    of_row = np.empty(len(examples.labels), dtype=np.int64)
+    rng = np.random.default_rng(seed)
+    dealt = 0
+    for label in examples.classes:
+        members = np.flatnonzero(examples.labels == label)
+        if len(members) < folds:
+            raise DataError(
+                f"{examples.rows.name}: class {examples.named(label)} has {len(members)} rows, "
+                f"fewer than the {folds} folds"
+            )
+        of_row[rng.permutation(members)] = (dealt + np.arange(len(members))) % folds
+        dealt += len(members)
+    return of_row

@@ -1,0 +1,28 @@
+"""The product of Newton's system with a vector, against NumPy."""
+
+import numpy as np
+import pytest
+
+from problems import dataset
+from svmbench.kernels.newton import weighted_product
+
+
+@pytest.mark.parametrize("storage", ["dense float64", "int32+float64"])
+def test_a_weighted_product_is_numpy_s(storage):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 6)) * (rng.random((40, 6)) < 0.5)
+    rows = dataset(X, np.ones(40), storage=storage).rows
+    weights, p, out = rng.random(40) * (np.arange(40) % 3 > 0), rng.normal(size=6), np.ones(6)
+    total, read = weighted_product(rows, weights, p, 0.7, out)
+    scores = weights * (X @ p + 0.7)
+    assert out == pytest.approx(1.0 + X.T @ scores, rel=1e-13)
+    assert total == pytest.approx(scores.sum(), rel=1e-13)
+    kept = X[weights > 0.0]
+    assert read == 2 * (kept.size if storage.startswith("dense") else np.count_nonzero(kept))
+
+
+def test_what_does_not_belong_together_is_refused():
+    rows = dataset(np.ones((3, 2)), np.ones(3)).rows
+    for sizes in ((2, 2, 2), (3, 1, 2), (3, 2, 3)):
+        with pytest.raises(ValueError, match="do not belong together"):
+            weighted_product(rows, np.ones(sizes[0]), np.ones(sizes[1]), 0.0, np.ones(sizes[2]))
