@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import re
 from pathlib import Path
@@ -65,29 +64,29 @@ def test_an_entry_of_b_at_its_bound_holds_and_one_beyond_rounding_does_not(large
     assert found(claim, runs).verdict == verdict
 
 
-def test_the_lead_on_rcv1_is_the_least_published_one_on_the_other_sets_within_two_passes():
-    claim = claim_of(
-        "sgd-qn",
-        "figure-4",
-        "SGD-QN requires fewer passes than SVMSGD2 to the same test error on RCV1",
-    )
-    file = ROOT / "configs" / "papers" / "sgd-qn" / "figure-4.tsv"
-    with file.open(encoding="utf-8") as lines:
-        points = [
-            (line["dataset"], line["solver"], float(line["at"]), float(line["value"]))
-            for line in csv.DictReader(lines, delimiter="\t")
-            if (line["x"], line["y"]) == ("epochs", "test_error")
-            and "clipped" not in (line["note"] or "")
-        ]
-    leads = [
-        slow / fast
-        for (a, one, x, slow) in points
-        for (b, other, z, fast) in points
-        if a == b and a in ("alpha", "delta") and (one, other) == ("svmsgd2", "sgd-qn")
-        if abs(x - z) < 0.01 and x <= claim.between[1] + 0.01
-    ]
-    assert len(leads) > 8
-    assert claim.by == pytest.approx(min(leads), abs=1e-4)
+@pytest.mark.parametrize("name", ["tables-2-3", "tables-4-5", "tables-6-7"])
+def test_claims_on_the_largest_sets_are_tested_on_the_rows_of_the_full_form(name):
+    full = {"news20": 19996, "webspam": 350000, "covtype": 581012, "C11": 781265, "CCAT": 781265}
+    claims = [claim for claim in PAPERS["sgd-revisited"].items[name].claims if claim.least_rows]
+    assert claims
+    for claim in claims:
+        assert claim.least_rows.items() <= full.items()
+
+
+@pytest.mark.parametrize(("solver", "least"), [("pegasos", 2.5), ("sdca", 3.3)])
+def test_the_improvement_over_svmperf_is_the_least_published_factor(solver, least):
+    item = PAPERS["pegasos"].items["table-1"]
+    seconds = {
+        (value.dataset, value.solver): float(value.value)
+        for each in item.published
+        for value in each.values
+        if value.measure.name == "seconds" and value.solver != "lasvm"
+    }
+    sets = {dataset for dataset, _ in seconds}
+    factors = [seconds[each, "svmperf"] / seconds[each, solver] for each in sets]
+    assert min(factors) == pytest.approx(least, abs=0.05)
+    held = [c for c in item.claims if (c.solver, c.over, c.by == 10) == (solver, "svmperf", False)]
+    assert {claim.by for claim in held} == {least}
 
 
 def test_adagrad_is_drawn_along_its_run():
