@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import twins.dcd
 from problems import (
     PRECISIONS,
     dataset,
@@ -20,6 +21,7 @@ from problems import (
 )
 from svmbench.errors import SvmbenchError
 from svmbench.problem import HINGES, Problem
+from svmbench.solvers.dual import accelerator
 from svmbench.solvers.dual.dcd import Dcd, DcdParameters
 from twins import objective
 from twins.dcd import Dcd as Twin
@@ -110,19 +112,38 @@ def follow_options(name, loss, seed, **options):
     return plain
 
 
+@pytest.fixture
+def frequent_steps(monkeypatch):
+    """Let steps of the acceleration follow a few passes, also over rows as short as these."""
+    for constant in ("ENTRIES_AN_ACTIVE_ROW", "ENTRIES_A_ROW"):
+        monkeypatch.setattr(accelerator, constant, 0)
+    monkeypatch.setattr(twins.dcd, "ENTRIES", (accelerator.ENTRIES_A_FEATURE, 0, 0))
+
+
 @every_loss
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_accelerated_it_equals_its_twin(name, loss):
+def test_accelerated_it_equals_its_twin(name, loss, frequent_steps):
     for seed in (31, 32):
         follow_options(name, loss, seed, acceleration=True)
 
 
-def test_the_accelerated_twins_take_steps():
+def test_the_accelerated_twins_take_steps(frequent_steps):
     names = ordinary_problems()
-    twins = [
+    followed = [
         follow_options(name, "hinge", s, acceleration=True) for name in names for s in range(4)
     ]
-    assert sum(plain.plane.taken for plain in twins) >= 10
+    assert sum(plain.plane.taken for plain in followed) >= 10
+
+
+def test_a_step_follows_more_passes_the_more_rows_it_visits(frequent_steps, monkeypatch):
+    def taken():
+        names = ordinary_problems()
+        return sum(follow_options(n, "hinge", 0, acceleration=True).plane.taken for n in names)
+
+    often = taken()
+    monkeypatch.setattr(accelerator, "ENTRIES_AN_ACTIVE_ROW", 20)
+    monkeypatch.setattr(twins.dcd, "ENTRIES", (accelerator.ENTRIES_A_FEATURE, 0, 20))
+    assert 0 < taken() < often
 
 
 @pytest.mark.parametrize("acceleration", [False, True])

@@ -105,7 +105,7 @@ def test_steps_cost_a_share_of_the_passes():
     alpha, w = np.full(30, 0.5), problem.weights(np.full(30, 0.5))
     active, taken = np.arange(30, dtype=np.int32), 0
     for k in range(200):
-        if steps.may_step(problem.data.nnz // 20):
+        if steps.may_step(problem.data.nnz // 2):
             taken += steps.step(active, np.full(30, 0.5), w.copy(), Counters()) is not None
         assert steps._paid <= subspace.SHARE * steps._work + subspace.factor_cost(30)
         assert taken == 0 or k > 0

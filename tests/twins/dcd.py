@@ -12,7 +12,8 @@ from twins.rng import Generator
 
 NEGLIGIBLE = 1e-12  # a projected gradient this small moves nothing
 LINGERING = 0.3  # share of the last rise of D beyond which passes linger
-ENTRIES_A_FEATURE = 8  # entries per feature that passes touch before a step of the acceleration
+# Entries that passes touch before a step of the acceleration: per feature, per row, per active row.
+ENTRIES = (8, 10, 50)
 SMALLEST_RISE = 1e-13  # share of D that is rounding
 
 
@@ -133,6 +134,8 @@ class Dcd:
         if self.lingers and not self.open:
             self.plane.begin(self.alpha)
             self.open, self.touched = True, 0
+            m, d = self.X.shape
+            self.enough = float(np.dot(ENTRIES, (d, m, self.active)))
 
     def accelerate(self):
         """The best step in the plane, once passes linger and have touched enough entries."""
@@ -147,7 +150,7 @@ class Dcd:
         self.closest = min(self.closest, abs(rise - SMALLEST_RISE * dual))
         if rise <= SMALLEST_RISE * dual:
             self.open = False
-        if self.open and self.touched >= ENTRIES_A_FEATURE * self.X.shape[1]:
+        if self.open and self.touched >= self.enough:
             self.alpha = self.plane.step(self.alpha)
             self.w = self.plane.weights(self.alpha)
             self.closest = min(self.closest, self.plane.closest)

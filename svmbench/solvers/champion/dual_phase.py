@@ -29,6 +29,10 @@ THRESHOLD_MARGIN = 2.0
 #: rounding leaves no margin below 1 where the optimum is next to 0.
 ABOVE, ABOVE_SHARE = 1e-11, 0.01
 
+#: The scale is found again after passes that touched so many entries, or so large a share of all
+#: entries touched so far if that is less. To find it takes the time of some 100,000 entries.
+SCALE_ENTRIES, SCALE_SHARE = 1_000_000, 0.2
+
 #: Weight of the w before the last pass in the w that is returned. The last steps of a pass change
 #: P, which has kinks, more than D.
 EARLIER_WEIGHT = 0.25
@@ -83,7 +87,7 @@ class DualPhase:
         self._work = 0
         self._accelerator = Accelerator(rows, lam) if acceleration else None
         self._subspace = Subspace(rows, lam) if subspace else None
-        self._scaling, self._scale = scaling, 1.0
+        self._scaling, self._scale, self._scale_next = scaling, 1.0, 0.0
         self._solved = False
 
     def iterate(self) -> None:
@@ -96,10 +100,10 @@ class DualPhase:
         self._descend()
         expected, solved = state.slack_sum / self._m, self._solved
         self._solve_free_rows(state.nonzeros - before)
-        if self._scaling:
+        self._visited += state.nonzeros - before
+        if self._scaling and self._visited >= self._scale_next:
             self._find_scale(expected)
         self._work += state.nonzeros - before
-        self._visited += state.nonzeros - before
         if whole:
             self._level, self._work = expected, 0
         if solved or self._may_certify(expected):
@@ -148,6 +152,7 @@ class DualPhase:
         energy = self._lam * self._m * float(state.w @ state.w) / stride
         share = ABOVE_SHARE * relative_gap(self.bound() + expected, self.bound())
         self._scale = best_scale(margins, alpha, energy) * (1.0 + min(ABOVE, share))
+        self._scale_next = self._visited + min(SCALE_ENTRIES, SCALE_SHARE * self._visited)
 
     def _may_certify(self, expected: float) -> bool:
         enough = 0.5 * self._tolerance * self.bound()

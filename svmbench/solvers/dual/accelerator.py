@@ -12,9 +12,11 @@ from svmbench.kernels.rows import CompactRows
 #: Steps begin once a pass raises D by more than this share of the rise of the pass before.
 LINGERING = 0.3
 
-#: Entries that passes touch per feature before a step follows. A step reads and writes some 15
-#: vectors of length d in order, and so takes at most about a fifth of the time of these passes.
-ENTRIES_A_FEATURE = 8
+#: Entries that passes touch before a step follows: per feature, per active row and per row. A step
+#: reads and writes some 15 vectors of length d in order; it visits the active rows some ten times,
+#: in the time of about an entry each; and it copies two vectors of length m. So it takes at most
+#: about a fifth of the time of these passes.
+ENTRIES_A_FEATURE, ENTRIES_AN_ACTIVE_ROW, ENTRIES_A_ROW = 8, 50, 10
 
 #: Share of D below which a pass's rise is too close to rounding for a step to be judged.
 SMALLEST_RISE = 1e-13
@@ -33,7 +35,8 @@ class Accelerator:
 
     def __init__(self, rows: CompactRows, lam: float, nu: float = 0.0, upper: float = 1.0) -> None:
         self._problem = (rows, lam, nu, upper)
-        self._enough = ENTRIES_A_FEATURE * rows.d
+        self._least = ENTRIES_A_FEATURE * rows.d + ENTRIES_A_ROW * rows.m
+        self._enough = self._least
         self._kernel: Acceleration | None = None
         self._open = False
         self._touched = 0
@@ -49,6 +52,7 @@ class Accelerator:
         assert self._kernel is not None
         self._kernel.begin(moving, alpha, w)
         self._open, self._touched = True, 0
+        self._enough = self._least + ENTRIES_AN_ACTIVE_ROW * len(moving)
 
     def interrupt(self) -> None:
         """Have the next pass begin anew: other rows may take part in it."""

@@ -33,8 +33,8 @@ FACTOR_COST, PRODUCT_COST = 0.025, 0.05
 SHARE = 0.25
 
 #: The free rows are counted again after passes that touched so many entries per row, and so large a
-#: share of all entries touched so far.
-ENTRIES_A_ROW, LOOK_SHARE = 8, 0.05
+#: share of all entries touched so far. To count them takes the time of some 20 entries per row.
+ENTRIES_A_ROW, LOOK_SHARE = 400, 0.05
 
 #: Rows whose products with all others are found at a time.
 BLOCK = 32
