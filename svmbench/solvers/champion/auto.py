@@ -88,7 +88,8 @@ class AutoParameters(Parameters):
     subspace: bool = parameter(
         True,
         "Whether dual descent takes Newton steps in the subspace of its free rows where these are "
-        "few, so that a step costs a share of the passes so far.",
+        "few, so that a step costs a share of the passes so far. Without effect where Newton steps "
+        "on the features follow.",
         source="Bertsekas, SIAM J. Control Optim. 20 (1982); the rule when is ours",
     )
     scaling: bool = parameter(
@@ -177,7 +178,8 @@ class Auto(Solver):
                 parameters.shrinking,
                 gap if self._cheap else parameters.tolerance,
                 acceleration=parameters.acceleration,
-                subspace=parameters.subspace,
+                # Where Newton steps on the features follow, those on free rows would be in vain.
+                subspace=parameters.subspace and self._choice.method == "dual",
                 scaling=parameters.scaling,
             )
         self.counters = self._phase.counters
@@ -227,9 +229,11 @@ class Auto(Solver):
         reached = self._cheap and gap <= HANDOVER_GAP
         if reached or dual.passes > self._choice.budget:
             self._passes = dual.passes
-            if dual.gap < math.inf:
-                # Newton steps begin at w(alpha), whatever the scale of the w that is shown.
-                gap = dual.gap_unscaled / (dual.gap_unscaled + dual.bound())
+            # The first penalty follows from the gap: with too small a one nearly all rows have
+            # curvature, and a Newton step costs many times the survey.
+            dual.certify()
+            # Newton steps begin at w(alpha), whatever the scale of the w that is shown.
+            gap = dual.gap_unscaled / (dual.gap_unscaled + dual.bound())
             penalty = max(self.parameters.penalty, HANDOVER_PENALTY / max(gap, 1e-12))
             self._phase = self._newton(penalty, dual.state)
             self.counters = self._phase.counters

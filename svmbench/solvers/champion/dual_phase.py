@@ -86,6 +86,7 @@ class DualPhase:
         self._current = False
         self._work = 0
         self._accelerator = Accelerator(rows, lam) if acceleration else None
+        self._step_due = False
         self._subspace = Subspace(rows, lam) if subspace else None
         self._scaling, self._scale, self._scale_next = scaling, 1.0, 0.0
         self._solved = False
@@ -114,22 +115,26 @@ class DualPhase:
             self._new_rows()
 
     def _descend(self) -> None:
-        """Make a pass, and a step of the acceleration where it is due."""
+        """Make a step of the acceleration where it is due, and then a pass.
+
+        The step comes first because it raises D and often P as well, which the pass lowers again.
+        """
         state, accelerator = self._state, self._accelerator
         cached = state.active * self._row_bytes <= CACHED_BYTES
         block_rows = 1 if cached else self._block_rows
         if accelerator is None:
             state.descend(self._rng, block_rows, self._shrinking)
             return
+        if self._step_due:
+            alpha = state.alpha
+            change = accelerator.step(alpha, state.w, state)
+            state.replace(alpha, change)
         if accelerator.may_begin:
             accelerator.begin(state.active_rows, state.alpha, state.w)
         earlier, before = self.bound(), state.nonzeros
         state.descend(self._rng, block_rows, self._shrinking)
         bound = self.bound()
-        if accelerator.may_step(bound - earlier, bound, state.nonzeros - before):
-            alpha = state.alpha
-            change = accelerator.step(alpha, state.w, state)
-            state.replace(alpha, change)
+        self._step_due = accelerator.may_step(bound - earlier, bound, state.nonzeros - before)
 
     def _solve_free_rows(self, touched: int) -> None:
         """Take a Newton step on the free rows where it is due."""
@@ -184,8 +189,14 @@ class DualPhase:
 
     def _new_rows(self) -> None:
         """Have the acceleration begin anew: rows may have become active or have been moved."""
+        self._step_due = False
         if self._accelerator is not None:
             self._accelerator.interrupt()
+
+    def certify(self) -> None:
+        """Have the gap of the present weights known, by a survey of all rows if it is not."""
+        if not self._current:
+            self._survey(self._state.slack_sum / self._m)
 
     def sharpen(self) -> None:
         """Certify a tenth of the tolerance from now on."""
