@@ -38,7 +38,7 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
     Parameters
     ----------
     folders : sequence of Path
-        PublishedFolder ones, at least two.
+        Published ones, at least two.
     target : Path
         Folder for machines.md, machines.csv and index.html.
 
