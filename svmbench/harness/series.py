@@ -273,11 +273,7 @@ class _Series:
     def make_repeats_at_least(self) -> None:
         """Run the further repeats that every cell should have, one of every sweep at a time."""
         for _ in range(ROUNDS):
-            lacking = {
-                at: count
-                for at in self._sittings
-                if (count := self._lacking(at))
-            }
+            lacking = {at: count for at in self._sittings if (count := self._lacking(at))}
             if not lacking or self._over():
                 return
             share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
