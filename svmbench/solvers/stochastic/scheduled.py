@@ -123,7 +123,7 @@ class Scheduled(Solver):
 
     @property
     def t0(self) -> float:
-        """The t0 in use: given or found by the search."""
+        """The t0 in use: given, found by the search, or that of the released formula."""
         return self._t0
 
     @property
