@@ -374,8 +374,8 @@ class Measurement:
         """Facts for the run's last line, in addition to its state.
 
         They are the mean seconds of one evaluation of P, the solver's remark on its decisions and
-        its t0, the machine's other activity during the run and, if the features are few, the final weights
-        and bias.
+        its t0, the machine's other activity during the run and, if the features are few, the final
+        weights and bias.
         """
         evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
         facts: dict[str, Any] = {

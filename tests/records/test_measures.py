@@ -26,7 +26,8 @@ VALUES = {
     "seconds_with_evaluation": 47.0, "seconds_a_pass": 6.0, "seconds_a_step": 0.75,
     "seconds_a_step_with_evaluation": 1.0, "primal": 0.5, "J": 4.0, "sum_objective": 44.0,
     "accuracy": 1.0 / 3.0, "suboptimality": 0.125, "gap": 0.0625, "test_error": 0.2,
-    "test_accuracy": 0.8, "train_error": 0.3, "largest_scaling": 53.0, "t0": 1e5, "ns_per_nonzero": 59.0,
+    "test_accuracy": 0.8, "train_error": 0.3, "largest_scaling": 53.0, "t0": 1e5,
+    "ns_per_nonzero": 59.0,
     "seconds_of_reading": 61.0, "memory_over_rows": 2.0, "regret": 71.0, "optimal_primal": 0.4375,
     "optimal_J": 3.5, "rows": 88.0, "features": 73.0, "nonzeros_a_row": 3.0,
 }  # fmt: skip
