@@ -90,7 +90,7 @@ def released_t0(problem: Problem) -> float:
     float
         1/(λ η0) with η0 = u/max(1, -loss'(-u)) and u = λ^(-1/4), but at least 1.
     """
-    typical = problem.lam**-0.25
+    typical = 1.0 / math.sqrt(math.sqrt(problem.lam))
     # The slope of every other loss is at most 1.
     steepest = 1.0 + typical if problem.loss.name == "squared-hinge" else 1.0
     return max(1.0, steepest / (problem.lam * typical))
