@@ -257,6 +257,10 @@ MEASURES = {
             "largest_scaling", "largest entry of λB", "at end",
             lambda runs: runs["largest_scaling"], needs="largest_scaling",
         ),
+        Measure(
+            "t0", "t0 of the schedule of step lengths", "at end", lambda runs: runs["t0"],
+            needs="t0",
+        ),
         # of the benchmark of speed
         Measure(
             "ns_per_nonzero", "time of an epoch per stored nonzero", "at end",
