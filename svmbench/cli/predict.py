@@ -12,11 +12,8 @@ from svmbench.cli import options
 @click.command(name="predict")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write one line per row: the label, and with --values the decision values.",
+@options.out_file(
+    "out", "Write one line per row: the label, and with --values the decision values."
 )
 @click.option("--values", is_flag=True, help="Write decision values too, in the model's order.")
 @options.as_json
@@ -33,6 +30,7 @@ def command(
 
     from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.train.examples import read_examples
+    from svmbench.train.files import certificate_path, is_another_s
     from svmbench.train.liblinear import read_model
 
     if values and out is None:
@@ -53,6 +51,8 @@ def command(
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
                 file.write(f"{label}{shown}\n")
+    if not quiet and is_another_s(model):
+        click.echo(f"{certificate_path(model)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:
         import json

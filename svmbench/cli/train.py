@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 @click.command(name="train")
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--out",
-    "model",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The model's file.  [default: DATA's name with .model, in this folder]",
-)
+@options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
 @click.option(
     "--loss",
     type=click.Choice(["hinge", "squared-hinge", "logistic"]),
@@ -231,27 +225,25 @@ def _shortcomings(
     quiet: bool,
 ) -> int:
     """Say what falls short of what was asked for; the exit status."""
-    said = []
+    notes, failures = [], []
     if validation is not None and validation.gap > tolerance:
-        said.append(
+        notes.append(
             f"cross-validation: a fold's values of C end where a fit was not certified to "
             f"{tolerance:g}; larger values repeat its errors"
         )
     if validation is not None and validation.extreme is not None:
         chosen = f"the chosen C = {validation.best:g} is the {validation.extreme} tried"
-        said.append(f"cross-validation: {chosen}")
-    cut = bool(points) and points[-1].gap > tolerance
-    if cut:
-        said.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
-    short = trained is not None and trained.gap > tolerance
-    if short:
-        said.append(
+        notes.append(f"cross-validation: {chosen}")
+    if points and points[-1].gap > tolerance:
+        failures.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
+    if trained is not None and trained.gap > tolerance:
+        failures.append(
             f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
             "more time, a larger --tol or a smaller C"
         )
-    if said and not quiet:
-        click.echo("\n".join(said), err=True)
-    return 1 if short or cut else 0
+    for line in [*([] if quiet else notes), *failures]:
+        click.echo(line, err=True)
+    return 1 if failures else 0
 
 
 def _class_weights(given: tuple[str, ...]) -> dict[int, float]:

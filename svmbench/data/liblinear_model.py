@@ -60,12 +60,15 @@ def read_liblinear(path: Path) -> LiblinearModel:
         When the file cannot be read, is no such model, or is cut short.
     """
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise DataError(f"{path}: cannot be read as a model: {reason}") from None
+    lines = text.splitlines()
     header, after = _header(path, lines)
     labels = tuple(_whole(path, 3, label) for label in header["label"])
+    if len(set(labels)) < len(labels):
+        raise DataError(f"{path}:3: two classes have the same label; the file is damaged")
     kind, constant = header["solver_type"][0], _number(path, 5, header["bias"][0])
     d = _whole(path, 4, header["nr_feature"][0])
     if d < 0:
@@ -77,6 +80,8 @@ def read_liblinear(path: Path) -> LiblinearModel:
     rows = [line.split() for line in lines[after:] if line.strip()]
     if len(rows) != wanted:
         raise DataError(f"{path}: {len(rows)} lines of weights, not {wanted}; the file is damaged")
+    if not text.endswith("\n"):  # the digits of the last weight may be cut
+        raise DataError(f"{path}: the last line has no line end; the file is cut short")
     for number, row in enumerate(rows, after + 1):
         if len(row) != k:
             raise DataError(f"{path}:{number}: {len(row)} weights, not {k}; the file is damaged")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
@@ -85,6 +86,20 @@ def certificate(
             for label, fit in zip(against, trained.fits, strict=True)
         ],
     }
+
+
+def is_another_s(path: Path) -> bool:
+    """Whether the certificate beside a model names another one: either file was changed later.
+
+    It is False where there is no certificate, as beside LIBLINEAR's models.
+    """
+    try:
+        facts = json.loads(certificate_path(path).read_text(encoding="utf-8"))
+        content = path.read_bytes()
+    except (OSError, ValueError):
+        return False
+    known = facts.get("model_sha256") if isinstance(facts, dict) else None
+    return known is not None and known != hashlib.sha256(content).hexdigest()
 
 
 def origin(examples: Examples, objective: Objective) -> dict[str, Any]:

@@ -87,6 +87,10 @@ def test_three_classes(folder):
         ([SPARSE, "--tol", "nan"], 2, "nan is not a number"),
         ([SPARSE, "--lambda", "1e308"], 2, "lambda = 1e+308 is out of range"),
         ([SPARSE, "-o", "/dev/null"], 2, "/dev/null: not a file, and not replaced"),
+        ([SPARSE, "-o", ""], 2, "'--out': is empty; name a file"),
+        ([SPARSE, "-o", "-"], 2, "- is not the standard output here"),
+        ([SPARSE, "-o", "/dev/full"], 2, "/dev/full: not a file, and not replaced"),
+        ([SPARSE, "-o", "."], 2, "'.' is a directory"),
         ([SPARSE, "--time-limit", "soon"], 2, "--time-limit 'soon'"),
         ([SPARSE, "-o", "/proc/model"], 2, "/proc/model: cannot be written"),
         ([SPARSE, "-o", "/dev/null/model"], 2, "/dev/null/model: cannot be written"),
@@ -130,6 +134,57 @@ def test_features_that_the_model_does_not_know_count_nothing(folder):
     (folder / "b").write_text("1 1:1 9:-5\n-1 1:-1 9:5\n")
     assert invoke("train", "a", "-o", "m").exit_code == 0
     assert invoke("predict", "m", "b").stdout == "accuracy 100.0000%: 2 of 2 rows\n"
+
+
+def test_rows_may_lack_features_or_have_none(folder):
+    (folder / "a").write_text("1 1:1 2:0.5\n-1 1:-1\n")
+    (folder / "b").write_text("1 2:1\n-1\n")
+    assert invoke("train", "a", "-o", "m", "--bias", "regularised").exit_code == 0
+    assert invoke("predict", "m", "b", "-o", "out", "--values").exit_code == 0
+    weights = [float(line) for line in (folder / "m").read_text().splitlines()[6:]]
+    values = [float(line.split()[1]) for line in (folder / "out").read_text().splitlines()[1:]]
+    assert values == [weights[1] + weights[2], weights[2]]
+
+
+def test_labels_are_numbers_however_they_are_written(folder):
+    (folder / "rows").write_text("".join(f"{n} 1:{float(n)}\n" for n in ("1", "+1", "1.0", "-01")))
+    assert invoke("train", "rows", "-o", "m").exit_code == 0
+    assert "\nlabel 1 -1\n" in (folder / "m").read_text()
+    assert invoke("predict", "m", "rows", "-o", "out").exit_code == 0
+    assert (folder / "out").read_text().split() == ["1", "1", "1", "-1"]
+
+
+def test_no_open_file_is_replaced(folder):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    with (folder / "open").open("w") as file:
+        (folder / "link").symlink_to(f"/proc/self/fd/{file.fileno()}")
+        for out in ("link", f"/proc/self/fd/{file.fileno()}", f"/dev/fd/{file.fileno()}"):
+            for args in (("train", SPARSE), ("predict", "m", SPARSE)):
+                result = invoke(*args, "-o", out)
+                assert (result.exit_code, "an open file" in result.stderr) == (2, True)
+        assert os.fstat(file.fileno()).st_nlink == 1
+
+
+@pytest.mark.parametrize("change", ["weight", "certificate"])
+def test_a_certificate_of_another_model_is_said(folder, change):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    assert invoke("predict", "m", SPARSE).stderr == ""
+    if change == "weight":
+        head, _, last = (folder / "m").read_text().rstrip().rpartition("\n")
+        (folder / "m").write_text(f"{head}\n{last[:4]} \n")
+    else:
+        assert invoke("train", SPARSE, "-C", "2", "-o", "n").exit_code == 0
+        (folder / "n.json").replace(folder / "m.json")
+    result = invoke("predict", "m", SPARSE)
+    assert result.exit_code == 0
+    assert result.stderr == "m.json is the certificate of another model\n"
+    assert invoke("predict", "m", SPARSE, "--quiet").stderr == ""
+
+
+def test_what_is_not_certified_is_said_even_if_quiet(folder):
+    result = invoke("train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6", "--quiet")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("not certified to 1e-15")
 
 
 def test_values_need_a_file():

@@ -115,6 +115,8 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("nr_feature 2\n", ""), "no nr_feature before the weights"),
         (WHOLE.replace("nr_feature 2", "nr_feature -1").replace("bias -1", "bias 1"), "nr_feature"),
         (WHOLE.replace("nr_class 2", "nr_class 1"), "a model of one class; two are needed"),
+        (WHOLE.rstrip(), "the last line has no line end; the file is cut short"),
+        (WHOLE.replace("label 1 -1", "label 1 1"), "two classes have the same label"),
         ("PK\x03\x04", "is no line of a LIBLINEAR model"),
         ("modèle", "not text"),
     ],
