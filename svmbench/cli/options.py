@@ -105,7 +105,8 @@ class _File(click.Path):
             self.fail("is empty; name a file, or leave the option out", param, ctx)
         if value == "-":
             self.fail("- is not the standard output here; name a file", param, ctx)
-        path: Path = super().convert(value, param, ctx)
+        converted: Any = super().convert(value, param, ctx)
+        path: Path = converted
         # /dev/stdout is such a link. To replace what it leads to would lose the other output.
         if path.is_symlink():
             places = path.readlink(), path.parent.resolve()

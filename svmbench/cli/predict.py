@@ -28,10 +28,10 @@ def command(
     """
     import numpy as np
 
+    from svmbench.data.liblinear_model import read_liblinear
     from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate_path, is_another_s
-    from svmbench.train.liblinear import read_model
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")
@@ -39,7 +39,7 @@ def command(
         out = options.target(out)
         require_replaceable(out, model, data)
         require_writable(out)
-    read = read_model(model)
+    read = read_liblinear(model)
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
     examples = read_examples(data, n_features=read.n_features, dtype="float64")
     decided = read.decision_values(examples.rows)

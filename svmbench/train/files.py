@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import svmbench
+from svmbench.data.liblinear_model import write_liblinear
 from svmbench.durable import replacing
 from svmbench.train.classes import Trained
 from svmbench.train.examples import Examples
-from svmbench.train.liblinear import write_model
 from svmbench.train.objective import Objective
 from svmbench.train.validation import Validation
 
@@ -42,7 +42,7 @@ def save(
         When a file cannot be written.
     """
     facts = certificate(trained, examples, objective, validation)
-    facts["model_sha256"] = write_model(path, trained.model)
+    facts["model_sha256"] = write_liblinear(path, trained.model)
     with replacing(certificate_path(path)) as file:
         json.dump(facts, file, indent=2, allow_nan=False)
         file.write("\n")

@@ -246,14 +246,14 @@ def test_a_certificate_that_cannot_be_written_is_noticed_before_training(folder,
 def test_the_certificate_s_hash_is_that_of_the_model_that_was_written(folder, monkeypatch):
     from svmbench.train import files
 
-    write = files.write_model
+    write = files.write_liblinear
 
     def written_twice(path, model):
         found = write(path, model)
         path.write_text("another process's model")
         return found
 
-    monkeypatch.setattr(files, "write_model", written_twice)
+    monkeypatch.setattr(files, "write_liblinear", written_twice)
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0
     facts = json.loads((folder / "m.json").read_text())
     other = hashlib.sha256((folder / "m").read_bytes()).hexdigest()

@@ -7,18 +7,20 @@ import os
 import signal
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from problems import dataset
-from svmbench.train import files, liblinear
+from svmbench.data import liblinear_model
+from svmbench.train import files
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples
 from svmbench.train.objective import Objective
 
 #: Modules whose lines are the moments of writing.
-WRITERS = ("durable.py", os.path.join("train", "liblinear.py"), os.path.join("train", "files.py"))
+WRITERS = ("durable.py", "liblinear_model.py", str(Path("train") / "files.py"))
 
 
 def trained(C):
@@ -54,7 +56,7 @@ def killed_at(moment, work):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
 def test_a_program_that_is_killed_leaves_the_old_files_or_the_new_ones(tmp_path, monkeypatch):
-    monkeypatch.setattr(liblinear, "_AT_A_TIME", 3)  # a line at a time
+    monkeypatch.setattr(liblinear_model, "_AT_A_TIME", 3)  # a line at a time
     path = tmp_path / "model"
     old, new = trained(0.1), trained(10.0)
     known = {}
