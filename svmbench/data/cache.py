@@ -3,7 +3,8 @@
 An entry is a folder of .npy files with a header.json that describes them. It is written under
 a temporary name, synced and renamed, so that an entry is whole or absent. Opening checks the
 header, the files' sizes and that no index is out of bounds; `verify` checks all bytes, and
-`require_sound` does so once. Two processes may write the same entry at once: both succeed, and either result is as good.
+`require_sound` does so once. Two processes may write the same entry at once: both succeed, and
+either result is as good.
 """
 
 from __future__ import annotations

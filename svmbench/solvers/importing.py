@@ -83,6 +83,6 @@ def _open_again(stream: Any, number: int, mode: str) -> Any:
     """A stream; another one on the same file if it was closed."""
     if stream is None or not stream.closed:
         return stream
-    return open(  # noqa: SIM115, PTH123 (for the rest of the process)
+    return open(  # for the rest of the process
         number, mode, encoding=stream.encoding, errors=stream.errors, closefd=False
     )

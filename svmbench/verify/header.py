@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Any
 
 from svmbench.verify.outcome import ContradictionError
@@ -76,5 +76,5 @@ def _check(fields: dict[str, Any], name: str, known: tuple[type | None, ...]) ->
         raise ContradictionError(f"its first line is not that of a run (no {name})")
     value = fields[name]
     fits = None in known if value is None else type(value) in known
-    if not fits or (isinstance(value, float) and not math.isfinite(value)):
+    if not fits or (isinstance(value, _NUMBER) and not abs(value) < sys.float_info.max):
         raise ContradictionError(f"its first line is not that of a run ({name} is {value!r:.80})")

@@ -40,6 +40,5 @@ def foreign_entries(folder: Path) -> Iterator[str]:
         if below.is_symlink() or (below.exists() and not below.is_dir()):
             yield name
         elif below.exists():
-            yield from sorted(
-                f"{name}/{path.name}" for path in below.iterdir() if not is_own_file(path)
-            )
+            found = sorted(below.iterdir())
+            yield from (f"{name}/{path.name}" for path in found if not is_own_file(path))
