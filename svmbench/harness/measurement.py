@@ -374,15 +374,16 @@ class Measurement:
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
 
-        They are the mean seconds of one evaluation of P, the solver's remark on its decisions,
-        the machine's other activity during the run and, if the features are few, the final weights
-        and bias.
+        They are the mean seconds of one evaluation of P, the solver's remark on its decisions and
+        its t0, the machine's other activity during the run and, if the features are few, the final
+        weights and bias.
         """
         evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
+            **({} if (t0 := self.solver.t0) is None else {"t0": float(t0)}),
             **self._activity,
             "load_cpu_seconds": self.loading,
             **({"refused": True} if self.refused else {}),

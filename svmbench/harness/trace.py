@@ -267,7 +267,7 @@ _OPTIONAL = (
 )
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
-    *("peak_memory_bytes", "process_cpu_seconds"),
+    *("peak_memory_bytes", "process_cpu_seconds", "t0"),
     *OFF_CLOCK,
 )
 _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")

@@ -52,6 +52,8 @@ def folders(root: Path) -> list[Path]:
     found = sorted(
         path.parent for path in root.rglob("runs.csv") if (path.parent / "runs").is_dir()
     )
+    if not found and not root.is_dir():
+        raise DataError(f"{root}: no such folder; name one that 'svmbench run' has written")
     if not found:
         raise DataError(
             f"{root}: no results in it (runs.csv next to runs/); name a folder that "
