@@ -17,6 +17,9 @@ from svmbench.errors import nearest
 #: Columns of runs.csv by name; those of an accuracy, ``seconds_to_E``, are called ``seconds_to``.
 Columns = Mapping[str, Any]
 
+#: The column with the seconds of a streaming pass over the data, which differ between machines.
+PASS_UNIT = "pass_unit"
+
 Taken = Literal["to accuracy", "at end", "spent", "of data", "along"]
 
 
@@ -93,6 +96,11 @@ class Measure:
         return math.inf
 
     @property
+    def of_one_machine(self) -> bool:
+        """Whether its values from two machines cannot be compared: times, but not in passes."""
+        return self.per_machine and self.needs != PASS_UNIT
+
+    @property
     def heading(self) -> str:
         """Its words with the unit in which it is printed."""
         unit = "%" if self.share else self.unit
@@ -144,7 +152,7 @@ MEASURES = {
         Measure(
             "passes", "streaming passes", "to accuracy", lambda runs: runs["passes_to"],
             cost=True, per_machine=True, spent="train_passes", limit="limit_passes",
-            needs="pass_unit",
+            needs=PASS_UNIT,
         ),
         Measure(
             "epochs", "epochs", "to accuracy", lambda runs: runs["epochs_to"],
@@ -174,7 +182,7 @@ MEASURES = {
         ),
         Measure(
             "train_passes", "streaming passes of training", "spent",
-            lambda runs: runs["train_passes"], cost=True, per_machine=True, needs="pass_unit",
+            lambda runs: runs["train_passes"], cost=True, per_machine=True, needs=PASS_UNIT,
         ),
         Measure(
             "train_epochs", "epochs run", "spent", lambda runs: runs["epochs"], cost=True,
@@ -286,6 +294,9 @@ MEASURES = {
         ),
     )
 }  # fmt: skip
+
+#: Names of the measures that are taken to an accuracy: what `svmbench compare` can compare.
+TO_ACCURACY = tuple(name for name, measure in MEASURES.items() if measure.to_accuracy)
 
 #: Names of the measures that can be drawn along a run.
 ALONG = tuple(name for name, measure in MEASURES.items() if measure.along)

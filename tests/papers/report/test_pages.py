@@ -435,10 +435,20 @@ def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
 def test_numbers_of_a_verdict_are_behind_a_click(page):
     verdicts = page[page.index('<table class="claims">') :]
     row = verdicts[verdicts.index("DCD beats Pegasos.") : verdicts.index("It is beautiful.")]
-    assert row.index("<details>") < row.index("pegasos / dcd = ") < row.index("</details>")
+    assert row.index("<details") < row.index("pegasos / dcd = ") < row.index("</details>")
     assert "Claimed in: Table 1." in row
     assert "Held to: " in row
     assert "pegasos / dcd at least 1; in all cells." in row
+
+
+def test_numbers_of_a_verdict_are_written_once_and_an_item_links_to_them(page):
+    (anchor,) = re.findall(
+        r'<details id="([^"]*)">\s*<summary>numbers</summary>\s*<p>[^<]*pegasos /', page
+    )
+    item = page[page.index('<article id="demo-times">') :]
+    findings = item[item.index('<ul class="findings">') :]
+    assert f'DCD beats Pegasos. <a href="#{anchor}">numbers</a>' in findings
+    assert page.count("Held to: ") == 1
 
 
 def test_page_marks_stand_ins_and_what_was_not_run(page):
