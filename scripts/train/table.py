@@ -12,7 +12,7 @@ For the first two, each program has the loosest of compare.py's stopping toleran
 within --tol of a certified bound, for every class. For the third, LIBLINEAR's -C chooses its own
 values, and other programs have their default tolerances; ours certifies each fit to --tol. Every
 run is a process of its own with one thread. Runs are repeated in turns until the budget is spent;
-what has not ended within its share of the budget is shown as longer. CPU time does not count
+what has not ended within --longest is shown as longer. CPU time does not count
 waiting, but caches and memory are shared: compare figures of one run only, on a machine that has
 nothing else to do.
 """
@@ -42,7 +42,7 @@ from sklearn import svm  # type: ignore[import-untyped]
 from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from svmbench.cli.options import budget_seconds
+from svmbench.cli.options import seconds_of
 from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples, read_examples
@@ -50,8 +50,8 @@ from svmbench.train.objective import LOSSES, Objective
 from svmbench.train.path import grid
 from svmbench.train.validation import cross_validate
 
-#: Shares of the budget that finding all tolerances, and a single run, may take at most.
-_PREPARING, _LONGEST = 0.4, 0.1
+#: Share of the budget that finding all tolerances may take at most.
+_PREPARING = 0.4
 
 NEEDS = ("text", "fit", "C")
 
@@ -262,9 +262,10 @@ def main() -> None:
     parser.add_argument("--loss", choices=LOSSES, action="append", help="may be repeated")
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--longest", default="1m", help="time for a single run, such as 1m")
     parser.add_argument("--repeats", type=int, default=5, help="at most")
     given = parser.parse_args()
-    budget = budget_seconds(given.budget)
+    budget = seconds_of("--budget", given.budget)
     until = time.monotonic() + budget
     losses = given.loss or list(LOSSES)
     prepared = time.monotonic() + budget * _PREPARING
@@ -295,7 +296,7 @@ def main() -> None:
                 given.need or NEEDS,
             )
         ]
-        measure(found, until, budget * _LONGEST, given.repeats)
+        measure(found, until, seconds_of("--longest", given.longest), given.repeats)
     print("\n".join(table(found)))
 
 

@@ -12,19 +12,22 @@ from svmbench.cli import options
 @click.command(name="predict")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
-@options.out_file(
-    "out", "Write one line per row: the label, and with --values the decision values."
+@options.out_file("out", "Write the predicted labels to this file, one line per row.")
+@click.option(
+    "--values",
+    is_flag=True,
+    help="Write the decision values, too. The first line has the labels that they belong to.",
 )
-@click.option("--values", is_flag=True, help="Write decision values too, in the model's order.")
 @options.as_json
 @options.quiet
 def command(
     model: Path, data: Path, out: Path | None, values: bool, as_json: bool, quiet: bool
 ) -> int:
-    """Predict the labels of DATA, a file of LIBSVM text, with MODEL.
+    """Predict the labels of the rows in DATA with MODEL.
 
-    MODEL is written by svmbench train, or by LIBLINEAR's train. The accuracy is the share of rows
-    whose label is the predicted one. Features that the model does not know count nothing.
+    MODEL was written by svmbench train or by LIBLINEAR's train. DATA is a file of LIBSVM text; for
+    rows whose label is unknown, write any whole number. The accuracy is the share of rows whose
+    label in DATA is the predicted one. Features that the model does not have are ignored.
     """
     import numpy as np
 

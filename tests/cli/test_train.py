@@ -4,8 +4,13 @@ import csv
 import hashlib
 import json
 import os
+import re
+import signal
 import stat
+import subprocess
+import sys
 from itertools import islice, pairwise
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -474,3 +479,64 @@ def test_a_huge_c_is_certified_or_said_not_to_be(loss):
     gap = json.loads(result.stdout)["fits"][0]["relative_gap"]
     assert (result.exit_code == 0) == (gap is not None and gap <= 1e-4)
     assert (result.exit_code == 0) or "not certified to" in result.stderr
+
+
+def closed_pipe(*args):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "svmbench", *args], stdout=writer, stderr=subprocess.PIPE
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr.decode()
+
+
+def interrupted(*args):
+    """A command that gets Ctrl-C once it has read its rows."""
+    from svmbench.train import examples
+
+    read = examples.read_examples
+
+    def read_and_stop(*given, **how):
+        found = read(*given, **how)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(examples, "read_examples", read_and_stop)
+        result = invoke(*args)
+    return result.exit_code, result.stderr
+
+
+def plain(*args):
+    result = invoke(*args)
+    return result.exit_code, result.stderr
+
+
+#: For each documented code, commands that end with it.
+ENDS = {
+    0: [(plain, "train", SPARSE, "-o", "n"), (plain, "predict", "m", SPARSE)],
+    1: [(plain, "train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6", "-o", "n")],
+    2: [(plain, "train", SPARSE, "-C", "-1"), (plain, "predict", "m", SPARSE, "-o", "/dev/full")],
+    3: [(plain, "train", "none"), (plain, "predict", "none", SPARSE), (plain, "predict", "m", "m")],
+    130: [(interrupted, "train", SPARSE, "-o", "n"), (interrupted, "predict", "m", SPARSE)],
+    141: [(closed_pipe, "train", SPARSE, "-o", "n"), (closed_pipe, "predict", "m", SPARSE)],
+}
+
+
+@pytest.mark.parametrize("code", ENDS)
+def test_exit_codes(folder, code):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    for command, *args in ENDS[code]:
+        found, said = command(*args)
+        assert found == code, (args, said)
+        assert len(said.splitlines()) == (code in (1, 2, 3, 130)), said
+        # What is not trained is not written, and what is, is: also where nobody reads the output.
+        assert (folder / "n").exists() == (code in (0, 1, 141))
+
+
+def test_the_documented_exit_codes_are_those():
+    page = (Path(__file__).parents[2] / "docs" / "train.md").read_text()
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == list(ENDS)
