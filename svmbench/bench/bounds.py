@@ -141,7 +141,7 @@ class JudgedBounds:
 
 
 #: A bound at a place, and what it claims there.
-_Draft = tuple[BoundResult, Claim, ClaimCell]
+_BoundDraft = tuple[BoundResult, Claim, ClaimCell]
 
 
 def judge_bounds(
@@ -176,7 +176,7 @@ def judge_bounds(
 # ---------------------------------------------------------------- where each kind is measured
 
 
-def _faster(found: Found, target: Target) -> Iterator[_Draft]:
+def _faster(found: Found, target: Target) -> Iterator[_BoundDraft]:
     """Ratios; of several sweeps of a problem, that with most pairs.
 
     All sweeps if it is about all programs: that in which one does best must not be chosen by
@@ -207,7 +207,7 @@ def _note(one: Versus) -> str:
     return "none of the programs reached it; the time they had spent counts"
 
 
-def _reaches(found: Found, target: Target) -> Iterator[_Draft]:
+def _reaches(found: Found, target: Target) -> Iterator[_BoundDraft]:
     """Numbers of single rows; memory does not scatter, so that one shows whether it is reached."""
     asked = Asked(target.measure)
     for part in found.of_kind(target.part):
@@ -228,7 +228,7 @@ def _reaches(found: Found, target: Target) -> Iterator[_Draft]:
             yield result, claim, _cell(place, [row])
 
 
-def _alike(found: Found, target: Target) -> Iterator[_Draft]:
+def _alike(found: Found, target: Target) -> Iterator[_BoundDraft]:
     """Steps from one number of rows to the next."""
     for part in found.of_kind(target.part):
         for step in steps(part.rows):
@@ -243,7 +243,7 @@ def _alike(found: Found, target: Target) -> Iterator[_Draft]:
                 yield result, claim, _cell(place, rows)
 
 
-_PLACES: dict[str, Callable[[Found, Target], Iterator[_Draft]]] = {
+_PLACES: dict[str, Callable[[Found, Target], Iterator[_BoundDraft]]] = {
     "faster": _faster,
     "reaches": _reaches,
     "alike": _alike,

@@ -39,7 +39,7 @@ STARTING = 10.0
 #: Largest length of the stored reason of a failure, in characters.
 _LONGEST_REASON = 160
 
-Outcome = Literal["made", "reused", "left"]
+TaskOutcome = Literal["made", "reused", "left"]
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Task:
 
 def run_task(
     task: Task, folder: Path, end: float, fresh: bool = False, further: int = 0
-) -> Outcome:
+) -> TaskOutcome:
     """Execute the measurements that a task lacks and write the findings.
 
     Parameters

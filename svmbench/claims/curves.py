@@ -12,10 +12,10 @@ from svmbench.records.measures import MEASURES
 
 FloatArray = NDArray[np.float64]
 
-Curve = tuple[FloatArray, FloatArray]
+RunCurve = tuple[FloatArray, FloatArray]
 
 
-def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
+def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, RunCurve]:
     """Abscissae and ordinates of each repeat's points after the start, ascending.
 
     A repeat of a solver that is run once for each horizon has one point per horizon, the last of
@@ -49,7 +49,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     return found
 
 
-def height(points: Curve, at: float) -> float | None:
+def height(points: RunCurve, at: float) -> float | None:
     """The curve's ordinate at an abscissa: that of its last point not beyond it.
 
     None before its first point. A run that ended earlier keeps its last ordinate.
@@ -59,7 +59,7 @@ def height(points: Curve, at: float) -> float | None:
     return float(y[place]) if place >= 0 else None
 
 
-def _regrets(row: MeasuredRow, along: str) -> dict[int, Curve]:
+def _regrets(row: MeasuredRow, along: str) -> dict[int, RunCurve]:
     """The regret of each repeat by the number of steps, which have one row each."""
     if row.regrets.empty or along.startswith("seconds"):
         return {}

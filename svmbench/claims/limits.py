@@ -12,6 +12,7 @@ from svmbench.claims.measured import MeasuredRow
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import Pairs, states
+from svmbench.records.states import LIMITED
 
 #: An extrapolation beyond this multiple of the limit is not given as a number.
 _FARTHEST = 1e4
@@ -73,7 +74,7 @@ def limits(rows: Iterable[MeasuredRow]) -> str:
     for row in rows:
         runs = row.group.runs
         for state in dict.fromkeys(states(row.group).values()):
-            if state in ("time_limit", "skipped"):
+            if state in LIMITED:
                 ends[f"{_largest(runs['limit_seconds'])} s"] = None
             elif state == "max_steps":
                 ends[f"{_largest(runs['max_epochs'])} epochs"] = None

@@ -14,7 +14,7 @@ from svmbench.config.refusal import refuse
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import ALONG, Asked
 
-Kind = Literal[
+ClaimKind = Literal[
     "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
     "rises", "counts", "spans", "untestable",
 ]  # fmt: skip
@@ -64,7 +64,7 @@ class Claim(Strict):
         default="", description="Where the paper says so: a section, table or figure."
     )
     where: Place = Field(default=Place(), description="The rows it is about; all unless set.")
-    kind: Kind = Field(
+    kind: ClaimKind = Field(
         description="faster: a solver over another, by a factor. order: solvers by a measure, the "
         "least first. largest: the first of the solvers has the largest measure. ratio: of two "
         "measures, next to the published one. alike: measures within a "

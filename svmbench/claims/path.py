@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from svmbench.claims.curves import Curve, curve, height
+from svmbench.claims.curves import RunCurve, curve, height
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.model import Claim
 from svmbench.claims.parts import ClaimCell, ClaimPart
@@ -89,7 +89,7 @@ def ordinates(row: MeasuredRow, claim: Claim, at: float) -> dict[int, Ordinate]:
     }
 
 
-def _ordinate(points: Curve, at: float, end: str) -> Ordinate:
+def _ordinate(points: RunCurve, at: float, end: str) -> Ordinate:
     value = height(points, at)
     if value is None:
         return Ordinate("early", math.nan)

@@ -13,7 +13,7 @@ from svmbench.evidence import paired, reaching
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.records.samples import measured, samples, states
-from svmbench.records.states import STATES
+from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
 
 #: Claimed regions of a value's ratio to its bound.
@@ -132,7 +132,7 @@ def _mostly(
 def _repeats_are_skipped(row: MeasuredRow) -> bool:
     """Whether a repeat met the time limit, so that those after it are not run."""
     ends = set(states(row.group).values())
-    return "skipped" in ends and ends <= {"time_limit", "skipped"}
+    return "skipped" in ends and ends <= set(LIMITED)
 
 
 def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:

@@ -35,6 +35,7 @@ from svmbench.data.transforms.step import RowCount, RowShare
 from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
+from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
 from svmbench.solvers.registry import add_file, find_solver
@@ -420,11 +421,11 @@ class SolverSpec(_Model):
 
 def _default_label(name: str, parameters: Parameters, given: dict[str, Any]) -> str:
     values = parameters.model_dump(mode="json", include=set(given))
-    written = [f"{key}={_plain(values[key])}" for key in given]
+    written = [f"{key}={_written_value(values[key])}" for key in given]
     return f"{name}({', '.join(written)})" if written else name
 
 
-def _plain(value: Any) -> str:
+def _written_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
@@ -560,9 +561,6 @@ RepeatsOrNumber = Annotated[
     WrapValidator(_as_repeats, json_schema_input_type=Count | Repeats),
 ]
 
-Table = Literal["time", "epochs", "objective", "passes"]
-Plot = Literal["log-primal", "log-suboptimality"]
-
 
 class Sweep(_Model):
     """What one configuration asks for: data sets x lambdas x solvers x repeats.
@@ -621,11 +619,11 @@ class Sweep(_Model):
         description="Whether to compute, after each run of a solver that takes one row per step, "
         "its regret against the best weights for the rows it drew.",
     )
-    tables: Annotated[tuple[Table, ...], AfterValidator(_distinct), _DISTINCT] = Field(
-        default=("time", "epochs", "objective"), description="Tables of the report."
+    tables: Annotated[tuple[TableKind, ...], AfterValidator(_distinct), _DISTINCT] = Field(
+        default=USUAL_TABLES, description="Tables of the report."
     )
-    plots: Annotated[tuple[Plot, ...], AfterValidator(_distinct), _DISTINCT] = Field(
-        default=("log-primal", "log-suboptimality"), description="Plots of the report."
+    plots: Annotated[tuple[PlotKind, ...], AfterValidator(_distinct), _DISTINCT] = Field(
+        default=PLOTS, description="Plots of the report."
     )
 
     @field_validator("datasets")

@@ -17,10 +17,10 @@ from svmbench.harness.trace import read_trace
 #: An interrupted block is resumed unless its last run is older than this.
 RESUMABLE = timedelta(hours=1)
 
-Block = tuple[str, float, int]
+BlockKey = tuple[str, float, int]
 
 
-def block_of(run: Run) -> Block:
+def block_of(run: Run) -> BlockKey:
     """Data set, λ and repeat of a run."""
     return *run.cell[:2], run.repeat
 
@@ -31,7 +31,7 @@ def torn(
     wanted: Sequence[Run],
     store: Store,
     changed: bool,
-) -> set[Block]:
+) -> set[BlockKey]:
     """The blocks that would mix old and new runs if only the missing runs were executed.
 
     Parameters
@@ -48,7 +48,7 @@ def torn(
         Whether the sweep has changed since the finished runs, so that a missing run may be new
         rather than interrupted.
     """
-    last: dict[Block, datetime] = {}
+    last: dict[BlockKey, datetime] = {}
     for run in runs:
         if run.id in found:
             block, started = block_of(run), found[run.id]

@@ -279,8 +279,8 @@ class Crew:
             self._converged.add((*run.cell, run.horizon))
         self._learn_rung(run, trace)
         tightest = min(run.stop.accuracy, default=0.0)
-        arrived = (p for p in trace.reached if p["accuracy"] is not None)
-        times = [point["wall"] for point in arrived if point["accuracy"] <= tightest]
+        measured = (point for point in trace.reached if point["accuracy"] is not None)
+        times = [point["wall"] for point in measured if point["accuracy"] <= tightest]
         if times:
             problem = run.cell[:2]
             self._best[problem] = min(times[0], self._best.get(problem, math.inf))

@@ -66,7 +66,7 @@ class Launcher:
         signal.set_wakeup_fd(self._alarm, warn_on_full_buffer=False)
         self._pid = 0  # of the run's process; 0 if there is none
         self._jobs = self._answers = -1
-        self._told = 0.0  # seconds of processor time that were reported
+        self._reported = 0.0  # seconds of processor time that were reported
         self._orphans = 0.0  # and those of descendants that ended as our children
         self._answer = b""  # the beginning of its next line
         self._dying_until = math.inf  # moment at which it is killed
@@ -124,7 +124,7 @@ class Launcher:
             self._answers, answers = os.pipe()
         except OSError as error:
             return self._refuse(error, jobs, self._jobs)
-        self._told = self._orphans = 0.0
+        self._reported = self._orphans = 0.0
         self._answer, self._dying_until = b"", math.inf
         try:
             self._pid = os.fork() if order["fork"] and self._forks else _spawned(jobs, answers)
@@ -186,8 +186,8 @@ class Launcher:
         """Seconds of processor time that have not been reported yet."""
         if seconds is None:
             return None
-        told, self._told = self._told, seconds
-        return seconds - told
+        before, self._reported = self._reported, seconds
+        return seconds - before
 
     def _reap(self) -> None:
         """Take note of the children that have ended."""

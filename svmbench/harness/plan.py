@@ -210,9 +210,10 @@ def for_each_horizon(spec: SolverSpec, stop: Stop) -> list[tuple[SolverSpec, flo
         return [(spec, None)]
     given = getattr(spec.parameters, solver.horizon_parameter)
     horizons = solver.horizons(stop.accuracy, stop.max_epochs) if given is None else (given,)
-    return [(_told(spec, solver.horizon_parameter, value), value) for value in horizons]
+    name = solver.horizon_parameter
+    return [(_with_parameter(spec, name, value), value) for value in horizons]
 
 
-def _told(spec: SolverSpec, parameter: str, value: float) -> SolverSpec:
-    told = spec.parameters.model_copy(update={parameter: value})
-    return spec.model_copy(update={"parameters": told})
+def _with_parameter(spec: SolverSpec, name: str, value: float) -> SolverSpec:
+    parameters = spec.parameters.model_copy(update={name: value})
+    return spec.model_copy(update={"parameters": parameters})

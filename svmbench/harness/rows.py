@@ -103,18 +103,25 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
     return row
 
 
+def _whose(run: Run) -> dict[str, Any]:
+    """The columns that identify a run in every table of points."""
+    dataset, lam, label = run.cell
+    return {
+        "id": run.id,
+        "dataset": dataset,
+        "solver": run.solver.name,
+        "label": label,
+        "lambda": lam,
+        "repeat": run.repeat,
+    }
+
+
 def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
     """A run's rows of traces.csv; none if the run was refused."""
-    dataset, lam, label = run.cell
     m = run.instance.problem.data.n_samples
     return [
         {
-            "id": run.id,
-            "dataset": dataset,
-            "solver": run.solver.name,
-            "label": label,
-            "lambda": lam,
-            "repeat": run.repeat,
+            **_whose(run),
             "point": number,
             "presentations": point["presentations"],
             "epochs": point["presentations"] / m,
@@ -135,15 +142,9 @@ def trace_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
 
 def regret_rows(run: Run, trace: Trace) -> list[dict[str, Any]]:
     """A run's rows of regret.csv; none if the run was refused."""
-    dataset, lam, label = run.cell
     return [
         {
-            "id": run.id,
-            "dataset": dataset,
-            "solver": run.solver.name,
-            "label": label,
-            "lambda": lam,
-            "repeat": run.repeat,
+            **_whose(run),
             "presentations": record["presentations"],
             "online_cost": record["online_cost"],
             "regret_low": record["regret_low"],

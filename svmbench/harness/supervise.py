@@ -230,7 +230,7 @@ def header_of(run: Run, time_limit: float, keep_weights: bool) -> dict[str, Any]
 
 
 def _job(assignment: Assignment, path: Path) -> dict[str, Any]:
-    """What a worker of this machine is told."""
+    """What a worker of this machine receives."""
     test = assignment.test_rows
     return {
         **assignment.work,
@@ -250,7 +250,7 @@ class Waited(NamedTuple):
     digest : str
         Hash of the trace's last line, as the worker answered; empty if it did not.
     seconds : float
-        From the run's beginning to its end, by the launcher's clock; nan if it was not told.
+        From the run's beginning to its end, by the launcher's clock; nan if it is unknown.
     spent : float or None
         Seconds of processor time that the process of a silent run had used for this run when it
         last wrote to its trace; None if that is not known.

@@ -226,7 +226,7 @@ class Item(Strict):
         changes = self.full.get(key)
         if not full or not changes:
             return sweep
-        plain = _plain(sweep)
+        plain = _as_mapping(sweep)
         for name, value in changes.items():
             both = isinstance(value, dict) and isinstance(plain.get(name), dict)
             plain[name] = {**plain[name], **value} if both else value
@@ -313,7 +313,7 @@ def _all_sweeps(item: Item, items: dict[str, Item]) -> dict[str, Sweep]:
     return found
 
 
-def _plain(sweep: Sweep) -> dict[str, Any]:
+def _as_mapping(sweep: Sweep) -> dict[str, Any]:
     """The mapping that a sweep was built from, with defaults written out."""
     plain: dict[str, Any] = yaml.load(dump_sweep(sweep), Loader=Loader)
     return plain

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from svmbench.errors import nearest
 
 #: Columns of runs.csv by name; those of an accuracy, ``seconds_to_E``, are called ``seconds_to``.
-Columns = Mapping[str, Any]
+RunColumns = Mapping[str, Any]
 
 #: The column with the seconds of a streaming pass over the data, which differ between machines.
 PASS_UNIT = "pass_unit"
@@ -69,7 +69,7 @@ class Measure:
     name: str
     words: str
     taken: Taken
-    formula: Callable[[Columns], Any]
+    formula: Callable[[RunColumns], Any]
     unit: str = ""
     share: bool = False
     more_is_better: bool = False
@@ -127,7 +127,7 @@ class Measure:
         return float(self.formula({"primal": dual, "lambda": lam, "m": m}))
 
 
-def _train_seconds_after_setup(runs: Columns) -> Any:
+def _train_seconds_after_setup(runs: RunColumns) -> Any:
     return runs["train_seconds"] - runs["setup_seconds"]
 
 

@@ -21,13 +21,9 @@ from svmbench.records.bounds import least_accuracy
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
 from svmbench.records.disturbance import disturbances
 from svmbench.records.groups import Group, group_runs
+from svmbench.records.kinds import PLOTS, TABLES, USUAL_TABLES
 from svmbench.records.off_clock import off_clock
 from svmbench.records.states import STATES
-
-TABLES = ("time", "epochs", "objective", "passes")
-#: Tables of a sweep that does not say which.
-USUAL_TABLES = ("time", "epochs", "objective")
-PLOTS = ("log-primal", "log-suboptimality")
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 

@@ -18,7 +18,7 @@ import pandas as pd
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked, Measure
 from svmbench.records.moments import in_order
-from svmbench.records.states import ENDED_BY_LIMIT, STATES, Counts
+from svmbench.records.states import ENDED_BY_LIMIT, STATES, CountsAs
 
 #: A pair with a skipped repeat counts only if the time limit, which another repeat of
 #: its group met, is at least this many times the longest that the other side took.
@@ -314,9 +314,9 @@ def _known(group: Group, asked: Asked, values: pd.Series) -> dict[int, float]:
     }
 
 
-def _counts(state: str, measure: Measure) -> Counts:
+def _counts(state: str, measure: Measure) -> CountsAs:
     row = STATES[state]
-    by_kind: dict[str, Counts] = {
+    by_kind: dict[str, CountsAs] = {
         "to accuracy": row.unreached,
         "at end": row.at_end,
         "spent": row.spent,

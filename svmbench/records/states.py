@@ -12,7 +12,7 @@ from typing import Literal
 #: What a repeat counts as: the measured number; the measure's worst value (+inf, a
 #: share of 1 for errors, of 0 for correct answers); nothing; or, for a repeat that was skipped,
 #: the worst value if no measured repeat reached the accuracy, and nothing otherwise.
-Counts = Literal["value", "worst", "none", "worst if none reached it"]
+CountsAs = Literal["value", "worst", "none", "worst if none reached it"]
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class State:
 
     name: str
     meaning: str
-    unreached: Counts
-    at_end: Counts
-    spent: Counts
+    unreached: CountsAs
+    at_end: CountsAs
+    spent: CountsAs
     rerun: bool = False
     fault: bool = False
 

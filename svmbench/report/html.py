@@ -350,16 +350,16 @@ def environment_facts(environment: Mapping[str, Any]) -> Iterator[tuple[str, str
     known = [key for key in _ENVIRONMENT if key in environment]
     others = [key for key in environment if key not in _ENVIRONMENT and key != "schema_version"]
     for key in [*known, *others]:
-        yield _ENVIRONMENT.get(key, key), _plain(environment[key])
+        yield _ENVIRONMENT.get(key, key), _in_words(environment[key])
 
 
-def _plain(value: object) -> str:
+def _in_words(value: object) -> str:
     if value is None:
         return "not known"
     if isinstance(value, dict):
-        return ", ".join(f"{key} {_plain(entry)}" for key, entry in value.items())
+        return ", ".join(f"{key} {_in_words(entry)}" for key, entry in value.items())
     if isinstance(value, list):
-        return ", ".join(map(_plain, value))
+        return ", ".join(map(_in_words, value))
     if isinstance(value, float):
         return short(value, 3)
     return value if isinstance(value, str) else json.dumps(value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from svmbench.durable import write_text
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 
 _TEX = {
     "\\": r"\textbackslash{}",
@@ -78,11 +78,11 @@ def write_tables(
 
 def to_markdown(table: Table) -> str:
     """The table as Markdown with columns that also line up in a terminal."""
-    parts = [f"# {_plain(table.title)}", *map(_plain, table.header)]
-    parts += [f"> **Note:** {_plain(warning)}" for warning in table.warnings]
+    parts = [f"# {_escaped(table.title)}", *map(_escaped, table.header)]
+    parts += [f"> **Note:** {_escaped(warning)}" for warning in table.warnings]
     for section in table.sections:
-        parts += [f"## {_plain(section.heading)}", section.facts, *_markdown_grids(section)]
-    parts.append("\n".join(f"- {_plain(note)}" for note in table.notes))
+        parts += [f"## {_escaped(section.heading)}", section.facts, *_markdown_grids(section)]
+    parts.append("\n".join(f"- {_escaped(note)}" for note in table.notes))
     return "\n\n".join(parts) + "\n"
 
 
@@ -102,7 +102,7 @@ def to_csv(table: Table) -> str:
 def _markdown_grids(section: Section) -> Iterator[str]:
     """The section's rows; columns that do not fit go into a grid below."""
     texts = section.texts
-    rows = [tuple(_markdown(Cell(name)) for name in _full_names(section))]
+    rows = [tuple(_markdown(TableCell(name)) for name in _full_names(section))]
     rows += [tuple(map(_markdown, row.cells)) for row in section.rows]
     widths = [max(3, *map(len, column)) for column in zip(*rows, strict=True)]
     for number, columns in enumerate(_fitting(widths, _units(section), _WIDEST)):
@@ -167,12 +167,12 @@ def _markdown_line(fields: tuple[str, ...], widths: list[int], texts: int) -> st
     return f"| {' | '.join(padded)} |"
 
 
-def _markdown(cell: Cell) -> str:
-    text = _plain(cell.text)
+def _markdown(cell: TableCell) -> str:
+    text = _escaped(cell.text)
     return f"**{text}**" if cell.best else text
 
 
-def _plain(text: str) -> str:
+def _escaped(text: str) -> str:
     """Text that Markdown prints literally: labels are the user's and may contain anything."""
     return re.sub(r"([|*<`\\])", r"\\\1", text)
 

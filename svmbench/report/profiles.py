@@ -111,7 +111,7 @@ def build_profiles(results: Results) -> list[ProfilePanel]:
 
 
 @dataclass(frozen=True)
-class _Problem:
+class _ProfileProblem:
     """A data set, λ and accuracy, with the group of each label."""
 
     dataset: str
@@ -124,14 +124,14 @@ class _Problem:
         return list(samples(self.groups[label], Asked(unit, self.threshold)).values())
 
 
-def _problems(results: Results) -> list[_Problem]:
+def _problems(results: Results) -> list[_ProfileProblem]:
     found = []
     for (dataset, stand_in), groups in results.groups.items():
         for lam in dict.fromkeys(group.lam for group in groups):
             for threshold in results.thresholds:
                 asked = Asked("seconds", threshold)
                 members = {g.label: g for g in groups if g.lam == lam and samples(g, asked)}
-                found.append(_Problem(dataset, stand_in, threshold, members))
+                found.append(_ProfileProblem(dataset, stand_in, threshold, members))
     # A label without a single run, such as a missing program, removes no problem.
     labels = {label for problem in found for label in problem.groups}
     if len(labels) < LEAST_LABELS:
@@ -140,7 +140,7 @@ def _problems(results: Results) -> list[_Problem]:
     return problems if len(problems) >= LEAST_PROBLEMS else []
 
 
-def _profiles(results: Results, problems: Sequence[_Problem]) -> list[ProfilePanel]:
+def _profiles(results: Results, problems: Sequence[_ProfileProblem]) -> list[ProfilePanel]:
     if not problems:
         return []
     labels = list(problems[0].groups)
@@ -210,7 +210,7 @@ _SAMPLES = {
 
 
 def _write_plots(
-    results: Results, profiles: Sequence[ProfilePanel], problems: Sequence[_Problem]
+    results: Results, profiles: Sequence[ProfilePanel], problems: Sequence[_ProfileProblem]
 ) -> Iterator[Path]:
     if not results.plots:
         return
@@ -254,7 +254,7 @@ def draw(
     return sheet.finish()
 
 
-def _caption(results: Results, kind: str, problems: Sequence[_Problem]) -> str:
+def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -> str:
     datasets = list(dict.fromkeys((p.dataset, p.stand_in) for p in problems))
     stand_ins = [name for name, stand_in in datasets if stand_in]
     accuracies = ", ".join(short(threshold) for threshold in results.thresholds)

@@ -14,15 +14,13 @@ from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
+from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples, skipped_make_pairs
 from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
-
-#: Data set, λ and label, as in the plan of a sweep.
-Cell = tuple[str, float, str]
 
 
 @dataclass(frozen=True)

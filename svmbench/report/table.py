@@ -11,7 +11,7 @@ import pandas as pd
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """One field of a table.
 
     Parameters
@@ -37,14 +37,14 @@ class Row:
 
     Parameters
     ----------
-    cells : tuple of Cell
+    cells : tuple of TableCell
     opens : bool
         Whether this is the first row of a group (a λ).
     label : str
         The solver's label; empty for a row that is not a solver's.
     """
 
-    cells: tuple[Cell, ...]
+    cells: tuple[TableCell, ...]
     opens: bool = False
     label: str = ""
 

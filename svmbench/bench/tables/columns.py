@@ -13,7 +13,7 @@ from svmbench.bench.found import Found, Measured, grouped, middle, numbers
 from svmbench.records.groups import Group, heading
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import interval_text
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 
 R = TypeVar("R")
 
@@ -37,7 +37,7 @@ class TableColumn(Generic[R]):
     name: str
     heading: str
     value: Callable[[R], Any]
-    format: Callable[[Any], str | Cell] = str
+    format: Callable[[Any], str | TableCell] = str
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class KeyedColumns(Generic[R]):
 
     key: Callable[[R], Any]
     heading: Callable[[Any], str]
-    cell: Callable[[R], str | Cell]
+    cell: Callable[[R], str | TableCell]
     line: Callable[[R], Hashable]
     descending: bool = True
 
@@ -134,7 +134,7 @@ class TableSpec(Generic[R]):
             for line in self._lines(part.rows)
         )
         rows = (
-            Row(tuple(f if isinstance(f, Cell) else Cell(f) for f in line), opens=not at)
+            Row(tuple(f if isinstance(f, TableCell) else TableCell(f) for f in line), opens=not at)
             for at, line in enumerate(lines)
         )
         headings = (
@@ -156,7 +156,7 @@ class TableSpec(Generic[R]):
             return [[row] for row in rows]
         return list(grouped(rows, self.across.line).values())
 
-    def _cells(self, line: Sequence[R], keys: Sequence[Any]) -> Iterator[str | Cell]:
+    def _cells(self, line: Sequence[R], keys: Sequence[Any]) -> Iterator[str | TableCell]:
         if self.across is not None:
             cells = {self.across.key(row): self.across.cell(row) for row in line}
             for key in keys:

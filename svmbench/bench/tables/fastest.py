@@ -15,7 +15,7 @@ from svmbench.records.groups import heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.summaries import Summary, summary
 from svmbench.report.numbers import interval_text, number_text
-from svmbench.report.table import Cell, Table
+from svmbench.report.table import Table, TableCell
 
 _Problem = tuple[str, float, float]  # set, λ, accuracy
 
@@ -181,11 +181,13 @@ def fastest_table(found: Found, threshold: float) -> Table:
     return grid.table([TablePart("Every set, λ and accuracy", said, rows)])
 
 
-def _cell(one: FastestEntry, least: float) -> Cell:
+def _cell(one: FastestEntry, least: float) -> TableCell:
     median, low, high = one.seconds.median, one.seconds.low, one.seconds.high
     if math.isinf(median):
-        return Cell("not reached", value=median, hint=f"{one.label}: {one.seconds.limit}")
+        return TableCell("not reached", value=median, hint=f"{one.label}: {one.seconds.limit}")
     hint = f"{one.label}: {interval_text(median, low, high)} s"
     if one.solver != champion() and math.isfinite(one.ratio):
         hint += f", {number_text(one.ratio)} times the champion's in the same sweep"
-    return Cell(number_text(median), best=one.ratio == least < math.inf, value=median, hint=hint)
+    return TableCell(
+        number_text(median), best=one.ratio == least < math.inf, value=median, hint=hint
+    )

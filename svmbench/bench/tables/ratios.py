@@ -28,7 +28,7 @@ from svmbench.bench.versus import (
 from svmbench.evidence import LEVEL
 from svmbench.records.groups import heading, short
 from svmbench.report.numbers import format_value, interval_text, number_text
-from svmbench.report.table import Cell, Table
+from svmbench.report.table import Table, TableCell
 
 #: Evidence for the interval of a ratio if the page asks nothing else.
 _ALONE = 2 / LEVEL
@@ -89,7 +89,7 @@ def ratios_table(found: Found, than: Sequence[str], threshold: float) -> Table:
 
 
 def _by_accuracy(
-    cell: Callable[[Versus], str | Cell], line: Callable[[Versus], str] = lambda one: ""
+    cell: Callable[[Versus], str | TableCell], line: Callable[[Versus], str] = lambda one: ""
 ) -> KeyedColumns[Versus]:
     """A column for each accuracy, and a line for each set, λ and further keys."""
     return KeyedColumns(
@@ -164,7 +164,7 @@ def standings(compared: Sequence[Versus], threshold: float) -> str:
     return "; ".join(said)
 
 
-def standing_cell(one: Versus, threshold: float) -> Cell:
+def standing_cell(one: Versus, threshold: float) -> TableCell:
     """A ratio with the fastest program, marked if that is ahead."""
     cell = ratio_cell(one, threshold)
     mark = "✗ " if one.standing(threshold) == "peer ahead" else ""
@@ -174,13 +174,13 @@ def standing_cell(one: Versus, threshold: float) -> Cell:
     return replace(cell, text=f"{mark}{cell.text}{name}")
 
 
-def ratio_cell(one: Versus, threshold: float) -> Cell:
+def ratio_cell(one: Versus, threshold: float) -> TableCell:
     """A ratio, or who did not reach the accuracy."""
     if math.isinf(one.ours):
-        return Cell("not reached" if one.program else "nobody reached it")
+        return TableCell("not reached" if one.program else "nobody reached it")
     text = f"{'≥ ' if one.censored else ''}{ratio_text(one, threshold)}"
     hint = f"{one.ours:.4g} s against {one.theirs:.4g} s, {one.program or 'none'}"
-    return Cell(text, value=one.estimate, hint=hint)
+    return TableCell(text, value=one.estimate, hint=hint)
 
 
 def ratio_text(one: Versus, threshold: float) -> str:

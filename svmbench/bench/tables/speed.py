@@ -21,7 +21,7 @@ from svmbench.records.groups import Group, short
 from svmbench.records.statistics import median
 from svmbench.report.numbers import number_text
 from svmbench.report.overall import Share
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.accuracy import accuracy_notes, accuracy_table, summarise
 from svmbench.solvers.registry import find_solver
 
@@ -75,9 +75,9 @@ def _with_best(section: Section, accuracies: int) -> Iterator[Row]:
                 min((c.value for c in column if c.value is not None), default=math.inf)
                 for column in columns
             ][2 : 2 + accuracies]
-            best = (Cell(number_text(time), value=time) for time in times)
-            spare = [Cell("")] * (len(section.columns) - 2 - accuracies)
-            yield Row((Cell(""), Cell("virtual best"), *best, *spare))
+            best = (TableCell(number_text(time), value=time) for time in times)
+            spare = [TableCell("")] * (len(section.columns) - 2 - accuracies)
+            yield Row((TableCell(""), TableCell("virtual best"), *best, *spare))
 
 
 @dataclass(frozen=True)

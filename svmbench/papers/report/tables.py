@@ -35,7 +35,7 @@ from svmbench.records.groups import short
 from svmbench.records.measures import Asked
 from svmbench.report.notices import notices, stand_in_warning
 from svmbench.report.numbers import finite
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import header, interval_notes, state_counts
 
 #: Texts of cells that were not run, that nothing was to be run for, and for which no published
@@ -170,7 +170,7 @@ class _Builder:
         for key in self.layout.rows:
             opens = last is None or (len(key) > 1 and key[0] != last[0])
             cells = [self._cell(key, field) for field in fields]
-            cells += [Cell(NOT_AVAILABLE)] * unavailable
+            cells += [TableCell(NOT_AVAILABLE)] * unavailable
             rows.append(Row((*self._head(key), *cells), opens, self._label(key)))
             last = key
         return Section(
@@ -190,45 +190,47 @@ class _Builder:
     def _label(self, key: Key) -> str:
         return str(key[self.shape.rows.index("solver")]) if "solver" in self.shape.rows else ""
 
-    def _head(self, key: Key) -> list[Cell]:
+    def _head(self, key: Key) -> list[TableCell]:
         texts = [axis_text(name, value) for name, value in zip(self.shape.rows, key, strict=True)]
         found = [row for at, rows in self.layout.measured.items() if at[0] == key for row in rows]
         marked = [row.group.stand_in for row in found]
         if any(marked) and "dataset" not in self.shape.columns:
             at = self.shape.rows.index("dataset") if "dataset" in self.shape.rows else -1
             texts[at] += f" {STAND_IN}" if all(marked) else " (in part STAND-IN)"
-        return [Cell(text) for text in texts]
+        return [TableCell(text) for text in texts]
 
-    def _cell(self, row: Key, field: _Field) -> Cell:
+    def _cell(self, row: Key, field: _Field) -> TableCell:
         at = (row, field.key)
         if field.side == _MEASURED:
             return self._measured_cell(at, field.asked)
         if field.side == _RANGE:
             members = self.layout.measured.get(at, [])
-            return Cell("; ".join(range_text(each, field.asked) for each in members) or NOTHING)
+            return TableCell(
+                "; ".join(range_text(each, field.asked) for each in members) or NOTHING
+            )
         if field.side == _PUBLISHED:
             quoted = self.layout.quoted.get((*at, field.asked.column), [])
             texts = [published_text(field.asked, each.value.value) for each in quoted]
-            return Cell("; ".join(texts) or self._without(at, field.asked))
+            return TableCell("; ".join(texts) or self._without(at, field.asked))
         if field.side == f"{_PUBLISHED} ×":
             quotient = self._published_ratio(at, field.asked)
             text = NOTHING if math.isnan(quotient) else _factor(quotient)
-            return Cell(text, value=_sortable(quotient))
+            return TableCell(text, value=_sortable(quotient))
         found = self._ratio(at, field.asked)
-        return Cell(found.text, value=_sortable(found.median))
+        return TableCell(found.text, value=_sortable(found.median))
 
     def _without(self, at: tuple[Key, Key], asked: Asked) -> str:
         return NOT_AVAILABLE if self._unavailable() and at in self.layout.expected else NOTHING
 
-    def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> Cell:
+    def _measured_cell(self, at: tuple[Key, Key], asked: Asked) -> TableCell:
         members = self.layout.measured.get(at, [])
         if not members:
-            return Cell(NOT_RUN if at in self.layout.expected else NOTHING)
+            return TableCell(NOT_RUN if at in self.layout.expected else NOTHING)
         found = [number(row, asked) for row in members]
         text = "; ".join(each.text for each in found)
         best = len(members) == 1 and self._best(at, asked, found[0])
         hints = "; ".join(filter(None, [each.hint for each in found]))
-        return Cell(text, best, _sortable(found[0].median), hints)
+        return TableCell(text, best, _sortable(found[0].median), hints)
 
     def _rivals(self, at: tuple[Key, Key]) -> Iterator[MeasuredRow]:
         """The rows of other solvers in the same place."""

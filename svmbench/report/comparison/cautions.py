@@ -15,7 +15,7 @@ from svmbench.records.read import Results
 from svmbench.records.samples import pairs
 from svmbench.records.statistics import median
 from svmbench.report.comparison.judge import Judged
-from svmbench.report.comparison.match import Key, Match, Samples
+from svmbench.report.comparison.match import CellKey, Match, Samples
 from svmbench.report.comparison.model import Side
 from svmbench.report.notices import disturbed_runs
 
@@ -102,7 +102,7 @@ def notes(
     sides: tuple[Side, Side],
     metric: str,
     margin: float,
-    alone: tuple[Collection[Key], Collection[Key]],
+    alone: tuple[Collection[CellKey], Collection[CellKey]],
 ) -> Iterator[str]:
     """How to read the page."""
     yield (
@@ -214,7 +214,7 @@ def _percent(share: float) -> str:
     return f"{100 * share:.2g} %"
 
 
-def _listed(keys: Sequence[Key], most: int = 5) -> str:
+def _listed(keys: Sequence[CellKey], most: int = 5) -> str:
     texts = [
         ", ".join(filter(None, (heading(dataset, stand_in), f"λ = {short(lam)}", label)))
         for dataset, stand_in, lam, label in keys

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from svmbench.evidence import Answer, Question, judge, log_ratios
 from svmbench.records.measures import MEASURES
-from svmbench.report.comparison.match import Key, Match, Samples
+from svmbench.report.comparison.match import CellKey, Match, Samples
 from svmbench.report.comparison.model import ComparedCell, Conclusion
 from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
 
@@ -81,7 +81,7 @@ def _shifts(page: Sequence[Samples], metric: str, machines_differ: bool) -> Iter
             yield shift_of(samples.match.key, controls, ratio, len(page))
 
 
-def _controls(page: Sequence[Samples]) -> dict[Key, Control]:
+def _controls(page: Sequence[Samples]) -> dict[CellKey, Control]:
     """The unpaired rows with the same code, each at the tightest accuracy it always reaches."""
     found = {}
     for samples in page:  # the loosest accuracy first

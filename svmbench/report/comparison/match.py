@@ -15,7 +15,7 @@ from svmbench.report.comparison.model import Side
 from svmbench.report.pairing import samples_together
 
 #: Data set, whether it is a stand-in, λ, and the label (empty if any label matches).
-Key = tuple[str, bool, float, str]
+CellKey = tuple[str, bool, float, str]
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Match:
     one, other : Group
     """
 
-    key: Key
+    key: CellKey
     one: Group
     other: Group
 
@@ -64,7 +64,7 @@ class Samples:
     missing: str
 
 
-def groups_of(side: Side) -> dict[Key, Group]:
+def groups_of(side: Side) -> dict[CellKey, Group]:
     """The groups of a side by the key that must match: a single label matches any label.
 
     Raises
@@ -85,7 +85,9 @@ def groups_of(side: Side) -> dict[Key, Group]:
     }
 
 
-def matches(a: Side, b: Side, left: Mapping[Key, Group], right: Mapping[Key, Group]) -> list[Match]:
+def matches(
+    a: Side, b: Side, left: Mapping[CellKey, Group], right: Mapping[CellKey, Group]
+) -> list[Match]:
     """The groups that both sides have.
 
     Raises
@@ -117,8 +119,8 @@ def _check_same_problem(one: Group, other: Group, a: Side, b: Side) -> None:
         # Older results lack some columns, which are then empty: there was one class of problems.
         if _known_class(first[column]) != _known_class(second[column]):
             raise ConfigError(
-                f"{one.dataset}, λ = {short(one.lam)}: {column} is {_plain(first[column])} in "
-                f"{a.results.folder} and {_plain(second[column])} in {b.results.folder}; "
+                f"{one.dataset}, λ = {short(one.lam)}: {column} is {_printed(first[column])} in "
+                f"{a.results.folder} and {_printed(second[column])} in {b.results.folder}; "
                 "compare results on the same data"
             )
     lows = (one.middle("reference_dual"), other.middle("reference_dual"))
@@ -137,7 +139,7 @@ def _known_class(value: Any) -> Any:
     return math.inf if isinstance(value, float) and math.isnan(value) else value
 
 
-def _plain(value: Any) -> str:
+def _printed(value: Any) -> str:
     if isinstance(value, str):
         return value or "none"
     return "infinite" if math.isnan(value) else f"{value:,.12g}"

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 
 from svmbench.evidence.page import LEVEL, SHIFT_SHARE
 from svmbench.records.groups import Group
-from svmbench.report.comparison.match import Key
+from svmbench.report.comparison.match import CellKey
 from svmbench.report.pairing import ASSUMED_SHIFT
 
 #: From this many controls on, the scatter of the shift is estimated instead of assumed.
@@ -89,7 +89,9 @@ def _ids(group: Group) -> dict[tuple[int, float], str]:
     return {(int(repeat), 0.0 if math.isnan(at) else at): str(name) for repeat, at, name in runs}
 
 
-def shift_of(key: Key, controls: Mapping[Key, Control], pass_ratio: float, questions: int) -> Shift:
+def shift_of(
+    key: CellKey, controls: Mapping[CellKey, Control], pass_ratio: float, questions: int
+) -> Shift:
     """The shift of one row, from the controls that are other rows.
 
     Parameters

@@ -17,7 +17,7 @@ from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables
 from svmbench.report.sharing.publish import PublishedFolder, open_published
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.accuracy import threshold_cell
 
 #: What makes two problems the same, apart from λ.
@@ -124,11 +124,11 @@ def _section(
             cells = [
                 threshold_cell(summary(groups[at], Asked("seconds", accuracy)))
                 if at in groups and accuracy in accuracies[at]
-                else Cell("")
+                else TableCell("")
                 for at in range(len(members))
             ]
             names = (regularisation(-negative, C), label, short(accuracy))
-            found.append(Row((*map(Cell, names), *cells), negative != last, label))
+            found.append(Row((*map(TableCell, names), *cells), negative != last, label))
             last = negative
     return Section(
         heading=heading(any_group.dataset, any_group.stand_in),

@@ -17,7 +17,7 @@ from svmbench.records.statistics import median, reached
 from svmbench.records.summaries import Summary, summary
 from svmbench.report.numbers import finite, interval_text, number_text
 from svmbench.report.questions import order
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
     begins_lambda,
     facts_of,
@@ -131,15 +131,15 @@ def _threshold_section(
         if converts:
             cells.append(_conversion_cell(_conversion(group)))
         if unfinished:
-            cells.append(_at_stop(group) if any(s.limit for s in row) else Cell(""))
+            cells.append(_at_stop(group) if any(s.limit for s in row) else TableCell(""))
         rows.append(Row(tuple(cells), opens, group.label))
     return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
 
 
-def threshold_cell(summary: Summary) -> Cell:
+def threshold_cell(summary: Summary) -> TableCell:
     """Print a summary: the median with its interval, or the reason why there is none."""
     if not summary.samples:
-        return Cell(summary.limit, value=math.inf)
+        return TableCell(summary.limit, value=math.inf)
     partly = reached(summary.samples) if summary.limit else ""
     if math.isfinite(summary.median):
         parts = [interval_text(summary.median, summary.low, summary.high)]
@@ -150,7 +150,7 @@ def threshold_cell(summary: Summary) -> Cell:
     if partly and math.isfinite(summary.ert):
         parts.append(f"ERT {number_text(summary.ert)}")
     text = ", ".join(parts) + (" †" if summary.relapses else "")
-    return Cell(text, summary.best, summary.median, _relapse_hint(summary))
+    return TableCell(text, summary.best, summary.median, _relapse_hint(summary))
 
 
 def _relapse_hint(summary: Summary) -> str:
@@ -169,8 +169,8 @@ def _conversion(group: Group) -> float:
     return seconds if seconds >= _CONVERSION_FROM else 0.0
 
 
-def _conversion_cell(seconds: float) -> Cell:
-    return Cell(number_text(seconds) if seconds else "–", value=seconds)
+def _conversion_cell(seconds: float) -> TableCell:
+    return TableCell(number_text(seconds) if seconds else "–", value=seconds)
 
 
 def _threshold_record(group: Group, summary: Summary, unit: str) -> dict[str, Any]:
@@ -226,10 +226,10 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     )
     if any(summary.limit for _, summary in everything):
         yield (
-            "A run that does not arrive counts as +∞ in the median. ≥ T: the median was not "
-            "reached when the limit T of the sweep (seconds or epochs) ended the runs; it is no "
-            "measurement of T. k of n: runs that arrived. ERT: expected time of restarting until "
-            "one arrives, over the runs that were made. ε at stop: median accuracy at the last "
+            "A run that does not reach ε counts as +∞ in the median. ≥ T: the median run had not "
+            "reached ε when the sweep's limit T (seconds or epochs) ended it; T is not a "
+            "measurement. k of n: runs that reached ε. ERT: expected time of restarting until one "
+            "run reaches ε, over the executed runs. ε at stop: median accuracy at the last "
             "checkpoint."
         )
     if any(summary.relapses for _, summary in everything):
@@ -247,8 +247,8 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     )
     if any(state == "skipped" for group, _ in everything for state in group.runs["state"]):
         yield (
-            "Repeats are not made once a repeat of the same cell ran into the time limit; they "
-            "count among the n as not reached."
+            "Once a repeat of a cell has met the time limit, the cell's other repeats are skipped; "
+            "they count among the n as not reached."
         )
 
 
@@ -259,12 +259,12 @@ def _horizon_notes(labels: Iterable[str]) -> Iterator[str]:
             f"{named}: the steps depend on where the run is to end, so that each repeat is several "
             "runs, each measured at its end only. A repeat's value is the least over its runs, as "
             "if the best horizon were known; the search for it is not in the number. A repeat that "
-            "does not arrive has spent what its longest run took."
+            "does not reach ε has spent what its longest run took."
         )
 
 
-def _at_stop(group: Group) -> Cell:
+def _at_stop(group: Group) -> TableCell:
     values = list(samples(group, Asked("accuracy")).values())
     if not values:
-        return Cell("–")
-    return Cell(number_text(median(values)), value=median(values))
+        return TableCell("–")
+    return TableCell(number_text(median(values)), value=median(values))

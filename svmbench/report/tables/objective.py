@@ -16,7 +16,7 @@ from svmbench.records.samples import measured, samples
 from svmbench.records.states import STATES
 from svmbench.records.statistics import median, median_interval
 from svmbench.report.numbers import digits_apart, enclosure_text, finite, interval_text, rounded_up
-from svmbench.report.table import Cell, Row, Section, Table
+from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.words import (
     begins_lambda,
     facts_of,
@@ -63,28 +63,28 @@ def _objective_section(dataset: str, stand_in: bool, groups: Sequence[Group]) ->
         cells = [*row_head(group, opens=False), _primal_cell(group)]
         columns_there = ("accuracy", "train_error", *["test_error"] * tested, *["gap"] * certified)
         cells += [_end_cell(group, name) for name in columns_there]
-        cells.append(Cell(_ended(group)))
+        cells.append(TableCell(_ended(group)))
         rows.append(Row(tuple(cells), label=group.label))
     return Section(heading(dataset, stand_in), facts_of(groups), tuple(columns), tuple(rows))
 
 
-def _reference_cells(group: Group, width: int) -> tuple[Cell, ...]:
+def _reference_cells(group: Group, width: int) -> tuple[TableCell, ...]:
     """The first row of a λ: the certified interval of its optimum."""
     dual, primal = group.middle("reference_dual"), group.middle("reference_primal")
-    head = (Cell(group.written_lambda), Cell("P* (certified)"))
-    known = Cell(f"≥ {dual:.9g}" if math.isnan(primal) else enclosure_text(dual, primal))
+    head = (TableCell(group.written_lambda), TableCell("P* (certified)"))
+    known = TableCell(f"≥ {dual:.9g}" if math.isnan(primal) else enclosure_text(dual, primal))
     gap = group.middle("reference_gap")
-    filled = (*head, known, Cell("" if math.isnan(gap) else f"≤ {rounded_up(gap)}"))
-    return (*filled, *[Cell("")] * (width - len(filled)))
+    filled = (*head, known, TableCell("" if math.isnan(gap) else f"≤ {rounded_up(gap)}"))
+    return (*filled, *[TableCell("")] * (width - len(filled)))
 
 
-def _primal_cell(group: Group) -> Cell:
+def _primal_cell(group: Group) -> TableCell:
     asked = Asked("primal")
     found = samples(group, asked)
     if not found:
-        return Cell("–")
+        return TableCell("–")
     if fault := fault_words(group, asked):
-        return Cell(fault, value=math.inf)
+        return TableCell(fault, value=math.inf)
     middle, repeats, known = (
         median(list(found.values())),
         len(group.repeats),
@@ -93,19 +93,19 @@ def _primal_cell(group: Group) -> Cell:
     text = digits_apart(middle, group.middle("reference_dual"))
     if known < repeats:
         text += f", {known} of {repeats}"
-    return Cell(text, value=middle)
+    return TableCell(text, value=middle)
 
 
-def _end_cell(group: Group, name: str) -> Cell:
+def _end_cell(group: Group, name: str) -> TableCell:
     """A number of the last checkpoint: its median and interval, in the unit of its heading."""
     asked = Asked(name)
     values = [asked.measure.scale * value for value in samples(group, asked).values()]
     if not values:
-        return Cell("–")
+        return TableCell("–")
     middle = median(values)
     if fault := fault_words(group, asked):
-        return Cell(fault, value=middle)
-    return Cell(interval_text(middle, *median_interval(values)[:2]), value=middle)
+        return TableCell(fault, value=middle)
+    return TableCell(interval_text(middle, *median_interval(values)[:2]), value=middle)
 
 
 def _ended(group: Group) -> str:

@@ -16,7 +16,7 @@ from svmbench.records.statistics import COVERAGE, median
 from svmbench.records.summaries import Summary, limit_words
 from svmbench.report.notices import notices
 from svmbench.report.numbers import rounded_up
-from svmbench.report.table import Cell
+from svmbench.report.table import TableCell
 
 
 def header(results: Results) -> tuple[str, ...]:
@@ -136,9 +136,9 @@ def begins_lambda(groups: Sequence[Group]) -> list[bool]:
     return [at == 0 or group.lam != groups[at - 1].lam for at, group in enumerate(groups)]
 
 
-def row_head(group: Group, opens: bool) -> tuple[Cell, Cell]:
+def row_head(group: Group, opens: bool) -> tuple[TableCell, TableCell]:
     """Build the cells of λ, empty unless the row is the first of its λ, and of the solver."""
-    return Cell(group.written_lambda if opens else ""), Cell(group.label)
+    return TableCell(group.written_lambda if opens else ""), TableCell(group.label)
 
 
 def record_head(group: Group) -> dict[str, Any]:

@@ -1,0 +1,14 @@
+"""The tables and plots that a sweep can ask its report for."""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+TableKind = Literal["time", "epochs", "objective", "passes"]
+PlotKind = Literal["log-primal", "log-suboptimality"]
+
+TABLES: tuple[TableKind, ...] = get_args(TableKind)
+PLOTS: tuple[PlotKind, ...] = get_args(PlotKind)
+
+#: Tables of a sweep that does not say which.
+USUAL_TABLES: tuple[TableKind, ...] = ("time", "epochs", "objective")
