@@ -221,7 +221,7 @@ def _backgrounds(results: Results) -> dict[str, str]:
 
 
 def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
-    """The plots: profiles over all data sets first, then those of each; of one set, its own first."""
+    """The plots: profiles before those of each data set; of one set alone, its own first."""
     profiles = {f"profile-{kind}": caption for kind, caption in _PROFILES.items()}
     captions = dict(profiles) if len(results.groups) > 1 else {}
     for dataset, stand_in in results.groups:

@@ -227,7 +227,7 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     if any(summary.limit for _, summary in everything):
         yield (
             "A run that does not reach the accuracy counts as +∞ in the median. ≥ T: the median "
-            "run did not reach it before the sweep's limit T (seconds or epochs); T itself is not a "
+            "run did not reach it before the sweep's limit T (seconds or epochs); T is not a "
             "measurement. k of n: k of n runs reached it. ERT: the expected time if runs are "
             "restarted until one reaches it, estimated from the runs that were made. ε at stop: "
             "median accuracy at the last checkpoint."
