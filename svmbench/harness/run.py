@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
@@ -65,6 +66,9 @@ def prepare(
         loaded = load(
             dataset.source, offline=options.offline, stand_in=options.scale_of(dataset.label)
         )
+        if certify:
+            for path in filter(None, (loaded.train_path, loaded.test_path)):
+                require_sound(path)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = _problem(sweep, loaded.train, lam)
             instances.append(
