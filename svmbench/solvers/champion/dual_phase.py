@@ -126,11 +126,9 @@ class DualPhase:
             state.descend(self._rng, block_rows, self._shrinking)
             return
         if self._step_due:
-            alpha = state.alpha
-            change = accelerator.step(alpha, state.w, state)
-            state.replace(alpha, change)
+            state.take_alpha(accelerator.step(state.kept_alpha(), state.w, state))
         if accelerator.may_begin:
-            accelerator.begin(state.active_rows, state.alpha, state.w)
+            accelerator.begin(state.active_rows, state.kept_alpha(), state.w)
         earlier, before = self.bound(), state.nonzeros
         state.descend(self._rng, block_rows, self._shrinking)
         bound = self.bound()
@@ -142,10 +140,9 @@ class DualPhase:
         self._solved = False
         if subspace is None or not subspace.may_step(touched):
             return
-        alpha = state.alpha
-        change = subspace.step(state.active_rows, alpha, state.w, state)
+        change = subspace.step(state.active_rows, state.kept_alpha(), state.w, state)
         if change is not None:
-            state.replace(alpha, change)
+            state.take_alpha(change)
             self._new_rows()
             self._solved = subspace.solved
 
