@@ -3,8 +3,8 @@
 A first run of each variant finds the iterations at which P is within each accuracy of a certified
 lower bound. As a seed gives the same run again, timed runs then go straight to them; the variants
 take turns, in one thread. A cell has CPU milliseconds (start and choice included; the least of the
-repeats, which all do the same) and, in brackets, iterations; with `--counts` it has the entries touched over the entries stored, which
-do not depend on the machine.
+repeats, which all do the same) and, in brackets, iterations. With `--counts` it has the entries
+touched over the entries stored, which do not depend on the machine.
 """
 
 from __future__ import annotations
