@@ -103,7 +103,7 @@ def timed(
 def cell(values: Sequence[float], iterations: Sequence[float]) -> str:
     """The costs and iterations of one variant, for each accuracy."""
     return ", ".join(
-        "-" if count == math.inf else f"{value:.3g} ({count:.0f})"
+        "-" if count == math.inf else f"{value:{'.0f' if value >= 100.0 else '.3g'}} ({count:.0f})"
         for value, count in zip(values, iterations, strict=True)
     )
 
