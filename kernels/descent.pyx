@@ -380,7 +380,7 @@ cdef class Descent(Counters):
         return numbers.base
 
     def kept_alpha(self):
-        """The dual variables, shape (m,); the kernel's own array, up to date until the next pass."""
+        """The dual variables, shape (m,); the kernel's own array, up to date till the next pass."""
         with nogil:
             self._keep()
         return np.asarray(self._alpha)
