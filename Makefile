@@ -37,7 +37,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show who is fastest
-	$(SVMBENCH) run demo
+	$(SVMBENCH) demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
 	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)
@@ -112,6 +112,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
+	@echo "setting up $(VENV): packages are installed and kernels compiled; this takes some minutes"
 	$(INSTALL) --editable .
 	@touch $@
 
@@ -121,6 +122,7 @@ $(VENV)/.benching: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python
+	@echo "setting up $(VENV): packages are installed and kernels compiled; this takes some minutes"
 	$(INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 

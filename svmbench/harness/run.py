@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
@@ -65,6 +66,9 @@ def prepare(
         loaded = load(
             dataset.source, offline=options.offline, stand_in=options.scale_of(dataset.label)
         )
+        if certify:
+            for path in filter(None, (loaded.train_path, loaded.test_path)):
+                require_sound(path)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = _problem(sweep, loaded.train, lam)
             instances.append(
@@ -186,7 +190,7 @@ class Sitting:
                 for run in self._runs
                 if run.id in before - ids and self._store.finished(run) is None
             }
-            self._skip(report=False)
+            self._skip()
             self._store.write_environment(dump_sweep(sweep), environment())
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
@@ -218,6 +222,13 @@ class Sitting:
     def lacking(self, options: Options) -> int:
         """Runs that these options ask for and that there is reason to run."""
         return sum(self._wants(run, options) for run in self._crew.possible())
+
+    def announce(self, options: Options) -> int:
+        """The number of runs that `lacking` counts and that were not announced before.
+
+        The caller passes it on to the reporter.
+        """
+        return self._crew.announce(lambda run: self._wants(run, options))
 
     def seconds_lacking(self, options: Options) -> float:
         """Seconds that the cells of those runs are expected to take, one repeat of each."""
@@ -306,7 +317,7 @@ class Sitting:
             self._store.export(self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere))
             self._unpublished = False
 
-    def _skip(self, report: bool = True) -> None:
+    def _skip(self) -> None:
         """Skip the repeats that every cell has, and earlier skipped ones, where time is out.
 
         If questions decide how many repeats there are, the second is among these: one that is
@@ -315,7 +326,7 @@ class Sitting:
         least, before = self.sweep.at_least, self._skipped_before
         if self.sweep.at_most > least:
             least = max(least, 2)
-        self._crew.skip(lambda run: run.repeat < least or run.id in before, report=report)
+        self._crew.skip(lambda run: run.repeat < least or run.id in before)
 
 
 def run_sweep(
@@ -344,7 +355,7 @@ def run_sweep(
     reporter, options = reporter or Reporter(), options or Options()
     with Sitting(sweep, folder, reporter, options) as sitting:
         reused = sitting.outcome.reused
-        reporter.begin(sitting.lacking(options) + reused, reused)
+        reporter.begin(sitting.announce(options) + reused, reused)
         with suppress(KeyboardInterrupt):  # the outcome records it
             sitting.make(options)
     return sitting.outcome
