@@ -45,6 +45,8 @@ class Measure:
     share : bool
         Whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1.
     more_is_better : bool
+    setting : bool
+        Whether it is a setting that a method works with, of which no value is the best.
     cost : bool
         Whether it is a cost of training: tables also show its ratio to another solver's.
     per_machine : bool
@@ -71,6 +73,7 @@ class Measure:
     unit: str = ""
     share: bool = False
     more_is_better: bool = False
+    setting: bool = False
     cost: bool = False
     per_machine: bool = False
     objective: bool = False
@@ -259,7 +262,7 @@ MEASURES = {
         ),
         Measure(
             "t0", "t0 of the schedule of step lengths", "at end", lambda runs: runs["t0"],
-            needs="t0",
+            setting=True, needs="t0",
         ),
         # of the benchmark of speed
         Measure(

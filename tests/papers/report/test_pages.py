@@ -25,7 +25,7 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
-from svmbench.records.measures import Asked
+from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import pairs
 from svmbench.report.markup import to_latex
 from svmbench.report.numbers import format_value
@@ -233,6 +233,15 @@ def test_bold_is_the_best_of_its_place(source):
         bold = [cell.text for cell in row.cells if cell.best]
         assert len(bold) == 1
         assert bold[0] in [cell.text for cell in row.cells[at : at + 6]]
+
+
+def test_no_value_of_a_setting_is_the_best(source, monkeypatch):
+    for name, measure in MEASURES.items():
+        monkeypatch.setitem(MEASURES, name, replace(measure, setting=True))
+    table, _ = build_paper_table(source, 0)
+    rows = [row for section in table.sections for row in section.rows]
+    assert not any(cell.best for row in rows for cell in row.cells)
+    assert not any("Bold" in note for note in table.notes)
 
 
 def test_latex_is_ascii_and_balanced(source):
