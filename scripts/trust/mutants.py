@@ -136,13 +136,15 @@ def _of_node(node: ast.AST) -> Iterator[tuple[ast.AST, str, Any, str]]:
         case ast.UnaryOp(op=ast.Not() | ast.Invert()):
             again = ast.copy_location(ast.UnaryOp(type(node.op)(), node.operand), node)
             yield node, "operand", again, f"{_text(node)}: twice"
-        case ast.Constant(value=bool()):
-            yield node, "value", not node.value, f"{node.value}: {not node.value}"
-        case ast.Constant(value=int() | float()):
-            more = node.value + 1 if isinstance(node.value, int) else 2.0 * node.value or 1.0
-            yield node, "value", more, f"{node.value!r}: {more!r}"
-        case ast.Constant(value=str()) if node.value.strip():
-            yield node, "value", node.value + "XX", f"{node.value!r}: another text"
+        case ast.Constant(value=bool(flag)):
+            yield node, "value", not flag, f"{flag}: {not flag}"
+        case ast.Constant(value=int(number)):
+            yield node, "value", number + 1, f"{number!r}: {number + 1!r}"
+        case ast.Constant(value=float(share)):
+            more = 2.0 * share or 1.0
+            yield node, "value", more, f"{share!r}: {more!r}"
+        case ast.Constant(value=str(text)) if text.strip():
+            yield node, "value", text + "XX", f"{text!r}: another text"
         case ast.If() | ast.IfExp():
             for truth in (True, False):
                 constant = ast.copy_location(ast.Constant(truth), node)
@@ -153,14 +155,15 @@ def _of_node(node: ast.AST) -> Iterator[tuple[ast.AST, str, Any, str]]:
         case ast.Call():
             yield from _of_call(node)
     for field in ("body", "orelse"):
-        statements = getattr(node, field, None)
-        for at, statement in enumerate(statements if isinstance(statements, list) else []):
+        found = getattr(node, field, None)
+        statements: list[ast.stmt] = found if isinstance(found, list) else []
+        for at, statement in enumerate(statements):
             if isinstance(statement, ast.Raise | ast.AugAssign | ast.Expr) and not (
                 isinstance(statement, ast.Expr) and not isinstance(statement.value, ast.Call)
             ):
                 left = ast.copy_location(ast.Pass(), statement)
-                rest = [*statements[:at], left, *statements[at + 1 :]]
-                yield node, field, rest, f"{statement.lineno}: without {_text(statement)}"
+                shorter = [*statements[:at], left, *statements[at + 1 :]]
+                yield node, field, shorter, f"{statement.lineno}: without {_text(statement)}"
 
 
 def _of_call(node: ast.Call) -> Iterator[tuple[ast.AST, str, Any, str]]:
