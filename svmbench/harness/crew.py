@@ -215,7 +215,7 @@ class Crew:
                 raise
         for task in tasks:
             task.result()
-        return self._broken.union(self._turns.left())
+        return set() if self._stop.is_set() else self._broken.union(self._turns.left())
 
     def _homes(self) -> dict[Block, str] | None:
         """The nodes that have begun blocks; None if runs are carried out on this machine."""
@@ -236,10 +236,10 @@ class Crew:
             raise
 
     def _take_turns(self, worker: Worker | Node) -> None:
-        node = None if isinstance(worker, Worker) else worker
+        node = worker.name if isinstance(worker, Node) else None
         while not self._stop.is_set():
             with self._lock:
-                runs = self._turns.take(None if node is None else node.name)
+                runs = self._turns.take(node)
             if not runs:
                 return
             try:
@@ -265,7 +265,7 @@ class Crew:
                 return
             limit = self._time_limit(run)
             self._reporter.run_begins(run)
-        if not isinstance(worker, Worker):
+        if isinstance(worker, Node):
             worker.prepare(run.instance)
         begun = time.monotonic()
         trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights, worker)

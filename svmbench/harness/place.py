@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -22,13 +23,18 @@ class NodeLostError(SvmbenchError):
     """A node has ended, cannot be reached or has answered what cannot be used."""
 
 
-class Node(Protocol):
-    """Another machine, which carries out one run at a time."""
+class Node(ABC):
+    """Another machine, which carries out one run at a time.
 
-    @property
-    def name(self) -> str:
-        """Its name in traces and tables."""
+    Attributes
+    ----------
+    name : str
+        Its name in traces and tables.
+    """
 
+    name: str
+
+    @abstractmethod
     def prepare(self, instance: Instance) -> None:
         """Have the rows of an instance on the node.
 
@@ -37,6 +43,7 @@ class Node(Protocol):
         NodeLostError
         """
 
+    @abstractmethod
     def carry_out(
         self, assignment: Assignment, path: Path, stop: threading.Event, end: float
     ) -> Trace | None:

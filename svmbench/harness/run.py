@@ -288,10 +288,12 @@ class Sitting:
         self._unpublished = True
         lost = Counter[Block]()
         try:
-            while broken := self._crew.work(self._whole(wanted), options.deadline, options.end):
+            while wanted:
+                wanted = self._whole(wanted)  # this may replace the crew
+                broken = self._crew.work(wanted, options.deadline, options.end)
                 lost.update(broken)
                 _require_nodes_to_survive(lost)
-                wanted = self._wanted(options)
+                wanted = self._wanted(options) if broken else []
         except KeyboardInterrupt:
             self._crew.outcome.interrupted = True
             raise
@@ -299,7 +301,8 @@ class Sitting:
     def _whole(self, wanted: list[Run]) -> list[Run]:
         """The wanted runs, with those of their blocks that another node has to begin again."""
         nodes = self._options.where.nodes
-        again = set() if nodes is None else self._crew.torn(wanted, nodes)
+        # If no node is left, a finished run is kept: its node may come back.
+        again = self._crew.torn(wanted, nodes) if nodes else set()
         if not again:
             return wanted
         forget([run for run in self._runs if run.id in again], self._store)

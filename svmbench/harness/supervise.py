@@ -92,10 +92,10 @@ def make_run(
     with writing(path):
         path.unlink(missing_ok=True)
     assignment = assignment_of(run, header_of(run, time_limit, keep_weights))
-    if isinstance(worker, Worker):
-        trace = carry_out(assignment, path, stop, end, worker)
-    else:
+    if isinstance(worker, Node):
         trace = worker.carry_out(assignment, path, stop, end)
+    else:
+        trace = carry_out(assignment, path, stop, end, worker)
     if trace is None or (trace.state in RERUN and store.finished(run) is not None):
         path.unlink(missing_ok=True)  # keep the finished trace of an earlier run
     else:

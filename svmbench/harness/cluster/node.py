@@ -15,7 +15,7 @@ import secrets
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -221,15 +221,23 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
                 left.unlink(missing_ok=True)
 
 
-def rest(token: str, sweep: str) -> None:
-    """End the processes that runs have left open for the next, and remove a sweep's folder."""
+def rest(token: str) -> None:
+    """End the process that a ladder of runs has left open for its next rung."""
+    with _one_at_a_time:
+        if token == TOKEN and _worker is not None:
+            _worker.end()
+
+
+def leave(token: str, sweeps: Collection[str]) -> None:
+    """Forget sweeps, and end the launcher that has started their processes."""
     global _worker
     with _one_at_a_time:
         if token == TOKEN and _worker is not None:
             worker, _worker = _worker, None
             with worker:
                 pass
-        shutil.rmtree(_folder() / sweep, ignore_errors=True)
+        for sweep in sweeps:
+            shutil.rmtree(_folder() / sweep, ignore_errors=True)
 
 
 def _folder() -> Path:

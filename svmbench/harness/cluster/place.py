@@ -30,7 +30,7 @@ from svmbench.durable import replacing
 from svmbench.errors import ConfigError
 from svmbench.harness.assignment import Assignment
 from svmbench.harness.cluster import node
-from svmbench.harness.place import NodeLostError, Seat
+from svmbench.harness.place import Node, NodeLostError, Seat
 from svmbench.harness.plan import Instance
 from svmbench.harness.trace import Trace, read_trace
 from svmbench.harness.weights import SUFFIX
@@ -96,6 +96,8 @@ class DaskPlace:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
+        for each in self._nodes.values() if error is None else ():
+            each.take_leave()
         self._client.close()
 
     @property
@@ -192,7 +194,7 @@ class DaskPlace:
         self._out[key] = reason
 
 
-class DaskNode:
+class DaskNode(Node):
     """One node. If it is lost, it takes no further part.
 
     Parameters
@@ -261,11 +263,17 @@ class DaskNode:
         except NodeLostError as error:
             raise self._losing(error) from None
 
-    def take_leave(self) -> None:
-        """End the processes that runs have left open on the node."""
+    def rest(self) -> None:
+        """End the process that runs have left open on the node for the next."""
         with suppress(NodeLostError):
-            for sweep in self._sweeps if not self.lost else ():
-                self._ask(node.rest, self.greeting.token, sweep)
+            if not self.lost:
+                self._ask(node.rest, self.greeting.token)
+
+    def take_leave(self) -> None:
+        """End all processes that runs have needed, and remove their folders."""
+        with suppress(NodeLostError):
+            if self._sweeps and not self.lost:
+                self._ask(node.leave, self.greeting.token, sorted(self._sweeps))
 
     def _submit(self, function: Any, *given: Any) -> Future:
         return self._client.submit(
@@ -383,7 +391,7 @@ def _seat(each: DaskNode) -> Iterator[DaskNode]:
     try:
         yield each
     finally:
-        each.take_leave()
+        each.rest()
 
 
 def _connected(address: str) -> Client:
