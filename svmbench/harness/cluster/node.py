@@ -15,14 +15,15 @@ import secrets
 import shutil
 import sys
 import threading
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import wraps
 from importlib.metadata import version
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import dask.config
 from distributed import get_worker
@@ -32,7 +33,7 @@ from svmbench import kernels
 from svmbench.data.cache import content_hash
 from svmbench.data.load import load
 from svmbench.data.moved import Piece, admit, receive
-from svmbench.errors import DataError, SvmbenchError
+from svmbench.errors import SvmbenchError
 from svmbench.harness.assignment import Assignment
 from svmbench.harness.environment import environment, fingerprint
 from svmbench.harness.place import NodeLostError
@@ -52,6 +53,9 @@ STATED_BY_NODE = ("started", "load_average", "node")
 
 #: Seconds after which a node notices that the result of its run is not wanted any more.
 NOTICED = 0.2
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 _worker: Worker | None = None
 _one_at_a_time = threading.Lock()
@@ -100,6 +104,22 @@ class Made:
     weights_sha256: str
 
 
+def _in_words(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """Turn any error into one that can travel: others may not be picklable, and never arrive."""
+
+    @wraps(function)
+    def answer(*args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            known = isinstance(error, SvmbenchError | OSError)
+            said = str(error) if known else repr(error)
+        # Raised here, it has no context: Dask would try to send that, too.
+        raise NodeLostError(said)
+
+    return answer
+
+
 def greet() -> Greeting:
     """State what this node is; give the processes of its runs the environment of local ones."""
     remove_settings_of_dask()
@@ -136,6 +156,7 @@ def build() -> str:
     return digest.hexdigest()
 
 
+@_in_words
 def has_rows(key: str, content: str) -> bool:
     """Whether the cache has rows.
 
@@ -150,6 +171,7 @@ def has_rows(key: str, content: str) -> bool:
     return found is not None
 
 
+@_in_words
 def make_rows(origin: Origin, key: str, content: str) -> bool:
     """Read or generate rows by the catalogue, without the network; whether that has worked."""
     try:
@@ -159,18 +181,19 @@ def make_rows(origin: Origin, key: str, content: str) -> bool:
     return has_rows(key, content)
 
 
+@_in_words
 def take_piece(mark: str, piece: Piece) -> None:
     """Keep a piece of rows that the planner sends."""
-    with _lost_with(DataError, OSError):
-        receive(mark, piece)
+    receive(mark, piece)
 
 
+@_in_words
 def admit_rows(mark: str, key: str, content: str) -> None:
     """Put rows whose pieces have come into the cache."""
-    with _lost_with(DataError, OSError):
-        admit(mark, key, content)
+    admit(mark, key, content)
 
 
+@_in_words
 def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float) -> Made | None:
     """Carry out a run.
 
@@ -206,7 +229,7 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
     here = replace(given, header=given.header | stated, ladder=ladder)
     folder = _folder() / sweep
     path = folder / f"{given.header['id']}.part"
-    with _lost_with(SvmbenchError, OSError), _stopped_when_unwanted(stop), _alone(stop):
+    with _stopped_when_unwanted(stop), _alone(stop):
         if stop.is_set():
             return None
         folder.mkdir(parents=True, exist_ok=True)
@@ -221,6 +244,7 @@ def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float
                 left.unlink(missing_ok=True)
 
 
+@_in_words
 def rest(token: str) -> None:
     """End the process that a ladder of runs has left open for its next rung."""
     with _one_at_a_time:
@@ -228,6 +252,7 @@ def rest(token: str) -> None:
             _worker.end()
 
 
+@_in_words
 def leave(token: str, sweeps: Collection[str]) -> None:
     """Forget sweeps, and end the launcher that has started their processes."""
     global _worker
@@ -258,17 +283,6 @@ def _made(path: Path) -> Made:
     return Made(
         trace, hashlib.sha256(trace).hexdigest(), weights, hashlib.sha256(weights).hexdigest()
     )
-
-
-@contextmanager
-def _lost_with(*errors: type[Exception]) -> Iterator[None]:
-    """Turn errors into one that can travel: without the node, the sweep may still go on."""
-    try:
-        yield
-    except NodeLostError:
-        raise
-    except errors as error:
-        raise NodeLostError(str(error)) from None
 
 
 @contextmanager
