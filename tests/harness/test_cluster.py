@@ -99,6 +99,12 @@ class Cluster:
             process.wait()
 
 
+@pytest.fixture(autouse=True)
+def settled(monkeypatch):
+    """Tests wait for their nodes themselves."""
+    monkeypatch.setattr(planner, "SETTLING", 0.1)
+
+
 @contextmanager
 def started(folder):
     cluster = Cluster(folder)

@@ -40,6 +40,9 @@ _log = logging.getLogger(__name__)
 #: Seconds to wait for the scheduler, and then for the first node.
 PATIENCE = 10.0
 
+#: Seconds without another node after which the sweep begins.
+SETTLING = 3.0
+
 #: Seconds between two looks at whether the node of a run is still there.
 LOOK = 1.0
 
@@ -79,8 +82,7 @@ class DaskPlace:
         self._contended = False
         self._machine = ""
         try:
-            with suppress(TimeoutError):
-                self._client.wait_for_workers(1, timeout=PATIENCE)
+            self._await_nodes()
             self._look_around()
             self._require_nodes()
         except BaseException:
@@ -126,6 +128,14 @@ class DaskPlace:
         self._look_around()
         self._require_nodes()
         return [partial(_seat, each) for each in self._nodes.values()]
+
+    def _await_nodes(self) -> None:
+        """Wait for the first node, and then until no more come: workers start one by one."""
+        with suppress(TimeoutError):
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+            while True:
+                there = len(self._client.scheduler_info(n_workers=-1)["workers"])
+                self._client.wait_for_workers(there + 1, timeout=SETTLING)
 
     def _require_nodes(self) -> None:
         if not self._nodes:
