@@ -113,6 +113,8 @@ def command(
             write_report(folder)
     if result.faults:
         raise DataError(result.faults[0])
+    if result.interrupted and not result.made + result.reused:
+        raise KeyboardInterrupt  # there is nothing to show
     if as_json and result.outcomes:
         click.echo(answer.as_json(folder))
     elif not quiet and result.outcomes:

@@ -342,7 +342,7 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
     run = subprocess.Popen(
         [*command, "--cluster", cluster.address], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
     )
-    parts = two_lines(cluster.folder / "local-a")
+    parts = in_progress(cluster.folder / "local-a")
     try:
         while_waiting(lambda: any(parts()))
     finally:
@@ -353,7 +353,7 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
     assert not list((tmp_path / "out" / "runs").iterdir())
 
 
-def two_lines(folder):
+def in_progress(folder):
     """The traces in progress below a folder."""
     return lambda: [path.exists() for path in folder.rglob("*.part")]
 
