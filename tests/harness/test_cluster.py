@@ -228,6 +228,25 @@ def test_the_block_of_a_killed_node_goes_to_the_other(two, tmp_path):
     assert all(len(names) == 1 for names in nodes_of(tmp_path))
 
 
+def test_a_node_that_its_nanny_starts_again_goes_on(cluster, tmp_path):
+    class Killing(Reporter):
+        killed = False
+
+        def run_ends(self, run, state):
+            if not self.killed:
+                self.killed = True
+                (there,) = known(cluster)
+                (pid,) = place._client.run(os.getpid, workers=[there]).values()
+                os.kill(pid, signal.SIGKILL)
+                while_waiting(lambda: set(known(cluster)) not in (set(), {there}))
+
+    cluster.add("a")
+    with cluster.open() as place:
+        outcome = run_sweep(sweep(**FOUR), tmp_path, Killing(), Options(place=place))
+    assert outcome.made == len(list((tmp_path / "runs").iterdir())) == 8
+    assert nodes_of(tmp_path) == 4 * [{"a"}]
+
+
 def test_changed_bytes_are_refused(cluster, tmp_path):
     cluster.add("a", "--no-nanny", preload=CHANGED_BYTES)
     place = cluster.open()

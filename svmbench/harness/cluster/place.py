@@ -78,7 +78,6 @@ class DaskPlace:
         self._mark = secrets.token_hex(8)
         self._nodes: dict[str, DaskNode] = {}
         self._out: dict[str, str] = {}  # why nodes are left out, by their tokens
-        self._boots: set[str] = set()
         self._contended = False
         self._machine = ""
         try:
@@ -157,22 +156,23 @@ class DaskPlace:
             said = self._client.run(node.greet, workers=new, on_error="return") if new else {}
         except (OSError, TimeoutError) as error:
             raise ConfigError(f"cluster {self._address}: {_text(error)}; is it running?") from None
-        able = {at: self._greeting(str(there[at]["name"]), said.get(at)) for at in new}
+        ours = node.build() if new else ""
+        able = {at: self._greeting(str(there[at]["name"]), said.get(at), ours) for at in new}
         greetings = {at: greeting for at, greeting in able.items() if greeting is not None}
         self._require_one_machine({str(there[at]["name"]): g for at, g in greetings.items()})
         begun = bool(self._machine)
         for at, greeting in greetings.items():
-            name, shared = str(there[at]["name"]), greeting.boot in self._boots
+            name = str(there[at]["name"])
+            shared = greeting.boot in {each.greeting.boot for each in self._nodes.values()}
             if begun and greeting.machine != self._machine:
                 self._leave_out(greeting.token, f"node {name}: another machine than the others")
             elif begun and shared and not self._contended:
                 self._leave_out(greeting.token, f"node {name}: shares a machine with another node")
             else:
                 self._machine, self._contended = greeting.machine, self._contended or shared
-                self._boots.add(greeting.boot)
                 self._nodes[at] = DaskNode(self._client, at, name, self._mark, greeting)
 
-    def _greeting(self, name: str, said: Any) -> node.Greeting | None:
+    def _greeting(self, name: str, said: Any, ours: str) -> node.Greeting | None:
         """What a node has said, if it can take part."""
         if not isinstance(said, node.Greeting):
             what = "no answer" if said is None else _text(said)
@@ -180,7 +180,7 @@ class DaskPlace:
             return None
         if said.token in self._out:
             return None
-        if said.build != node.build():
+        if said.build != ours:
             reason = f"node {name}: another build of svmbench, Python or a library; install ours"
             self._leave_out(said.token, reason)
             return None
