@@ -115,6 +115,9 @@ class DaskPlace:
     def nodes(self) -> Collection[str]:
         """Names of the nodes that are there now."""
         self._look_around()
+        if not self._nodes:
+            self._await_nodes()  # Dask's nanny may be starting a dead one again
+            self._look_around()
         return {each.name for each in self._nodes.values()}
 
     def environment(self) -> dict[str, Any]:
