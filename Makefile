@@ -37,7 +37,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(VENV)/.installed ## Run five methods on a small set, in seconds, and show who is fastest
-	$(SVMBENCH) run demo
+	$(SVMBENCH) demo
 
 tables: $(VENV)/.installed ## Regenerate the papers' tables and figures, in half an hour at most (BUDGET)
 	$(SVMBENCH) papers --budget $(BUDGET) $(PAPERS)

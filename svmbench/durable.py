@@ -86,6 +86,14 @@ def _require_file(path: Path) -> None:
         raise UnwritableError(f"{path}: not a file, and not replaced; name a file")
 
 
+def is_own_file(path: Path) -> bool:
+    """Whether there is a file: no link, whose target may belong to anybody, no pipe, no device."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
 def require_own(folder: Path) -> None:
     """Refuse a symbolic link as a results folder: its target may belong to anybody.
 

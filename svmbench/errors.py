@@ -51,9 +51,23 @@ def unopened(error: BaseException, path: object) -> DataError | None:
     return None
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """Advice on an unknown name: the most similar known name, or all of them."""
+#: A line does not list more names than these if a command lists them.
+_MOST_LISTED = 15
+
+
+def nearest(name: str, known: Collection[str], listed_by: str = "") -> str:
+    """Advice on an unknown name: the most similar known name, or all of them.
+
+    Parameters
+    ----------
+    name : str
+    known : collection of str
+    listed_by : str, optional
+        The command that lists them, named if they are many.
+    """
     near = difflib.get_close_matches(name, known, n=1)
     if near:
         return f"did you mean {near[0]!r}?"
+    if listed_by and len(known) > _MOST_LISTED:
+        return f"'{listed_by}' lists the known ones"
     return f"known: {', '.join(known)}" if known else "remove it"

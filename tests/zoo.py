@@ -641,6 +641,87 @@ class KillsParent(Specimen):
         time.sleep(60.0)
 
 
+class EditsRows(Specimen):
+    """Changes the cached rows on disk while it trains, and restores them."""
+
+    name = "edits-the-rows"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        (path,) = Path(os.environ["SVMBENCH_CACHE"]).glob("datasets/*/values.npy")
+        before = path.stat()
+        with path.open("r+b") as file:
+            file.seek(-8, os.SEEK_END)
+            sound = file.read()
+            for content in (bytes(8), sound):
+                file.seek(-8, os.SEEK_END)
+                file.write(content)
+                file.flush()
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+class CountsBelowZero(Specimen):
+    name = "counts-below-zero"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self.counters.nonzeros = -(10**6)
+
+
+class Remarks(Specimen):
+    name = "remarks-at-length"
+
+    @property
+    def remark(self):
+        return "x" * 50_000_000
+
+
+class Complains(Specimen):
+    name = "complains-at-length"
+
+    def advance(self, steps):
+        raise MemoryError("no room " + "x" * 50_000_000)
+
+
+class BecomesAnother(Specimen):
+    """Has its process execute another program, which succeeds."""
+
+    name = "becomes-another"
+
+    def advance(self, steps):
+        os.execv("/bin/true", ["true"])
+
+
+class CostUnderstated(Specimen):
+    """Replaces the function that evaluates P, and shows no less than the certified bound."""
+
+    name = "cost-understated"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        run = next(found for found in gc.get_objects() if type(found).__name__ == "Measurement")
+        kind, bound = type(problem), run.reference_dual
+        evaluate = kind.evaluate
+        kind.evaluate = lambda self, w, bias: replace(evaluate(self, w, bias), primal=bound)
+
+
+class RewritesPoints(Specimen):
+    """Replaces the function that writes the trace, and divides the times by a thousand."""
+
+    name = "rewrites-its-points"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        writer = sys.modules["svmbench.harness.trace"].TraceWriter
+        append = writer.append
+
+        def shortened(self, record):
+            times = {name: record[name] / 1000.0 for name in ("wall", "cpu") if name in record}
+            return append(self, record | times)
+
+        writer.append = shortened
+
+
 @dataclass(frozen=True)
 class Entry:
     """A specimen, and what comes of it.
@@ -727,6 +808,15 @@ SPECIMENS = (
     Entry(Stays, "ignores SIGTERM and does not return", "time_limit", reason="killed after"),
     Entry(Leaves, "calls `os._exit(0)`", reason="exited with code 0"),
     Entry(ClosesFiles, "closes all files and lives on", reason="closed its pipe"),
+    Entry(
+        EditsRows, "edits the cached rows, and restores them", "interrupted", "were changed on disk"
+    ),
+    Entry(CountsBelowZero, "counts below zero", reason="or are negative", refused=True),
+    Entry(Remarks, "makes a remark of 50 MB", "converged"),
+    Entry(Complains, "raises an error of 50 MB", "out_of_memory", "no room"),
+    Entry(BecomesAnother, "has its process execute another program", reason="exited with code 0"),
+    Entry(CostUnderstated, "has P evaluated as the certified bound", "converged"),
+    Entry(RewritesPoints, "has times written that are too short", "converged"),
     Entry(KillsParent, "kills its parent", "interrupted", "ended from outside (SIGKILL)"),
 )
 

@@ -42,7 +42,7 @@ from svmbench.evidence import (
 from svmbench.harness.run import run_sweep
 from svmbench.problem import Problem
 from svmbench.records.read import Results, read_results
-from svmbench.report.comparison import Comparison, Metric, Side, compare
+from svmbench.report.comparison import Comparison, Side, compare
 from svmbench.report.comparison.judge import region
 from svmbench.report.pairing import ASSUMED_SHIFT, DAY_SCATTER
 from svmbench.solvers import registry
@@ -53,7 +53,7 @@ from svmbench.solvers.plug_in import GROUP
 VARIABLE, EXTRA = "SVMBENCH_NOISE_EXTRA", 0.05
 
 SLOWED = "dcd-slowed"
-METRICS: tuple[Metric, ...] = ("seconds", "cpu_seconds")
+METRICS: tuple[str, ...] = ("seconds", "cpu_seconds")
 ACCURACIES = (3e-2, 1e-2, 3e-3)
 
 #: Factors that do not count as a difference: none, and a margin for differences of 5 %.
@@ -181,7 +181,7 @@ class Condition:
     results: list[Results]
     equal: list[str]
 
-    def pages(self, metric: Metric, margin: float, planted: bool) -> list[Comparison]:
+    def pages(self, metric: str, margin: float, planted: bool) -> list[Comparison]:
         """The comparisons: of equal labels, or of each with the slowed one."""
         pairs = [(one, SLOWED) for one in self.equal]
         if not planted:
@@ -192,7 +192,7 @@ class Condition:
             for one, other in pairs
         ]
 
-    def samples(self, metric: Metric) -> FloatArray:
+    def samples(self, metric: str) -> FloatArray:
         """Blocks by label (the slowed one last) by accuracy."""
         columns = [f"{metric}_to_{accuracy!r}" for accuracy in ACCURACIES]
         blocks = []
@@ -204,7 +204,7 @@ class Condition:
         return np.array(blocks)
 
 
-def said(condition: Condition, metric: Metric, margin: float) -> tuple[str, ...]:
+def said(condition: Condition, metric: str, margin: float) -> tuple[str, ...]:
     """One row: the numbers of pages with verdicts, and the range of the ratios."""
     same = condition.pages(metric, margin, planted=False)
     slow = condition.pages(metric, margin, planted=True)
@@ -226,7 +226,7 @@ def said(condition: Condition, metric: Metric, margin: float) -> tuple[str, ...]
 SAID = ("condition", "metric", "beyond", "A/A faster", "A/A any", "A/B found", "A/B ratios")
 
 
-def scatter(condition: Condition, metric: Metric) -> str:
+def scatter(condition: Condition, metric: str) -> str:
     """Standard deviation of the log-ratio of two equal runs of a block, and its robust estimate."""
     samples = np.log(condition.samples(metric)[:, :-1])
     pairs = itertools.combinations(range(samples.shape[1]), 2)
@@ -258,7 +258,7 @@ def drawn(
     return any(answer.estimate > 1 or not planted for answer in different)
 
 
-def enough(condition: Condition, metric: Metric, margin: float, count: int) -> Iterator[str]:
+def enough(condition: Condition, metric: str, margin: float, count: int) -> Iterator[str]:
     """A row of percentages: for each number of repeats, those of false pages and of finds."""
     samples = condition.samples(metric)
     rng = np.random.default_rng(1)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import pandas as pd
 
@@ -28,6 +28,9 @@ from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.statistics import median
 from svmbench.solvers.registry import find_solver
+
+if TYPE_CHECKING:
+    from svmbench.bench.versus import Versus
 
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
@@ -84,6 +87,8 @@ class Measured:
         Those of a sweep.
     cut_short : int
         Repeats left out because the budget ended before all their runs were finished.
+    compared : dict
+        Comparisons of one row with others, by what `svmbench.bench.versus.side_by_side` is given.
     """
 
     part: str
@@ -95,6 +100,9 @@ class Measured:
     gaps: tuple[float, ...] = ()
     results: Results | None = None
     cut_short: int = 0
+    compared: dict[tuple[MeasuredRow, tuple[MeasuredRow, ...], Asked], Sequence[Versus]] = field(
+        default_factory=dict, repr=False
+    )
 
     @cached_property
     def rows(self) -> list[MeasuredRow]:

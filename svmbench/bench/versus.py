@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Literal
 
 from svmbench.bench.champion import champion
@@ -216,14 +216,19 @@ def comparisons(
     return compared
 
 
-@lru_cache(maxsize=4096)
 def side_by_side(
     part: Measured, ours: MeasuredRow, theirs: tuple[MeasuredRow, ...], asked: Asked
 ) -> Sequence[Versus]:
-    """One row of a part against others; none without pairs."""
-    best = best_of(theirs, ours, asked)
-    one = None if best is None else Versus(part, ours, best, asked)
-    return [one] if one is not None and len(one.pairs) else []
+    """One row of a part against others; none without pairs.
+
+    The part keeps the comparison, so that several tables and bounds share it.
+    """
+    key = ours, theirs, asked
+    if key not in part.compared:
+        best = best_of(theirs, ours, asked)
+        one = None if best is None else Versus(part, ours, best, asked)
+        part.compared[key] = [one] if one is not None and len(one.pairs) else []
+    return part.compared[key]
 
 
 def _same(lam: float, other: float) -> bool:

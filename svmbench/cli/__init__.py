@@ -260,7 +260,7 @@ def _abandon_output() -> int:
 def _usage(error: click.ClickException) -> str:
     message = error.format_message().rstrip(".")
     if isinstance(error, click.UsageError) and error.ctx is not None and ";" not in message:
-        message += f"; see '{error.ctx.command_path} --help'"
+        message = message.removesuffix("?") + f"; see '{error.ctx.command_path} --help'"
     return message
 
 
@@ -317,8 +317,8 @@ def _debug_option() -> click.Option:
 def main(ctx: click.Context) -> None:
     """Certified benchmarks of linear support vector machine training.
 
-    Start with "svmbench run smoke": it takes some seconds, needs no network and writes
-    tables and plots to results/smoke/.
+    Start with "svmbench demo": it takes some seconds, needs no network, and writes a page to
+    results/demo/.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -1,4 +1,4 @@
-"""The answer of a sweep on the terminal: who takes least, and how clearly."""
+"""The answer of a sweep on the terminal: who is fastest, and whether the runs prove it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 #: Lines of the table; the page has all of them.
 MOST_LINES = 24
 
-_HEADER = ("data set", "λ", "at", "least", "median [interval]", "")
+_HEADER = ("data set", "λ", "to", "fastest", "median [interval]", "next", "proven")
+_AT_THE_STOP = ("data set", "λ", "", "closest", "median distance [interval]", "next", "proven")
 
 
 def as_table(folder: Path) -> str:
-    """Who takes least to each accuracy on each problem of a results folder, a line each.
+    """Who is fastest to each accuracy on each problem of a results folder, a line each.
+
+    "next" is the solver with the second least median, as a multiple of the least. "proven" says
+    whether the runs show the fastest to take less than every other.
 
     Parameters
     ----------
@@ -26,12 +30,13 @@ def as_table(folder: Path) -> str:
         With a written report.
     """
     rows = [
-        (standing.heading, leads.lam, lead.place, lead.leader or "nobody", lead.value, _how(lead))
+        _line(standing.heading, leads.lam, lead)
         for standing in _standings(folder)
         for leads in standing.problems
         for lead in leads.leads
     ]
-    table = align(_HEADER, rows[:MOST_LINES])
+    header = _HEADER if any(row[2].startswith("ε") for row in rows) else _AT_THE_STOP
+    table = align(header, rows[:MOST_LINES])
     left = len(rows) - MOST_LINES
     return f"{table}\n({left} more on the page)" if left > 0 else table
 
@@ -46,6 +51,7 @@ def as_json(folder: Path) -> str:
             "leader": lead.leader or None,
             "value": lead.value,
             "clear": lead.clear,
+            "next": lead.following or None,
             "remark": lead.remark,
         }
         for standing in _standings(folder)
@@ -62,6 +68,13 @@ def _standings(folder: Path) -> list[Any]:
     return list(verdicts(read_results(folder)))
 
 
-def _how(lead: Lead) -> str:
-    """How clear the lead is: the first sentence of its remark."""
-    return lead.remark.partition(". ")[0].rstrip(".")
+def _line(heading: str, lam: str, lead: Lead) -> tuple[str, ...]:
+    leader = lead.leader or "nobody"
+    return heading, lam, lead.place, leader, lead.value, lead.following or "–", _proven(lead)
+
+
+def _proven(lead: Lead) -> str:
+    """Whether the leader was shown to take less than every other; else against whom it was not."""
+    if lead.clear or not lead.following:
+        return "yes" if lead.clear else "–"
+    return "no" if len(lead.rivals) > 2 else f"not against {' and '.join(lead.rivals)}"

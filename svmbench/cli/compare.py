@@ -6,13 +6,14 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import click
 
 from svmbench.cli import options
 from svmbench.cli.columns import align
+from svmbench.records.measures import TO_ACCURACY
 
 if TYPE_CHECKING:
     from svmbench.harness.alternate import AlternateSide, OpenCell
@@ -35,7 +36,7 @@ _LEAST_BLOCKS = 5
 )
 @click.option(
     "--metric",
-    type=click.Choice(["seconds", "cpu_seconds", "passes", "epochs"]),
+    type=click.Choice(TO_ACCURACY),
     default="seconds",
     show_default=True,
     help="Cost of reaching each accuracy.",
@@ -79,7 +80,7 @@ def compare_command(
     first: str,
     second: str | None,
     labels: tuple[str, str] | None,
-    metric: Any,
+    metric: str,
     threshold: float,
     as_json: bool,
     out: Path | None,
@@ -157,7 +158,7 @@ def _of_folders(
     first: Path,
     second: str | None,
     labels: tuple[str, str] | None,
-    metric: Any,
+    metric: str,
     threshold: float,
 ) -> Comparison:
     # Deferred: pandas takes longer to load than most commands to run.
@@ -180,7 +181,7 @@ class _Alternation:
         config: Path,
         results: Path | None,
         labels: tuple[str, str] | None,
-        metric: Any,
+        metric: str,
         threshold: float,
     ) -> None:
         from svmbench.config import load_sweep

@@ -20,11 +20,19 @@ def command() -> None:
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
 def check(file: Path) -> None:
-    """Say whether FILE can be run, or what is wrong with it first."""
+    """Say whether FILE can be run, or list what is wrong with it."""
     from svmbench.config import find_config, load_sweep
+    from svmbench.config.complaint import InvalidFileError
+    from svmbench.errors import ConfigError
     from svmbench.harness.plan import for_each_horizon
 
-    sweep = load_sweep(file)
+    try:
+        sweep = load_sweep(file)
+    except InvalidFileError as error:
+        *others, last = error.lines
+        for line in others:
+            click.echo(f"svmbench: {line}", err=True)
+        raise ConfigError(last) from None
     runs_of = [len(for_each_horizon(spec, sweep.stop)) for spec in sweep.solvers]
     counts = {
         "data set": len(sweep.datasets),

@@ -79,7 +79,7 @@ class ProgressReporter(Reporter):
     def grow(self, runs: int) -> None:
         """Show that there is more or less to do than announced."""
         self._total += runs
-        self._progress.update(self._task, total=max(self._total, self._ended))
+        self._progress.update(self._task, total=self._total)
 
     def run_begins(self, run: Run) -> None:
         """Show the run in progress."""

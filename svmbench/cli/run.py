@@ -118,11 +118,14 @@ def command(
     if as_json and result.outcomes:
         click.echo(answer.as_json(folder))
     elif not quiet and result.outcomes:
-        click.echo(answer.as_table(folder) + "\n")
-        click.echo(_summary(result.outcomes[0], time.monotonic() - begun))
+        lines = [
+            answer.as_table(folder),
+            "",
+            _summary(result.outcomes[0], time.monotonic() - begun),
+        ]
         if until_decided:
-            lines = [*time_spent(result, [job]), _questions(folder, result)]
-            click.echo("\n".join(lines))
+            lines += [*time_spent(result, [job]), _questions(folder, result)]
+        click.echo("\n".join([*lines, f"page: {folder / 'report.html'}"]))
     if result.interrupted:
         raise KeyboardInterrupt
     return 1 if result.faulty else 0
@@ -154,7 +157,7 @@ def describe(sweep: Sweep) -> str:
     least, most = sweep.at_least, sweep.at_most
     lines.append(
         f"{len(lines)} cells, {least} repeats: {runs_a_repeat * least} runs, "
-        f"and {len(problems)} reference optima"
+        f"and {len(problems)} reference {'optimum' if len(problems) == 1 else 'optima'}"
     )
     lines.append(f"training takes at most {bound(least)} (every limit hit; usually far less)")
     if most > least:
@@ -170,10 +173,8 @@ def _summary(outcome: Outcome, seconds: float) -> str:
 
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
     lines = [
-        f"{counted(outcome.made, 'new run')}, {outcome.reused} reused in {duration(seconds)}: "
+        f"{counted(outcome.made, 'new run')}, {outcome.reused} reused, in {duration(seconds)}: "
         f"{states}",
-        f"page: {outcome.folder / 'report.html'}, tables: {outcome.folder / 'tables'}, plots: "
-        f"{outcome.folder / 'plots'}",
     ]
     if outcome.damaged + outcome.missing:
         lines.append(made_again(outcome.damaged, outcome.missing))
@@ -194,7 +195,7 @@ def _questions(folder: Path, result: Result) -> str:
     if not questions:
         return "no questions: no two solvers have been measured on the same problem"
     decided = sum(not each.is_open for each in questions)
-    text = f"the leader against each other solver: {decided} of {len(questions)} questions decided"
+    text = f"fastest against each other solver: {decided} of {len(questions)} questions decided"
     return "\n".join([text, *open_questions(result.open)])
 
 

@@ -53,8 +53,8 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
     for lacks, later, why in (
         ("time", False, "open, out of time"),
         ("time", True, "open whose answers change no verdict, out of time"),
-        ("repeats", None, "open with as many repeats as a cell may have (at_most)"),
-        ("information", None, "open, and further repeats are unlikely to decide them"),
+        ("repeats", None, "open after the most repeats allowed (at_most)"),
+        ("information", None, "open that more repeats are unlikely to decide"),
     ):
         these = [
             each for each in questions if each.lacks == lacks and later in (None, each.doubt.later)

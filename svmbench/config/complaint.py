@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pydantic_core import ErrorDetails
 
@@ -12,9 +12,24 @@ from svmbench.document import Document, Loc, colon, is_number, short
 from svmbench.errors import ConfigError, nearest
 
 
+class InvalidFileError(ConfigError):
+    """A file with errors: the message is that of the first of them.
+
+    Parameters
+    ----------
+    lines : sequence of str
+        A line for each error, in the order of the file.
+    """
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        more = f" (and {len(lines) - 1} more)" if len(lines) > 1 else ""
+        super().__init__(lines[0] + more)
+        self.lines = tuple(lines)
+
+
 def complaint(
     document: Document, errors: list[ErrorDetails], keys: Callable[[Loc], list[str]]
-) -> ConfigError:
+) -> InvalidFileError:
     """One line for many errors: that of the first, and how many more there are.
 
     Parameters
@@ -35,10 +50,13 @@ def complaint(
         and not (error["type"] == "too_short" and error["input"])
     ]
     left.sort(key=lambda error: (error["type"] == "missing", document.mark(error["loc"]).index))
-    loc = document.shown(left[0]["loc"])
-    more = f" (and {len(left) - 1} more)" if len(left) > 1 else ""
-    what = " ".join(_explain(left[0], loc, keys).split())
-    return ConfigError(f"{document.path}:{colon(document.mark(loc))}: {what}{more}")
+    return InvalidFileError([_line(document, error, keys) for error in left])
+
+
+def _line(document: Document, error: ErrorDetails, keys: Callable[[Loc], list[str]]) -> str:
+    loc = document.shown(error["loc"])
+    what = " ".join(_explain(error, loc, keys).split())
+    return f"{document.path}:{colon(document.mark(loc))}: {what}"
 
 
 def _explain(error: ErrorDetails, place: Loc, keys: Callable[[Loc], list[str]]) -> str:

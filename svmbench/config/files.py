@@ -57,9 +57,11 @@ def find_config(path: Path) -> Path:
     for name in (wanted, f"{wanted}.yaml"):
         if name in known:
             return known[name]
-    names = [*known, *(name.removesuffix(".yaml") for name in known), *_neighbours(path)]
-    near = difflib.get_close_matches(path.name, names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"those of svmbench: {', '.join(known)}"
+    # By their stems: the common suffix would make all of them alike.
+    meant = {Path(name).stem: name if path.suffix else Path(name).stem for name in known}
+    meant |= {Path(name).stem: name for name in _neighbours(path)}
+    near = difflib.get_close_matches(path.stem if path.suffix else path.name, meant, n=1)
+    hint = f"did you mean {meant[near[0]]!r}?" if near else f"those of svmbench: {', '.join(known)}"
     raise ConfigError(f"{_short_path(path)}: no such configuration; {hint}")
 
 

@@ -279,7 +279,8 @@ class DatasetSpec(_Model):
         elif self.name is None:
             _refuse("neither name nor path; write a data set's name, or {path: FILE}")
         elif self.name not in known:
-            hint = f"{nearest(self.name, known)} (a file of your own: {{path: FILE}})"
+            near = nearest(self.name, known, "svmbench data list")
+            hint = f"{near} (a file of your own: {{path: FILE}})"
             _refuse(f"unknown data set {self.name!r}; {hint}", "name")
         else:
             for key, given in (("test", isinstance(self.test, Path)), ("features", self.features)):

@@ -2,8 +2,9 @@
 
 An entry is a folder of .npy files with a header.json that describes them. It is written under
 a temporary name, synced and renamed, so that an entry is whole or absent. Opening checks the
-header, the files' sizes and that no index is out of bounds; `verify` checks all bytes. Two
-processes may write the same entry at once: both succeed, and either result is as good.
+header, the files' sizes and that no index is out of bounds; `verify` checks all bytes, and
+`require_sound` does so once. Two processes may write the same entry at once: both succeed, and
+either result is as good.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import numpy as np
 import platformdirs
 
 from svmbench.data.dataset import Array, Dataset, Provenance
+from svmbench.data.stamp import Stamp, stamp
 from svmbench.durable import remove_abandoned, sync_folder
 from svmbench.errors import DataError, unopened
 
@@ -44,6 +46,9 @@ _DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, AttributeError, SyntaxError, TokenError, EOFError),
     *(RecursionError, OverflowError, MemoryError),
 )
+
+#: Stamps of the files of entries that this process has found sound.
+_sound: dict[Path, tuple[Stamp, ...]] = {}
 
 _log = logging.getLogger(__name__)
 
@@ -138,6 +143,47 @@ def verify(path: Path) -> None:
         if refusal := unopened(error, path):
             raise refusal from error
         raise DataError(f"{path}: damaged cache entry ({error}); {remedy}") from None
+
+
+def require_sound(path: Path) -> tuple[Stamp, ...]:
+    """Check an entry as `verify` does, unless this process has done so and no file has changed.
+
+    Returns
+    -------
+    tuple
+        The stamps of its files, for `is_unchanged`.
+
+    Raises
+    ------
+    DataError
+        When the entry is damaged or differs from what was stored.
+    OSError
+        When a file of it is missing.
+    """
+    found = _stamps(path)
+    if _sound.get(path) != found:
+        verify(path)
+        _sound[path] = found
+    return found
+
+
+def is_unchanged(path: Path, before: tuple[Stamp, ...]) -> bool:
+    """Whether no file of an entry has been changed, replaced or removed since.
+
+    Parameters
+    ----------
+    path : Path
+    before : tuple
+        What `require_sound` returned.
+    """
+    try:
+        return _stamps(path) == before
+    except OSError:
+        return False
+
+
+def _stamps(path: Path) -> tuple[Stamp, ...]:
+    return tuple(stamp(file) for file in sorted(path.iterdir()))
 
 
 def content_hash(key: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import stat
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -15,7 +14,7 @@ from svmbench.bundled import bundled
 from svmbench.data.libsvm import COMPRESSED, plain_name
 from svmbench.data.shape import CalibrationTarget, CatalogueModel, Shape
 from svmbench.document import parse_document
-from svmbench.errors import ConfigError, DataError
+from svmbench.errors import ConfigError, DataError, nearest
 
 
 def _one_or_several(given: Any) -> Any:
@@ -291,8 +290,7 @@ def entry(name: str) -> Entry:
     """
     known = names()
     if name not in known:
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(known)}"
+        hint = nearest(name, known, "svmbench data list")
         raise DataError(f"no data set '{name}'; {hint} (a file of your own: ./{name})")
     return read_entry(bundled("datasets") / f"{name}.yaml")
 

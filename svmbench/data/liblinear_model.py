@@ -62,6 +62,8 @@ def read_liblinear(path: Path) -> LiblinearModel:
     try:
         lines = path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise DataError(f"{path}: no such model; check the path") from None
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise DataError(f"{path}: cannot be read as a model: {reason}") from None
     header, after = _header(path, lines)

@@ -218,6 +218,8 @@ def _reading(path: Path) -> Iterator[IO[bytes]]:
             yield stream
     except FileNotFoundError:
         raise DataError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: a folder; name a file of LIBSVM text") from None
     except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"{path}: truncated or corrupt ({error}); fetch it again") from None
     except OSError as error:

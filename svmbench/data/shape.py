@@ -109,6 +109,9 @@ class Shape(CatalogueModel):
         the score: the classes overlap most where the score is small.
     conditioning : float
         Spread of the columns' scales, in decades.
+    offset : float
+        Mean of every column, in its standard deviations; of normal values only. It gives the
+        rows one common direction, along which the steps of a stochastic method are noisiest.
     size : float
         Factor of all values; not with ``unit_norm``.
     topics : Topics, optional
@@ -130,6 +133,7 @@ class Shape(CatalogueModel):
     noise: float = Field(default=0.0, ge=0, le=0.5)
     margin_noise: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     conditioning: float = Field(default=0.0, ge=0)
+    offset: float = Field(default=0.0, ge=0, allow_inf_nan=False)
     size: float = Field(default=1.0, gt=0, allow_inf_nan=False)
     topics: Topics | None = None
     means: Means | None = None
@@ -149,8 +153,12 @@ class Shape(CatalogueModel):
             raise ValueError("means need dense columns and normal values")
         if self.means is not None and self.conditioning:
             raise ValueError("means need columns of variance 1; leave 'conditioning' out")
+        if self.means is not None and self.offset:
+            raise ValueError("means are those of the classes; leave 'offset' out")
         if self.margin_noise and (self.topics is not None or self.means is not None):
             raise ValueError("margin_noise belongs to labels from a plane")
+        if self.offset and self.values.kind != "normal":
+            raise ValueError("offset belongs to normal values, whose mean is 0 without it")
         if self.size != 1.0 and self.unit_norm:
             raise ValueError("size has no effect on rows of unit norm")
         return self

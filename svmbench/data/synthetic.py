@@ -14,9 +14,10 @@ in texts, and the column of rank r is drawn with probability proportional to
 the first columns would be in every row. Columns are drawn one after another without
 replacement. Ranks are assigned to columns at random. Values are ones, standard normal,
 counts (geometric, from 1), or tf-idf (1 + ln of such a count, times ln(1 + 1/p) for a
-column that is in a share p of the rows). Columns are then multiplied by scales spread
-evenly over ``conditioning`` decades from ``size`` upwards, as in data that mixes measurements
-with indicators, and rows are divided by their norms if ``unit_norm`` is set.
+column that is in a share p of the rows). Normal values have the mean ``offset``. Columns are
+then multiplied by scales spread evenly over ``conditioning`` decades from ``size`` upwards, as
+in data that mixes measurements with indicators, and rows are divided by their norms if
+``unit_norm`` is set.
 
 **Labels.** There are three models. In each, a fraction ``positives`` of the rows is +1, and
 last of all a fraction ``noise`` of the labels is flipped, half of them in each class, which
@@ -399,6 +400,8 @@ class Maker:
             values = np.ones(size)
         elif kind == "normal":
             values = rng.standard_normal(size)
+            if self.shape.offset:
+                values += self.shape.offset
         else:
             values = rng.geometric(_COUNT_STOP, size).astype(np.float64)
             if kind == "tfidf":

@@ -7,12 +7,12 @@ decided.
 
 - `Question`, `paired`, `reaching`, `growing`, `unpaired`: the questions and their pairs
 - `judge`: the answers to a page of questions, with one bound on false verdicts for all of them
-- `pairs_to_show`: how many pairs are needed to show a factor
+- `least_factor`: the least factor that some pairs are likely to show
 - `across`: Wilcoxon's signed ranks over data sets, one value each
 """
 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
-from svmbench.evidence.forecast import pairs_to_show
+from svmbench.evidence.forecast import least_factor
 from svmbench.evidence.growth import exponent, growing
 from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
 from svmbench.evidence.processes import RatioEvidence, sign_process
@@ -30,9 +30,9 @@ __all__ = [
     "exponent",
     "growing",
     "judge",
+    "least_factor",
     "log_ratios",
     "paired",
-    "pairs_to_show",
     "reaching",
     "sign_process",
     "unpaired",

@@ -1,10 +1,9 @@
-"""How many more pairs a question is expected to take."""
+"""How many more pairs a question is expected to take, and what some pairs can show."""
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from statistics import median
 
 import numpy as np
 
@@ -13,8 +12,9 @@ from svmbench.evidence.processes import TIE, RatioEvidence, evidence_of
 #: Larger numbers of pairs are not reported: the estimate lies too close to a boundary.
 MOST = 1000
 
-#: Simulated series of `pairs_to_show`, an odd number.
-SERIES = 101
+#: Simulated series of `least_factor`, and the least and the largest factor that it tries first and
+#: last, as logarithms.
+SERIES, LEAST_FACTOR, LARGEST_FACTOR = 200, 1e-4, 100.0
 
 
 @lru_cache(maxsize=4096)
@@ -78,37 +78,35 @@ def pairs_until_decided(
     return None
 
 
-@lru_cache
-def pairs_to_show(factor: float, scatter: float, threshold: float, most: int = MOST) -> int | None:
-    """How many pairs are typically needed to show that a ratio is above 1.
-
-    The median of `SERIES` simulated series of normal log-ratios, the same on every call.
+def least_factor(scatter: float, pairs: int, threshold: float, power: float = 0.8) -> float:
+    """The least ratio that this many pairs are likely to show to be above 1.
 
     Parameters
     ----------
-    factor : float
-        The ratio, above 1.
     scatter : float
-        Standard deviation of the log-ratio of two runs of one pair.
+        Standard deviation of the log-ratio of two runs of one pair, which is taken as normal.
+    pairs : int
+        At least 7; fewer show no ratio at all.
     threshold : float
         Evidence that decides; 2/level for a question that is a page of its own.
-    most : int
-        Maximum number of pairs.
-
-    Returns
-    -------
-    int or None
-        None if it takes more than ``most`` pairs.
+    power : float
+        Probability that the ratio is shown.
     """
-    random = np.random.default_rng(0)
-    needed = [math.inf] * SERIES
-    for series in range(SERIES):
-        logs = math.log(factor) + scatter * random.standard_normal(most)
-        enough = np.flatnonzero(RatioEvidence(logs).path(0.0, 1.0) >= math.log(threshold))
-        if enough.size:
-            needed[series] = int(enough[0]) + 1
-    middle = median(needed)
-    return None if math.isinf(middle) else int(middle)
+    noise = scatter * np.random.default_rng(0).standard_normal((SERIES, pairs))
+
+    def shown(log_factor: float) -> float:
+        paths = (RatioEvidence(row + log_factor).path(0.0, 1.0) for row in noise)
+        return float(np.mean([path.max() >= math.log(threshold) for path in paths]))
+
+    low, high = 0.0, max(scatter, LEAST_FACTOR)
+    while shown(high) < power:
+        low, high = high, 2.0 * high
+        if high > LARGEST_FACTOR:
+            return math.inf
+    while high - low > 0.01 * high:
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if shown(middle) >= power else (middle, high)
+    return math.exp(high)
 
 
 def _needed(lower: float, upper: float, low: float, high: float) -> list[tuple[float, float]]:

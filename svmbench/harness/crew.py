@@ -99,6 +99,7 @@ class Crew:
             if trace is not None:  # not kept: all traces together may be large
                 self.found[run.id] = datetime.fromisoformat(trace.header["started"])
                 self._learn(run, trace)
+        self._announced: set[str] = set()
         self._lost: frozenset[str] = frozenset()
         if not options.fresh:
             lost = {run.id: store.loss(run) for run in runs if run.id not in self.found}
@@ -120,6 +121,31 @@ class Crew:
             for run in self.pending.values()
             if self._not_to_be_made(run) is None and not self.hangs(run.cell)
         ]
+
+    def announce(self, wanted: Callable[[Run], bool]) -> int:
+        """Announce the possible runs among the wanted ones.
+
+        The reporter's number of runs then stays right: it shrinks for each of them that turns out
+        not to be run, and grows for each run that was not announced.
+
+        Parameters
+        ----------
+        wanted : callable
+            Whether a possible run is one of them.
+
+        Returns
+        -------
+        int
+            How many had not been announced before.
+        """
+        before = len(self._announced)
+        self._announced |= {run.id for run in self.possible() if wanted(run)}
+        return len(self._announced) - before
+
+    @property
+    def announced(self) -> set[str]:
+        """Ids of the announced runs that have not ended yet."""
+        return self._announced & self.pending.keys()
 
     def hangs(self, cell: Cell) -> bool:
         """Whether a run of a cell waited without end in this call, which makes no other of it."""
@@ -148,19 +174,11 @@ class Crew:
         place = (*cell, horizon)
         return place in self._limited and place not in self._converged
 
-    def skip(self, wanted: Callable[[Run], bool], *, report: bool = True) -> None:
-        """Skip those of the wanted runs whose cell is out of time, without running anything.
-
-        Parameters
-        ----------
-        wanted : callable
-            Whether a pending run is one of them.
-        report : bool
-            Whether to tell the reporter.
-        """
+    def skip(self, wanted: Callable[[Run], bool]) -> None:
+        """Skip those of the wanted pending runs whose cell is out of time; run nothing."""
         for run in list(self.pending.values()):
             if wanted(run) and self._not_to_be_made(run) == "skipped":
-                self._leave(run, "skipped", report=report)
+                self._leave(run, "skipped")
 
     def torn(self, runs: Sequence[Run], nodes: Collection[str]) -> set[str]:
         """Ids of the finished runs of blocks that no node can complete.
@@ -272,6 +290,8 @@ class Crew:
         taken = time.monotonic() - begun
         with self._lock:
             if trace is not None:
+                if run.id not in self._announced:
+                    self._reporter.grow(1)
                 self.outcome.made += 1
                 del self.pending[run.id]
                 self._learn(run, trace, taken)
@@ -297,14 +317,14 @@ class Crew:
         ends = self._highest[run.cell].values()
         return max(0, self._reached.get(run.cell, min(ends, default=0)) - RUNGS_BELOW)
 
-    def _leave(self, run: Run, state: Literal["spared", "skipped"], *, report: bool = True) -> None:
+    def _leave(self, run: Run, state: Literal["spared", "skipped"]) -> None:
         self.outcome.states[state] += 1
         del self.pending[run.id]
         if state == "skipped":
             self.skipped.add(run.id)
             self._end_ladder(run)  # higher rungs would take even longer
-        if report:
-            self._reporter.run_ends(run, state)
+        if run.id in self._announced:
+            self._reporter.grow(-1)
 
     def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
         """Remember how a run ended, and the seconds it took if it was run now."""

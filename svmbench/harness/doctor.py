@@ -20,6 +20,7 @@ import numpy as np
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
+from svmbench.evidence import LEVEL, least_factor
 from svmbench.harness import system
 from svmbench.harness.environment import THREAD_VARIABLES, environment, pinned
 from svmbench.harness.measurement import Measurement
@@ -27,7 +28,6 @@ from svmbench.harness.trace import TraceWriter
 from svmbench.kernels.physics import stream_sum
 from svmbench.memory import available_memory
 from svmbench.problem import Problem
-from svmbench.records.statistics import MIN_PAIRS, detectable
 from svmbench.solvers.stochastic.sgd_s import SgdS
 
 #: Largest share by which evaluations between advances may disturb the clock.
@@ -60,9 +60,9 @@ SWAPPED = 0.01
 #: and the share by which they may scatter.
 STREAMED, STREAMS, STREAM_SCATTER = 1 << 28, 9, 0.1
 
-#: Repetitions of a fixed workload whose scatter is the machine's noise; smallest detectable ratio
-#: that needs no warning, and the one above which the machine is unfit.
-REPETITIONS, FINE, COARSE = 41, 1.05, 1.5
+#: Repetitions of a fixed workload whose scatter is the machine's noise; the pairs of runs that are
+#: to show a ratio; the ratio that needs no warning, and the one above which the machine is unfit.
+REPETITIONS, PAIRS, FINE, COARSE = 41, 12, 1.05, 1.5
 
 
 @dataclass(frozen=True)
@@ -273,11 +273,12 @@ def _noise() -> Check:
     """The scatter of a repeated workload, and the differences that it hides."""
     wall, cpu = repeated_work()
     # Both runs of a pair scatter.
-    least = [detectable(math.sqrt(2.0) * scatter_of(s), MIN_PAIRS) for s in (wall, cpu)]
+    scatters = [math.sqrt(2.0) * scatter_of(samples) for samples in (wall, cpu)]
+    least = [least_factor(scatter, PAIRS, 2 / LEVEL) for scatter in scatters]
     seen = [100 * (factor - 1) for factor in least]
     found = (
         f"differences below {seen[0]:.1f} % in seconds, {seen[1]:.1f} % in processor seconds, "
-        f"cannot be detected with {MIN_PAIRS} repeats"
+        f"are not likely to be shown by {PAIRS} repeats"
     )
     if least[0] <= FINE:
         return Check("noise", "ok", found)

@@ -21,6 +21,7 @@ from svmbench.harness.accounts import (
 from svmbench.harness.clock import Clock, Stopwatch
 from svmbench.harness.given import changed_parts, copy_of
 from svmbench.harness.shown import (
+    NOTHING,
     Tally,
     bound_of,
     copied,
@@ -248,7 +249,7 @@ class Measurement:
         facts: dict[str, float] | None = None,
     ) -> str | None:
         """Record a checkpoint; return the end state if the run ends there, else None."""
-        before = self.shown.counts if self.shown else shown.counts
+        before = self.shown.counts if self.shown else NOTHING
         self._accounts.charge(self.clock, shown.dual is not None)
         with self._accounts.recording.running():
             point = self._evaluate(shown)
@@ -263,7 +264,7 @@ class Measurement:
             self.reason = "its clock was set back"
         self._seen = self.clock.wall
         if any(after < earlier for earlier, after in zip(before[:4], counts[:4], strict=True)):
-            self.reason = "its counts decrease"
+            self.reason = "its counts decrease, or are negative"
         if not self.solver.foreign:  # such a pass may leave out rows, and m are counted for it
             visits = counts.visits / self.problem.data.n_samples
             pace = impossible_pace(visits, self.clock.wall / 1e9, self._pass_seconds)
@@ -373,15 +374,16 @@ class Measurement:
     def closing(self) -> dict[str, Any]:
         """Facts for the run's last line, in addition to its state.
 
-        They are the mean seconds of one evaluation of P, the solver's remark on its decisions,
-        the machine's other activity during the run and, if the features are few, the final weights
-        and bias.
+        They are the mean seconds of one evaluation of P, the solver's remark on its decisions and
+        its t0, the machine's other activity during the run and, if the features are few, the final
+        weights and bias.
         """
         evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
         facts: dict[str, Any] = {
             "reason": self.reason,
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
+            **({} if (t0 := self.solver.t0) is None else {"t0": float(t0)}),
             **self._activity,
             "load_cpu_seconds": self.loading,
             **({"refused": True} if self.refused else {}),

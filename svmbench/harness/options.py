@@ -73,13 +73,16 @@ class Reporter:
         """The plan is complete: ``total`` runs, of which ``reused`` are finished already."""
 
     def grow(self, runs: int) -> None:
-        """There are this many more runs than announced before; fewer if negative."""
+        """There are this many more runs than announced before; fewer if negative.
+
+        The number of announced runs is never below that of the runs that have ended.
+        """
 
     def run_begins(self, run: Run) -> None:
         """A worker starts."""
 
     def run_ends(self, run: Run, state: str) -> None:
-        """A run ended, was skipped or was spared."""
+        """A run that a worker carried out has ended."""
 
 
 @dataclass(frozen=True)

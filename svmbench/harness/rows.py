@@ -84,6 +84,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
             (point["largest_scaling"] for point in trace.points if "largest_scaling" in point),
             default=None,
         ),
+        "t0": trace.end.get("t0"),
         "primal": last.get("primal"),
         "accuracy": last.get("accuracy"),
         "dual": last.get("dual"),

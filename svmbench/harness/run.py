@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 
 from svmbench.config import Sweep, dump_sweep
+from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
@@ -69,6 +70,9 @@ def prepare(
         loaded = load(
             dataset.source, offline=options.offline, stand_in=options.scale_of(dataset.label)
         )
+        if certify:
+            for path in filter(None, (loaded.train_path, loaded.test_path)):
+                require_sound(path)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = _problem(sweep, loaded.train, lam)
             scale = options.scale_of(dataset.label)
@@ -204,7 +208,7 @@ class Sitting:
                 for run in self._runs
                 if run.id in before - ids and self._store.finished(run) is None
             }
-            self._skip(report=False)
+            self._skip()
             self._store.write_environment(dump_sweep(sweep), place.environment())
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
@@ -236,6 +240,13 @@ class Sitting:
     def lacking(self, options: Options) -> int:
         """Runs that these options ask for and that there is reason to run."""
         return sum(self._wants(run, options) for run in self._crew.possible())
+
+    def announce(self, options: Options) -> int:
+        """The number of runs that `lacking` counts and that were not announced before.
+
+        The caller passes it on to the reporter.
+        """
+        return self._crew.announce(lambda run: self._wants(run, options))
 
     def seconds_lacking(self, options: Options) -> float:
         """Seconds that the cells of those runs are expected to take, one repeat of each."""
@@ -307,9 +318,11 @@ class Sitting:
             return wanted
         forget([run for run in self._runs if run.id in again], self._store)
         before, ids = self._crew.outcome, {run.id for run in wanted}
+        announced = self._crew.announced
         chosen = [run for run in self._runs if run.id in self._chosen]
         options = replace(self._options, fresh=False)
         self._crew = Crew(chosen, self._store, self._reporter, options)
+        self._crew.announce(lambda run: run.id in announced)
         after, kept = self._crew.outcome, len(self._found.intersection(self._crew.found))
         after.made, after.reused = len(self._crew.found) - kept, kept
         after.damaged, after.missing = before.damaged, before.missing
@@ -351,7 +364,7 @@ class Sitting:
             self._store.export(self._runs, frozenset(self._crew.skipped | self._skipped_elsewhere))
             self._unpublished = False
 
-    def _skip(self, report: bool = True) -> None:
+    def _skip(self) -> None:
         """Skip the repeats that every cell has, and earlier skipped ones, where time is out.
 
         If questions decide how many repeats there are, the second is among these: one that is
@@ -360,7 +373,7 @@ class Sitting:
         least, before = self.sweep.at_least, self._skipped_before
         if self.sweep.at_most > least:
             least = max(least, 2)
-        self._crew.skip(lambda run: run.repeat < least or run.id in before, report=report)
+        self._crew.skip(lambda run: run.repeat < least or run.id in before)
 
 
 def run_sweep(
@@ -389,7 +402,7 @@ def run_sweep(
     reporter, options = reporter or Reporter(), options or Options()
     with Sitting(sweep, folder, reporter, options) as sitting:
         reused = sitting.outcome.reused
-        reporter.begin(sitting.lacking(options) + reused, reused)
+        reporter.begin(sitting.announce(options) + reused, reused)
         with suppress(KeyboardInterrupt):  # the outcome records it
             sitting.make(options)
     return sitting.outcome

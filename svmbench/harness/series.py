@@ -203,10 +203,7 @@ def run_series(
     """
     end = None if budget is None else time.monotonic() + budget
     series = _Series(jobs, reporter, options or Options(), end)
-    reporter.begin(
-        sum(job.missing(job.sweep.at_least) + job.found for job in jobs if job.runnable),
-        sum(job.found for job in jobs if job.runnable),
-    )
+    series.announce()
     with series:
         try:
             series.make_first_repeats()
@@ -248,6 +245,12 @@ class _Series:
         self._stack.__exit__(kind, error, traceback)
         self.result.outcomes = {at: each.outcome for at, each in self._sittings.items()}
 
+    def announce(self) -> None:
+        """Tell the reporter how many runs there are, as far as is known before opening sweeps."""
+        runnable = [at for at, job in enumerate(self._jobs) if job.runnable is not None]
+        found = 0 if self._options.fresh else sum(self._jobs[at].found for at in runnable)
+        self._reporter.begin(sum(map(self._lacking, runnable)) + found, found)
+
     # --- the repeats that every cell has ---------------------------------------------
 
     def make_first_repeats(self) -> None:
@@ -257,8 +260,7 @@ class _Series:
             for turn, at in enumerate(waiting):
                 if self._over():
                     if at not in self._sittings:
-                        job = self._jobs[at]
-                        self.result.unreached[at] = job.missing(job.sweep.at_least)
+                        self.result.unreached[at] = self._lacking(at)
                     continue
                 weights = [math.sqrt(self._lacking(other, 1)) for other in waiting[turn:]]
                 self._turn(at, "first", _deadline(self._end, weights), Options(repeats=1))
@@ -271,11 +273,7 @@ class _Series:
     def make_repeats_at_least(self) -> None:
         """Run the further repeats that every cell should have, one of every sweep at a time."""
         for _ in range(ROUNDS):
-            lacking = {
-                at: count
-                for at in self._sittings
-                if (count := self._lacking(at, self._jobs[at].sweep.at_least))
-            }
+            lacking = {at: count for at in self._sittings if (count := self._lacking(at))}
             if not lacking or self._over():
                 return
             share = self._shares({at: math.sqrt(count) for at, count in lacking.items()})
@@ -358,8 +356,8 @@ class _Series:
         for at in sorted(costs, key=costs.__getitem__):
             if self._over():
                 return
-            if lacking := self._lacking(at, SPARE):
-                self._reporter.grow(lacking)
+            if self._lacking(at, SPARE):
+                self._reporter.grow(self._sittings[at].announce(Options(repeats=SPARE)))
                 self._turn(at, "at_least", self._end, Options(repeats=SPARE))
 
     def _ask(self, ask: Callable[[], Sequence[Doubt]]) -> float:
@@ -393,7 +391,8 @@ class _Series:
         """
         wanted = [(batch, Options(repeats_of=batch.repeats_of)) for batch in chosen]
         lacking = [self._sittings[batch.job].lacking(options) for batch, options in wanted]
-        self._reporter.grow(sum(lacking))
+        announced = (self._sittings[batch.job].announce(options) for batch, options in wanted)
+        self._reporter.grow(sum(announced))
         for batch, options in _by_turns(chosen):
             if self._over():
                 return
@@ -413,11 +412,16 @@ class _Series:
     def _over(self) -> bool:
         return self._end is not None and time.monotonic() >= self._end
 
-    def _lacking(self, at: int, repeats: int) -> int:
-        """Missing runs of the first ``repeats`` repeats of a sweep, as far as is known."""
+    def _lacking(self, at: int, repeats: int | None = None) -> int:
+        """Missing runs of the first repeats of a sweep, as far as is known.
+
+        These are the repeats that every cell should have, unless a number is given.
+        """
+        job = self._jobs[at]
+        repeats = job.sweep.at_least if repeats is None else repeats
         if at in self._sittings:
             return self._sittings[at].lacking(Options(repeats=repeats))
-        return self._jobs[at].missing(repeats)
+        return job.runs_a_repeat * repeats if self._options.fresh else job.missing(repeats)
 
     def _turn(self, at: int, phase: Phase, deadline: float | None, wanted: Options) -> float:
         """Run a part of a sweep, which is opened if necessary; return the seconds that took."""
@@ -444,6 +448,7 @@ class _Series:
             self._reporter.detail(job.title)
             return self._sittings[at]
         assert job.runnable is not None
+        expected = self._lacking(at)
         self._reporter.stage(job.title)
         of_job = replace(
             self._options,
@@ -457,10 +462,11 @@ class _Series:
         except DataError as error:
             # One set that cannot be read must not keep the other sweeps from their numbers.
             self.result.faults.append(f"{job.place}{error}")
+            self._reporter.grow(-expected)
             return None
         self._sittings[at] = self._stack.enter_context(sitting)
-        least = job.sweep.at_least
-        self._reporter.grow(self._lacking(at, least) - job.missing(least))
+        announced = sitting.announce(Options(repeats=job.sweep.at_least))
+        self._reporter.grow(announced - expected)
         return sitting
 
 

@@ -26,6 +26,10 @@ class Tally(NamedTuple):
     exhausted: bool
 
 
+#: The least counts that a solver can show.
+NOTHING = Tally(0, 0, 0, 0, None, False)
+
+
 def counts_of(solver: Solver) -> Tally:
     """Read a solver's counts."""
     counters, stopped = solver.counters, solver.stopped

@@ -19,6 +19,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from svmbench.durable import (
+    is_own_file,
     remove_abandoned,
     replacing,
     require_own,
@@ -171,8 +172,11 @@ class Store:
     @cached_property
     def _listed(self) -> dict[str, str]:
         """The states that runs.csv had when it was first read, by the ids of the runs."""
+        path = self.folder / "runs.csv"
+        if not is_own_file(path):
+            return {}
         try:
-            table = pd.read_csv(self.folder / "runs.csv", usecols=["id", "state"], dtype=str)
+            table = pd.read_csv(path, usecols=["id", "state"], dtype=str)
         except (OSError, ValueError):
             return {}  # there is none yet, or it is not a table: nothing is known
         return dict(zip(table["id"], table["state"], strict=True))
@@ -183,8 +187,9 @@ class Store:
 
     def config(self) -> str | None:
         """The text of config.yaml; None if there is none."""
+        path = self.folder / "config.yaml"
         try:
-            return (self.folder / "config.yaml").read_text(encoding="utf-8")
+            return path.read_text(encoding="utf-8") if is_own_file(path) else None
         except (OSError, UnicodeDecodeError):
             return None
 

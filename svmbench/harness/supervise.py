@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 import os
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 from typing import Any, Literal, NamedTuple
 
-from svmbench.data.cache import entry_path
+from svmbench.data.cache import entry_path, is_unchanged, require_sound
+from svmbench.data.stamp import Stamp
 from svmbench.durable import writing
 from svmbench.errors import UnwritableError
 from svmbench.harness import child, system
@@ -44,6 +46,9 @@ UNSEEN_SHARE, UNSEEN_FROM = 0.05, 0.5
 #: after the other, and the process may have to wait in between.
 SUSPENDED_FROM = 1.0
 
+#: Reason of a run during which its cached rows were changed on disk.
+CHANGED_ROWS = "its cached rows were changed on disk during the run; see 'svmbench data check'"
+
 #: A silent worker that used less than this share of the time was not busy with training.
 IDLE_SHARE = 0.1
 
@@ -68,6 +73,8 @@ def make_run(
         When the system refuses a process.
     NodeLostError
         When the node that should carry it out is lost.
+    DataError
+        When its cached rows are not those that were stored.
 
     Parameters
     ----------
@@ -128,6 +135,7 @@ def carry_out(
     missing = find_solver(assignment.solver).missing()
     if missing is not None:
         return close_trace(path, header, "not_installed", missing)
+    rows = _sound_rows(assignment)
     patience = assignment.patience
     kills, suspended = memory_kills(), system.suspended_seconds()
     worker.give(assignment, _job(assignment, path))
@@ -141,6 +149,9 @@ def carry_out(
         path.unlink(missing_ok=True)  # nobody knows which of its times this has changed
         reason = f"the machine was suspended for {asleep:.0f} s during the run"
         return close_trace(path, header, "interrupted", reason, cpu)
+    if ended != "late" and not all(is_unchanged(entry, before) for entry, before in rows.items()):
+        path.unlink(missing_ok=True)
+        return close_trace(path, header, "interrupted", CHANGED_ROWS, cpu)
     trace = read_trace(path)
     if trace is not None and trace.end:
         if trace.end.get("sha256") != outcome.digest:
@@ -170,6 +181,23 @@ def carry_out(
     for_memory = kills is None or memory_kills() != kills
     death = child.cause_of_death(worker.code, worker.stderr, for_memory)
     return close_trace(path, header, *death, cpu)
+
+
+def _sound_rows(assignment: Assignment) -> dict[Path, tuple[Stamp, ...]]:
+    """The stamps of a run's cached rows, by their entries.
+
+    Rows that have been removed are left out: the worker says so.
+
+    Raises
+    ------
+    DataError
+        When cached rows are not those that were stored.
+    """
+    found = {}
+    for key in filter(None, (assignment.rows, assignment.test_rows)):
+        with suppress(OSError):
+            found[entry_path(key)] = require_sound(entry_path(key))
+    return found
 
 
 def _cause_of_silence(seconds: float, spent: float | None) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from svmbench.durable import sync_folder, writing
+from svmbench.durable import is_own_file, sync_folder, writing
 from svmbench.errors import UnwritableError
 from svmbench.records.states import ENDS
 
@@ -36,6 +36,9 @@ OFF_CLOCK = (
 
 #: Reason of a run with lines in its trace that the harness has not written.
 FORGED = "something else has written to its trace"
+
+#: Characters that are kept of a reason or of a solver's remark.
+LONGEST_TEXT = 2000
 
 #: Iterations up to which a solver whose step is an iteration is evaluated after each.
 EACH_ITERATION = 100
@@ -140,7 +143,8 @@ class TraceWriter:
         if not self._is_own():
             self._restore()
             state, facts = "failed", facts | {"reason": FORGED, "refused": True}
-        record = {"kind": "end", "state": state, **facts}
+        shown = {key: _clipped(value) for key, value in facts.items()}
+        record = {"kind": "end", "state": state, **shown}
         self._digest.update(_line(record).encode())
         digest = self._digest.hexdigest()
         self.append({**record, "sha256": digest})
@@ -208,7 +212,7 @@ def read_trace(path: Path) -> Trace | None:
 
     An incomplete last line, which a kill can leave, is not damage; the run has not ended then.
     """
-    if not path.is_file():
+    if not is_own_file(path):
         return None
     lines = path.read_bytes().splitlines(keepends=True)
     digest = hashlib.sha256()
@@ -224,7 +228,7 @@ def read_trace(path: Path) -> Trace | None:
             return None
         if not isinstance(record, dict):
             return None
-        if record.get("kind") == "end" and not _is_sound_end(record, digest):
+        if record.get("kind") == "end" and not _is_sound_end(record, line, digest):
             return None
         digest.update(line)
         records.append(record)
@@ -238,11 +242,17 @@ def read_trace(path: Path) -> Trace | None:
     return Trace(records[0], of_kind["point"], end, of_kind["regret"], weights)
 
 
-def _is_sound_end(record: dict[str, Any], before: hashlib._Hash) -> bool:
-    """Whether a last line's hash matches the lines before it and the line itself."""
+def _is_sound_end(record: dict[str, Any], line: bytes, before: hashlib._Hash) -> bool:
+    """Whether a last line's hash matches the lines before it and the line itself.
+
+    The line must be written as this module writes it: another reader could understand a line with
+    duplicate keys differently.
+    """
     whole = before.copy()
     try:
         rest = _line({key: value for key, value in record.items() if key != "sha256"})
+        if line != _line(record).encode():
+            return False
     except ValueError:  # a number of more digits than are ever written
         return False
     whole.update(rest.encode())
@@ -257,7 +267,7 @@ _OPTIONAL = (
 )
 _CLOSING = (
     *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
-    *("peak_memory_bytes", "process_cpu_seconds"),
+    *("peak_memory_bytes", "process_cpu_seconds", "t0"),
     *OFF_CLOCK,
 )
 _REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
@@ -352,6 +362,11 @@ def rename(path: Path, target: Path) -> None:
     with writing(target):
         path.replace(target)
         sync_folder(target.parent)
+
+
+def _clipped(value: Any) -> Any:
+    """A text of at most `LONGEST_TEXT` characters: tables and pages repeat it."""
+    return value[:LONGEST_TEXT] if isinstance(value, str) else value
 
 
 def _line(record: dict[str, Any]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from svmbench.data.dataset import FloatArray
-from svmbench.durable import replacing
+from svmbench.durable import is_own_file, replacing
 
 #: Suffix of the weights' file; it replaces .jsonl in the name of the trace.
 SUFFIX = ".weights.npz"
@@ -62,6 +62,10 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
         When the file is missing, or is not the one that the run wrote.
     """
     path = trace.with_suffix(SUFFIX)
+    if record.get("file") != path.name:
+        raise ValueError(f"{path.name}: its trace names another file")
+    if path.exists() and not is_own_file(path):
+        raise ValueError(f"{path.name}: not a file")
     try:
         content = path.read_bytes()
     except OSError as error:

@@ -107,6 +107,7 @@ RUNS = (
         "largest entry of λB at a checkpoint, B the steps' diagonal scaling",
         presence="optional",
     ),
+    _number("t0", "offset of the schedule of step lengths, given or searched", "steps", "optional"),
     _number("primal", "P(w) at the last checkpoint"),
     _number("accuracy", "(P(w) − D_ref)/D_ref there"),
     _number("dual", "the solver's own lower bound there", presence="unread"),

@@ -17,6 +17,9 @@ from svmbench.errors import nearest
 #: Columns of runs.csv by name; those of an accuracy, ``seconds_to_E``, are called ``seconds_to``.
 Columns = Mapping[str, Any]
 
+#: The column with the seconds of a streaming pass over the data, which differ between machines.
+PASS_UNIT = "pass_unit"
+
 Taken = Literal["to accuracy", "at end", "spent", "of data", "along"]
 
 
@@ -42,6 +45,8 @@ class Measure:
     share : bool
         Whether it is a share of the rows, printed in per cent; its worst value is then 0 or 1.
     more_is_better : bool
+    setting : bool
+        Whether it is a setting that a method works with, of which no value is the best.
     cost : bool
         Whether it is a cost of training: tables also show its ratio to another solver's.
     per_machine : bool
@@ -68,6 +73,7 @@ class Measure:
     unit: str = ""
     share: bool = False
     more_is_better: bool = False
+    setting: bool = False
     cost: bool = False
     per_machine: bool = False
     objective: bool = False
@@ -88,6 +94,11 @@ class Measure:
         if self.share:
             return 0.0 if self.more_is_better else 1.0
         return math.inf
+
+    @property
+    def of_one_machine(self) -> bool:
+        """Whether its values from two machines cannot be compared: times, but not in passes."""
+        return self.per_machine and self.needs != PASS_UNIT
 
     @property
     def heading(self) -> str:
@@ -141,7 +152,7 @@ MEASURES = {
         Measure(
             "passes", "streaming passes", "to accuracy", lambda runs: runs["passes_to"],
             cost=True, per_machine=True, spent="train_passes", limit="limit_passes",
-            needs="pass_unit",
+            needs=PASS_UNIT,
         ),
         Measure(
             "epochs", "epochs", "to accuracy", lambda runs: runs["epochs_to"],
@@ -171,7 +182,7 @@ MEASURES = {
         ),
         Measure(
             "train_passes", "streaming passes of training", "spent",
-            lambda runs: runs["train_passes"], cost=True, per_machine=True, needs="pass_unit",
+            lambda runs: runs["train_passes"], cost=True, per_machine=True, needs=PASS_UNIT,
         ),
         Measure(
             "train_epochs", "epochs run", "spent", lambda runs: runs["epochs"], cost=True,
@@ -249,6 +260,10 @@ MEASURES = {
             "largest_scaling", "largest entry of λB", "at end",
             lambda runs: runs["largest_scaling"], needs="largest_scaling",
         ),
+        Measure(
+            "t0", "t0 of the schedule of step lengths", "at end", lambda runs: runs["t0"],
+            setting=True, needs="t0",
+        ),
         # of the benchmark of speed
         Measure(
             "ns_per_nonzero", "time of an epoch per stored nonzero", "at end",
@@ -279,6 +294,9 @@ MEASURES = {
         ),
     )
 }  # fmt: skip
+
+#: Names of the measures that are taken to an accuracy: what `svmbench compare` can compare.
+TO_ACCURACY = tuple(name for name, measure in MEASURES.items() if measure.to_accuracy)
 
 #: Names of the measures that can be drawn along a run.
 ALONG = tuple(name for name, measure in MEASURES.items() if measure.along)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.document import parse_document
+from svmbench.durable import is_own_file
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.bounds import least_accuracy
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, SCHEMA_VERSION, TRACES, Column
@@ -162,7 +164,7 @@ def _parse_config(path: Path) -> dict[str, Any]:
 
 
 def _read_environment(path: Path) -> dict[str, Any]:
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}
     try:
         environment = json.loads(_read_text(path))
@@ -172,8 +174,8 @@ def _read_environment(path: Path) -> dict[str, Any]:
 
 
 def _require_file(path: Path) -> None:
-    if not path.is_file():
-        what = "not a file" if path.exists() else "missing"
+    if not is_own_file(path):
+        what = "not a file of its own" if path.exists() else "missing"
         raise DataError(f"{path}: {what}; 'svmbench run' writes it at the end of a sweep")
 
 

@@ -12,13 +12,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom  # type: ignore[import-untyped]
-from scipy.stats import t as student
 
 FloatArray = NDArray[np.float64]
-
-#: Pairs of runs and level of the test used to state what differences a machine can show.
-MIN_PAIRS = 7
-LEVEL = 0.05
 
 #: Coverage of the intervals of medians, if there are enough samples.
 COVERAGE = 0.95
@@ -125,22 +120,6 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
         total += cost
         successes += success
     return total / successes if successes else math.inf
-
-
-def detectable(scatter: float, pairs: int, power: float = 0.8) -> float:
-    """The least factor between two methods that this many pairs of runs are likely to show.
-
-    Parameters
-    ----------
-    scatter : float
-        Standard deviation of the log-ratio of two equal runs of one pair.
-    pairs : int
-        At least 2.
-    power : float
-        Probability of finding the factor, by Student's test at the level `LEVEL`.
-    """
-    quantiles = student.ppf([1 - LEVEL / 2, power], pairs - 1)
-    return math.exp(float(quantiles.sum()) * scatter / math.sqrt(pairs))
 
 
 def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:

@@ -14,6 +14,7 @@ from svmbench.report.markup import write_tables
 from svmbench.report.plots import write_plots
 from svmbench.report.profiles import write_profile_table, write_profiles
 from svmbench.report.tables import build_tables
+from svmbench.verify.own import foreign_entries
 
 REMEDY = "'svmbench report' writes it again"
 
@@ -38,6 +39,8 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
         svmbench or of Matplotlib may have written it differently.
     """
     if not any((folder / name).exists() for name in ("report.html", "tables")):
+        return
+    if any(foreign_entries(folder)):  # `svmbench verify` names them
         return
     try:
         with TemporaryDirectory() as temporary:

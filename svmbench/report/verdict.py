@@ -43,6 +43,10 @@ class Lead:
         How clear that is.
     clear : bool
         Whether the leader was shown to take less than every other.
+    following : str
+        The label with the next median and its ratio to the least; empty if there is none.
+    rivals : tuple of str
+        Labels that the leader was not shown to take less than.
     """
 
     place: str
@@ -50,6 +54,8 @@ class Lead:
     value: str
     remark: str
     clear: bool = False
+    following: str = ""
+    rivals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -208,41 +214,62 @@ def _lead(
     if not ranked or not math.isfinite(ranked[0].median):
         return Lead(place, "", "", "No solver reaches it in the median.")
     leader, *others = ranked
-    clear, remark = _clarity(shown, asked, leader, others, verb)
     value = interval_text(leader.median, leader.low, leader.high) + unit
-    return Lead(place, leader.group.label, value, remark, clear)
+    rivals = [c.group for c in others if not shown.shown(leader.group, c.group, asked)]
+    remark = _remark(shown, asked, leader, others, rivals, verb)
+    return Lead(
+        place,
+        leader.group.label,
+        value,
+        remark,
+        clear=bool(others) and not rivals,
+        following=_following(leader, others[0]) if others else "",
+        rivals=tuple(group.label for group in rivals),
+    )
 
 
-def _clarity(
-    shown: Order, asked: Asked, leader: _Contender, others: Sequence[_Contender], verb: str
-) -> tuple[bool, str]:
-    """Whether the leader was shown to take less than every other, and what to say of it."""
+def _following(leader: _Contender, other: _Contender) -> str:
+    """The next label, and its median as a multiple of the least."""
+    if not math.isfinite(other.median):
+        return f"{other.group.label}, not reached"
+    return f"{other.group.label}, {_ratio(other.median, leader.median)}x"
+
+
+def _remark(
+    shown: Order,
+    asked: Asked,
+    leader: _Contender,
+    others: Sequence[_Contender],
+    rivals: Sequence[Group],
+    verb: str,
+) -> str:
+    """What to say of how clear the lead is."""
     if not others:
-        return False, "The only solver."
+        return "The only solver."
     following = (
         f"in the median the next, {others[0].group.label}, {_behind(leader, others[0], verb)}"
     )
     if leader.samples == 1:
-        return False, f"Single runs show no order; {following}."
-    rivals = [c.group for c in others if not shown.shown(leader.group, c.group, asked)]
+        return f"Single runs show no order; {following}."
     if not rivals:
-        return True, f"S{_CLEAR[1:]}; {following}."
+        return f"S{_CLEAR[1:]}; {following}."
     every = len(rivals) == len(others) > 1
     named = "any other" if every else ", ".join(group.label for group in rivals)
     more = shown.repeats(leader.group, rivals, asked)
     cost = f" About {more} more repeats may show it." if more else ""
-    return False, f"Not shown to take less than {named}; {following}.{cost}"
+    return f"Not shown to take less than {named}; {following}.{cost}"
 
 
 def _behind(leader: _Contender, other: _Contender, verb: str) -> str:
     if not math.isfinite(other.median):
         return "does not reach it"
-    return _ratio(other.median, leader.median, verb)
+    ratio = _ratio(other.median, leader.median)
+    return verb.format("about" if ratio == "1" else f"{ratio} times".replace("> ", "over "))
 
 
-def _ratio(value: float, least: float, verb: str) -> str:
-    ratio = f"{value / least:.2g}" if 0 < value < 1e3 * least else ""
-    return verb.format("about" if ratio == "1" else f"{ratio or 'over 1000'} times")
+def _ratio(value: float, least: float) -> str:
+    """A median as a multiple of the least one."""
+    return f"{value / least:.2g}" if 0 < value < 1e3 * least else "> 1000"
 
 
 # ---------------------------------------------------------------- objective

@@ -373,6 +373,11 @@ class Solver(ABC):
         return None
 
     @property
+    def t0(self) -> float | None:
+        """The offset in steps of steps about 1/(λ (t + t0)), given or searched; else None."""
+        return None
+
+    @property
     def remark(self) -> str:
         """The choices it made by itself, with reasons, in one sentence; empty if it made none."""
         return ""

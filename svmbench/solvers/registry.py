@@ -16,6 +16,7 @@ from pathlib import Path
 import svmbench.solvers
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.base import Solver
+from svmbench.solvers.importing import kept_alive
 from svmbench.solvers.plug_in import GROUP
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.single_file import file_of, load_file, unload_files
@@ -109,7 +110,8 @@ def _plugged_in() -> list[type[Solver]]:
     found = []
     for point in entry_points(group=GROUP):
         try:
-            solver = point.load()
+            with kept_alive():
+                solver = point.load()
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # also SystemExit: it would end the command in silence

@@ -17,6 +17,7 @@ from types import ModuleType
 
 from svmbench.errors import ConfigError, InterruptedRunError
 from svmbench.solvers.base import Parameters, Solver
+from svmbench.solvers.importing import kept_alive
 from svmbench.solvers.plug_in import executed_texts
 
 #: Beginning of the names of their modules, which no import statement can find.
@@ -137,7 +138,9 @@ def _executed(path: Path, name: str, expected: str | None) -> ModuleType:
     module.__file__ = str(path)
     sys.modules[name] = module
     try:
-        exec(compile(text, str(path), "exec", dont_inherit=True), vars(module))
+        code = compile(text, str(path), "exec", dont_inherit=True)
+        with kept_alive():
+            exec(code, vars(module))
     except KeyboardInterrupt:
         del sys.modules[name]
         raise

@@ -154,8 +154,8 @@ def assign_folds(examples: Examples, folds: int, seed: int) -> Array:
         members = np.flatnonzero(examples.labels == label)
         if len(members) < folds:
             raise DataError(
-                f"{examples.rows.name}: class {examples.named(label)} has {len(members)} rows, "
-                f"fewer than the {folds} folds"
+                f"{examples.rows.name}: class {examples.named(label)} has {len(members)} "
+                f"{'row' if len(members) == 1 else 'rows'}, fewer than the {folds} folds"
             )
         of_row[rng.permutation(members)] = (dealt + np.arange(len(members))) % folds
         dealt += len(members)

@@ -24,7 +24,9 @@ from svmbench.reference.optimum import reference_path, stored_pair
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
+from svmbench.verify.header import check_header, is_header
 from svmbench.verify.outcome import ContradictionError, MissingError, Verification
+from svmbench.verify.own import foreign_entries
 from svmbench.verify.recorded import (
     Recorded,
     check_identity,
@@ -50,6 +52,8 @@ def folders(root: Path) -> list[Path]:
     found = sorted(
         path.parent for path in root.rglob("runs.csv") if (path.parent / "runs").is_dir()
     )
+    if not found and not root.is_dir():
+        raise DataError(f"{root}: no such folder; name one that 'svmbench run' has written")
     if not found:
         raise DataError(
             f"{root}: no results in it (runs.csv next to runs/); name a folder that "
@@ -78,6 +82,12 @@ class Verifier:
         DataError
             When runs.csv cannot be read.
         """
+        foreign = list(foreign_entries(folder))
+        for name in foreign:
+            reason = "is not a file of its own, and nothing in this folder is read; replace it"
+            yield Verification("file", name, "does not hold", reason)
+        if foreign:
+            return
         tables = Tables.of(folder)
         for number, row in enumerate(tables.runs):
             name = row[tables.at("id")]
@@ -92,9 +102,10 @@ class Verifier:
                 fault = "damaged" if path.exists() else "missing"
                 yield Verification("run", name, "not verified", f"{path}: {fault}")
             else:
-                if trace.points:
+                run = self._run(path, tables, row, trace)
+                if trace.points and is_header(trace.header):
                     yield from self._reference(trace)
-                yield self._run(path, tables, row, trace)
+                yield run
         yield from self._files(folder, tables)
 
     def _skipped(self, tables: Tables, row: list[str], trace: Trace | None) -> Verification:
@@ -134,10 +145,8 @@ class Verifier:
         )
 
     def _recorded(self, header: dict[str, Any]) -> Recorded:
-        try:
-            data, test = header["problem"]["data"], header["test"]
-        except (KeyError, TypeError) as error:
-            raise ContradictionError("its first line is not that of a run") from error
+        check_header(header)
+        data, test = header["problem"]["data"], header["test"]
         return recorded_run(header, self._rows(data), None if test is None else self._rows(test))
 
     def _files(self, folder: Path, tables: Tables) -> Iterator[Verification]:

@@ -23,6 +23,9 @@ from svmbench.reference.optimum import Reference
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
+#: Counts that all points of a trace have, or, in traces of earlier versions, none.
+ON_ALL_POINTS = ("visits", "switches")
+
 #: Ends that a worker records itself, after it has kept the weights if it was asked to.
 ENDED_BY_ITSELF = ("converged", "max_steps", "diverged")
 
@@ -159,11 +162,26 @@ def check_points(run: Recorded, trace: Trace) -> None:
                 raise ContradictionError(
                     f"its {what} is {value!r} at point {number}, recorded as {point[what]!r}"
                 )
+    _check_optional(trace.points)
     for before, after in pairwise(trace.reached):  # a run may have been refused for this
-        for what in ("presentations", "updates", "nonzeros", "wall", "cpu", "visits", "switches"):
-            if what in before and what in after and after[what] < before[what]:
+        for what in ("presentations", "updates", "nonzeros", "wall", "cpu", *ON_ALL_POINTS):
+            if what in before and after[what] < before[what]:
                 raise ContradictionError(f"{what} decreases, to {after[what]!r}")
     _check_end(run, trace)
+
+
+def _check_optional(points: list[dict[str, Any]]) -> None:
+    """Check the fields of points that enter no table everywhere: all points have them, or none."""
+    for point in points:
+        if point.get("kind") != "point":
+            raise ContradictionError(f"it has a line of kind {point.get('kind')!r:.80}")
+        for what in (*ON_ALL_POINTS, "stopped"):
+            if (what in point) != (what in points[0]):
+                raise ContradictionError(f"some of its points have {what}, and others have not")
+        if any(what in point and point[what] is None for what in ON_ALL_POINTS):
+            raise ContradictionError("some of its points have an empty count")
+        if not isinstance(point.get("stopped"), bool | None):
+            raise ContradictionError(f"its points have {point['stopped']!r:.80} as stopped")
 
 
 def _check_end(run: Recorded, trace: Trace) -> None:
@@ -182,8 +200,14 @@ def _check_end(run: Recorded, trace: Trace) -> None:
         )
     if state == "diverged" and last["primal"] is not None:
         raise ContradictionError(f"it is recorded as diverged, with P = {last['primal']!r}")
-    if state == "max_steps" and met[-1]:
-        raise ContradictionError("it is recorded as max_steps, and its targets are met")
+    by_itself = "evaluation_seconds" in trace.end  # the sweep has not killed its worker
+    if state in ("max_steps", "time_limit") and met[-1] and by_itself:
+        raise ContradictionError(f"it is recorded as {state}, and its targets are met")
+    limit = trace.header["time_limit"]
+    if state == "time_limit" and by_itself and last["wall"] < limit * (1.0 - 1e-9):
+        raise ContradictionError(
+            f"it is recorded as time_limit, after {last['wall']!r} s of {limit!r}"
+        )
 
 
 def _meets_targets(run: Recorded, point: dict[str, Any], shows_bound: bool) -> bool:

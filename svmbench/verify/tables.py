@@ -14,6 +14,8 @@ from svmbench.errors import DataError
 from svmbench.verify.outcome import ContradictionError
 
 _INTEGER = re.compile(r"-?[0-9]+")
+#: As numbers are written: float() alone accepts 1_0, other digits and blanks around the number.
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?")
 
 
 def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
@@ -90,10 +92,7 @@ def _says(text: str, value: Any) -> bool:
         return text == str(value)
     if isinstance(value, int) and _INTEGER.fullmatch(text):
         return int(text[:400]) == value
-    try:
-        return bool(float(text) == value)
-    except ValueError:
-        return False
+    return _NUMBER.fullmatch(text) is not None and bool(float(text) == value)
 
 
 def _is_empty(value: Any) -> bool:

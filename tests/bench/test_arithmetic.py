@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import math
+import weakref
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,6 +103,19 @@ def compared(ours, theirs):
     asked = Asked("seconds", 0.01)
     found = versus.side_by_side(SWEPT, MeasuredRow("core", ours), rows, asked)
     return found[0] if found else None
+
+
+def test_a_part_keeps_its_comparisons_and_nothing_else_does():
+    part = replace(SWEPT, compared={})
+    ours, theirs = (MeasuredRow("core", group(label, [1.0, 2.0])) for label in ("dcd", "liblinear"))
+    asked = Asked("seconds", 0.01)
+    first = versus.side_by_side(part, ours, (theirs,), asked)
+    assert first
+    assert versus.side_by_side(part, ours, (theirs,), asked) is first
+    left = weakref.ref(first[0])
+    del first, part
+    gc.collect()
+    assert left() is None
 
 
 #: Evidence that decides a question by itself.

@@ -15,6 +15,7 @@ import yaml
 from click.testing import CliRunner
 
 from svmbench.cli import main
+from svmbench.records.measures import TO_ACCURACY
 
 MACHINE = {"cpu": "A CPU", "logical_cpus": 2, "caches": {"L2": "1M"}, "flags": "-O3", "git": "abc"}
 THRESHOLD = 0.01
@@ -431,6 +432,28 @@ def test_passes_travel_between_machines(write):
     refused = compare(a, old, "--metric", "passes")
     assert refused.exit_code == 3
     assert "old/runs.csv: no seconds of a pass over adult" in refused.stderr
+
+
+def test_every_measure_to_an_accuracy_is_a_metric(write):
+    """The table of measures is the only list of them."""
+    passes = {f"data_passes_to_{THRESHOLD}": 10.0}
+    swift = [run | passes | {"step_rows": 4.0} for run in rows("dcd", times(), pass_seconds=0.01)]
+    slow = [run | {"setup_seconds": 0.0} for run in swift]
+    for run in slow:
+        for column in ("seconds", "cpu_seconds", "epochs", "data_passes"):
+            run[f"{column}_to_{THRESHOLD}"] *= 2.0
+    a, b = write("a", swift), write("b", slow, MACHINE | {"cpu": "Another"})
+    for name in TO_ACCURACY:
+        done = compare(a, b, "--metric", name)
+        assert done.exit_code == 4
+        of_one_machine = name in ("seconds", "seconds_after_setup", "cpu_seconds")
+        assert ("‡" in done.stdout) == of_one_machine
+        counted = name in ("epochs", "data_passes", "steps")
+        assert ("depend on the seed alone" in done.stdout) == counted
+    unknown = write("unknown", rows("dcd", times(), pass_seconds=0.01))
+    refused = compare(a, unknown, "--metric", "steps")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (3, 1)
+    assert "unknown/runs.csv: no column 'step_rows'" in refused.stderr
 
 
 def test_disturbed_runs_are_told(write):

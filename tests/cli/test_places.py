@@ -129,3 +129,12 @@ def test_the_frame_names_exhausted_files(monkeypatch, capfd):
         main(["config", "check", "smoke"])
     assert caught.value.code == 3
     assert "cannot be opened (Too many open files)" in capfd.readouterr().err
+
+
+def test_files_of_the_current_folder_are_not_executed(tmp_path):
+    for name in ("click", "numpy", "yaml"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the folder')\n")
+    command = [sys.executable, "-m", "svmbench", "data", "list"]
+    listed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert listed.returncode == 0, listed.stderr
+    assert "tiny-sparse" in listed.stdout

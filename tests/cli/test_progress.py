@@ -17,3 +17,18 @@ def test_names_are_drawn_as_they_are():
         progress.add_task("[/b] [red]tiny[/red]", total=None)
         progress.refresh()
     assert "[/b] [red]tiny[/red]" in out.getvalue()
+
+
+def test_lines_count_the_announced_runs(capsys):
+    """Without a terminal, a line follows after every tenth of the runs."""
+    with ProgressReporter() as reporter:
+        reporter.begin(7, 3)
+        reporter.run_ends(None, "converged")
+        reporter.grow(-2)
+        reporter.run_ends(None, "converged")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line] == [
+        "3 runs reused, 4 to run",
+        "1 of 4 runs",
+        "2 of 2 runs",
+    ]

@@ -47,7 +47,7 @@ def test_repeats_are_made_until_the_fastest_is_known(run, tmp_path, monkeypatch)
     Simulation(times=times).install(monkeypatch)
     done = run()
     assert done.exit_code == 0, done.output
-    assert "the leader against each other solver: 2 of 2 questions decided" in done.stdout
+    assert "fastest against each other solver: 2 of 2 questions decided" in done.stdout
     made = counts(tmp_path / "out")
     assert 3 < made["ocas"] < made["sgd-s"] == made["dcd"] < 40
     again = run()
@@ -79,7 +79,7 @@ def test_a_dry_run_gives_both_bounds(run, tmp_path):
     done = run("--dry-run")
     assert done.exit_code == 0
     assert done.stdout.splitlines()[-3:] == [
-        "3 cells, 3 repeats: 9 runs, and 1 reference optima",
+        "3 cells, 3 repeats: 9 runs, and 1 reference optimum",
         "training takes at most 6 min (every limit hit; usually far less)",
         "cells with an open question have up to 40 repeats: 120 runs and 25 min at most",
     ]
@@ -112,12 +112,22 @@ def test_a_run_ends_with_its_answer(run, tmp_path, monkeypatch):
     header, row, *_ = done.stdout.splitlines()
     assert header.split()[:3] == ["data", "set", "λ"]
     assert row.split()[:6] == ["tiny-separable", "1e-2", "ε", "=", "0.1", "dcd"]
-    assert f"page: {tmp_path / 'out' / 'report.html'}" in done.stdout
+    assert row.split()[-3:] == ["sgd-s,", "50x", "yes"]
+    assert done.stdout.splitlines()[-1] == f"page: {tmp_path / 'out' / 'report.html'}"
     (lead,) = json.loads(run("--json", repeats=9).stdout)["leads"]
     assert (lead["dataset"], lead["leader"], lead["clear"]) == ("tiny-separable", "dcd", True)
+    assert lead["next"] == "sgd-s, 50x"
 
 
 def test_the_answer_says_that_nobody_arrived(run, tmp_path, monkeypatch):
     done = run(stop={"accuracy": [1e-9], "max_epochs": 1}, solvers=["sgd-s"], repeats=1)
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[1].split()[5] == "nobody"
+
+
+def test_the_answer_names_rivals_that_may_be_as_fast(run, monkeypatch):
+    times = {"dcd": (0.1, 0.3), "sgd-s": (0.1, 0.3), "ocas": (9.0, 0.01)}
+    Simulation(times=times).install(monkeypatch)
+    row = run(repeats=14).stdout.splitlines()[1]
+    first, second = row.split()[5], row.split("not against ")[1]
+    assert {first, second} == {"dcd", "sgd-s"}

@@ -228,6 +228,7 @@ def test_shapes():
         {"positives": 1.1},
         {"m": 0},
         {"conditioning": -1},
+        {"offset": -1},
         {"colour": "red"},
     ],
 )

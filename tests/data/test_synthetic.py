@@ -114,6 +114,25 @@ def test_conditioning_is_the_spread_of_the_columns(name):
     assert abs(np.corrcoef(rank, np.arange(shape.d))[0, 1]) < 0.5  # in no order
 
 
+@pytest.mark.parametrize("facts", [{}, {"conditioning": 1}, {"margin_noise": 0.5}])
+def test_offset_is_the_mean_of_every_column_in_its_deviations(facts):
+    shape = {"m": 3000, "d": 40, "density": 1, "columns": {"law": "dense"}, **facts}
+    X, moved = dense(made(shape)[1]), made(shape, offset=0.6)[1]
+    Y = dense(moved)
+    np.testing.assert_allclose(Y.mean(axis=0) / Y.std(axis=0), 0.6, atol=0.1)
+    np.testing.assert_allclose(Y.std(axis=0), X.std(axis=0), rtol=1e-5)
+    assert np.mean(moved.labels > 0) == pytest.approx(0.5, abs=0.03)
+
+
+def test_an_offset_gives_the_rows_one_common_direction():
+    shape = {"m": 3000, "d": 40, "density": 1, "columns": {"law": "dense"}, "unit_norm": True}
+    share = [np.linalg.eigvalsh(X.T @ X / len(X))[-1] for X in (
+        dense(made(shape)[1]), dense(made(shape, offset=0.6)[1])
+    )]  # fmt: skip
+    assert share[0] < 0.05
+    assert share[1] == pytest.approx(0.6**2 / (1 + 0.6**2), abs=0.03)
+
+
 def test_counts_are_whole_numbers():
     values = made(SHAPES["counts"])[1].values
     assert np.array_equal(values, np.rint(values))

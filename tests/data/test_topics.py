@@ -132,6 +132,7 @@ def test_shape_balance_and_norm(d):
         ({"margin_noise": 0.1}, "margin_noise belongs to labels from a plane"),
         ({"size": 2.0}, "size has no effect on rows of unit norm"),
         ({"means": {"distance": 1}}, "means need dense columns"),
+        ({"offset": 0.5}, "offset belongs to normal values"),
     ],
 )
 def test_what_does_not_go_together_is_refused(facts, message):
@@ -147,3 +148,5 @@ def test_means_need_columns_of_variance_1():
     Shape(**facts)
     with pytest.raises(ValueError, match="leave 'conditioning' out"):
         Shape(**facts, conditioning=1.0)
+    with pytest.raises(ValueError, match="leave 'offset' out"):
+        Shape(**facts, offset=1.0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svmbench.evidence import Question, RatioEvidence, judge, pairs_to_show
+from svmbench.evidence import LEVEL, Question, RatioEvidence, judge, least_factor
 from svmbench.evidence.forecast import MOST, pairs_until_decided
 
 LOGS = st.lists(
@@ -72,22 +72,22 @@ def test_forecasts_are_about_right():
     assert 0.5 <= np.median(forecast) / np.median(needed) <= 2.0
 
 
-@pytest.mark.parametrize(("factor", "scatter"), [(1.5, 0.28), (1.2, 0.28), (1.05, 0.04)])
-def test_pairs_to_show_a_factor_are_about_the_median_of_simulated_series(factor, scatter):
-    random = np.random.default_rng(9)
-    paths = np.array(
-        [
-            RatioEvidence(math.log(factor) + scatter * random.standard_normal(150)).path(0.0, 1.0)
-            for _ in range(200)
-        ]
-    )
-    decided = paths >= math.log(40)
-    needed = np.where(decided.any(axis=1), decided.argmax(axis=1) + 1, 151)
-    assert pairs_to_show(factor, scatter, 40) == pytest.approx(np.median(needed), rel=0.25, abs=1)
+@pytest.mark.parametrize(("pairs", "scatter"), [(8, 0.02), (12, 0.1), (30, 0.3)])
+def test_the_least_factor_is_shown_four_times_in_five(pairs, scatter):
+    """Against judging a page of one question after every pair."""
+    random = np.random.default_rng(5)
+    factor, trials = least_factor(scatter, pairs, 2 / LEVEL), 150
+    found = 0
+    for _ in range(trials):
+        ratios = factor * random.lognormal(0.0, scatter, pairs)
+        looks = [tuple(np.log(ratios[:look]).tolist()) for look in range(7, pairs + 1)]
+        found += any(judge([Question(logs, 1.0)])[0].verdict == "holds" for logs in looks)
+    assert 0.7 < found / trials < 0.9
 
 
-def test_pairs_to_show_has_a_limit():
-    assert pairs_to_show(1.001, 0.3, 40) is None
-    assert pairs_to_show(1.2, 0.28, 40, most=5) is None
-    assert pairs_to_show(1e6, 0.01, 40) == 7
-    assert pairs_to_show(1.2, 0.28, 40) < pairs_to_show(1.2, 0.28, 4000)
+def test_fewer_than_seven_pairs_show_no_factor():
+    assert least_factor(0.01, 6, 2 / LEVEL) == math.inf
+    factors = [least_factor(0.01, pairs, 2 / LEVEL) for pairs in (7, 8, 12, 30)]
+    assert factors == sorted(factors, reverse=True)
+    assert least_factor(0.01, 12, 2 / LEVEL) < least_factor(0.01, 12, 400.0)
+    assert 1.0 < factors[-1] < 1.01 < factors[0]

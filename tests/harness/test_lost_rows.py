@@ -110,3 +110,55 @@ def test_a_worker_without_memory_outside_its_run_says_nothing_about_its_solver()
     assert done.returncode == child.NO_MEMORY
     state, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
     assert (state, reason) == ("interrupted", "the worker found no memory outside the run itself")
+
+
+def spoil(path):
+    """Change the last value of cached rows in place; the file's size and times stay."""
+    before = path.stat()
+    with path.open("r+b") as file:
+        file.seek(-1, os.SEEK_END)
+        last = file.read()
+        file.seek(-1, os.SEEK_END)
+        file.write(bytes([last[0] ^ 1]))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_rows_that_were_changed_on_disk_are_refused_by_the_next_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    config, results = tmp_path / "lost.yaml", tmp_path / "results"
+    config.write_text(CONFIG)
+    command = ["run", str(config), "--out", str(results), "--offline", "--quiet"]
+    assert CliRunner().invoke(main, command).exit_code == 0
+    listed = (results / "runs.csv").read_bytes()
+    (values,) = (tmp_path / "cache" / "datasets").glob("*-train-*/values.npy")
+    spoil(values)
+    for again in (command, [*command, "--fresh"]):
+        refused = CliRunner().invoke(main, again)
+        assert refused.exit_code == 3
+        assert "values.npy has sha256" in refused.output
+        assert "delete this folder" in refused.output
+        assert (results / "runs.csv").read_bytes() == listed
+    assert CliRunner().invoke(main, ["data", "check", "tiny-sparse"]).exit_code == 3
+    shutil.rmtree(values.parent)
+    assert CliRunner().invoke(main, [*command, "--fresh"]).exit_code == 0
+
+
+def test_rows_that_change_amid_a_sweep_end_it_before_the_next_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    config, results = tmp_path / "lost.yaml", tmp_path / "results"
+    config.write_text(CONFIG.replace("repeats: 1", "repeats: 3"))
+    command = ["run", str(config), "--out", str(results), "--offline", "--quiet"]
+    header_of, headers = supervise.header_of, []
+
+    def spoiling(run, *more):
+        headers.append(run.repeat)
+        if len(headers) == 2:
+            spoil(run.instance.train_path / "values.npy")
+        return header_of(run, *more)
+
+    monkeypatch.setattr(supervise, "header_of", spoiling)
+    refused = CliRunner().invoke(main, command)
+    assert refused.exit_code == 3
+    assert "values.npy has sha256" in refused.output
+    assert len(headers) == 2
+    assert len(list((results / "runs").glob("*.jsonl"))) == 1

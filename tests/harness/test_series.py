@@ -10,6 +10,7 @@ import pytest
 from simulated import Simulation, job_of, sweep_of
 
 from svmbench.cli.series import open_questions, time_spent
+from svmbench.errors import DataError
 from svmbench.harness.run import Options, Reporter, Sitting
 from svmbench.harness.series import Doubt, run_series
 from svmbench.harness.trace import Trace
@@ -373,16 +374,18 @@ class Counted(Reporter):
     """Keeps count as a progress bar does."""
 
     def __init__(self):
-        self.total = self.ended = 0
+        self.total = self.ended = self.reused = 0
 
     def begin(self, total, reused):
-        self.total += total - reused
+        self.total, self.reused = total - reused, reused
 
     def grow(self, runs):
         self.total += runs
+        assert self.ended <= self.total
 
     def run_ends(self, run, state):
         self.ended += 1
+        assert self.ended <= self.total
 
 
 def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
@@ -396,6 +399,57 @@ def test_progress_counts_the_repeats_that_are_added(simulation, tmp_path):
     counted = Counted()
     run_series([job_of(job.sweep, job.folder)], counted)
     assert counted.total == counted.ended <= 1
+
+
+@pytest.mark.parametrize("short_ladders", [False, True])
+def test_progress_counts_no_rung_that_is_not_run(simulation, tmp_path, install, short_ladders):
+    install("plugins:Ladder")
+    options = Options(short_ladders=short_ladders)
+    sweep = sweep_of("dcd", "ladder", repeats=RULE)
+    job = job_of(sweep, tmp_path / "one")
+    counted, asked = Counted(), Asked((0, job, ("dcd", "ladder"), 7))
+    result = run_series([job], counted, options, doubts=asked)
+    assert result.outcomes[0].states["spared"] > 0
+    assert (counted.total, counted.ended, counted.reused) == (14, 14, 0)
+    # The rungs that were spared have left no file, and are spared once more.
+    counted = Counted()
+    again = run_series([job_of(sweep, job.folder)], counted, options, doubts=asked)
+    assert again.outcomes[0].states["spared"] > 0
+    assert (counted.total, counted.ended, counted.reused) == (0, 0, 14)
+    more = Counted()
+    asked = Asked((0, job, ("dcd", "ladder"), 9))
+    run_series([job_of(sweep, job.folder)], more, options, doubts=asked)
+    assert (more.total, more.ended, more.reused) == (4, 4, 14)
+
+
+def test_progress_counts_no_repeat_that_is_skipped(simulation, tmp_path):
+    simulation.limited = {"sgd-s": range(99)}
+    sweep, folder = sweep_of("dcd", "sgd-s", repeats=5), tmp_path / "one"
+    counted = Counted()
+    run_series([job_of(sweep, folder)], counted)
+    assert counted.total == counted.ended == 6
+    counted = Counted()
+    run_series([job_of(sweep, folder)], counted)
+    assert counted.total == counted.ended == 0
+
+
+def test_progress_counts_the_runs_that_are_repeated(simulation, tmp_path):
+    sweep, folder = sweep_of("dcd", "sgd-s", repeats=3), tmp_path / "one"
+    run_series([job_of(sweep, folder)], Reporter())
+    counted = Counted()
+    run_series([job_of(sweep, folder)], counted, Options(fresh=True))
+    assert (counted.total, counted.ended, counted.reused) == (6, 6, 0)
+
+
+def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp_path, monkeypatch):
+    def broken(*_, **__):
+        raise DataError("the rows are gone")
+
+    monkeypatch.setattr("svmbench.harness.run.load", broken)
+    counted = Counted()
+    result = run_series([job_of(sweep_of("dcd", repeats=3), tmp_path / "one")], counted)
+    assert result.faults == ["paper/item, one: the rows are gone"]
+    assert (counted.total, counted.ended) == (0, 0)
 
 
 def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):

@@ -7,7 +7,7 @@ import pytest
 from zoo import SPECIMENS, WORK, table
 
 from svmbench.config import Sweep
-from svmbench.harness.run import run_sweep
+from svmbench.harness.run import Options, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
 from svmbench.report.notices import notices
@@ -77,3 +77,13 @@ def test_the_report_warns_of_time_off_the_clock(tmp_path, install):
     said = [notice for notice in notices(read_results(tmp_path), []) if "in doubt" in notice.text]
     assert [notice.text.partition(":")[0] for notice in said] == solvers[:2]
     assert all(notice.of_time for notice in said)
+
+
+def test_kept_weights_refute_an_understated_p(tmp_path, install):
+    install("zoo:CostUnderstated")
+    sweep = Sweep.model_validate(CONFIG | {"solvers": ["cost-understated", "dcd"]})
+    run_sweep(sweep, tmp_path, options=Options(keep_weights=True))
+    said = {each.name: each.reason for each in Verifier().folder(tmp_path) if each.reason}
+    ((name, reason),) = said.items()
+    assert "cost-understated" in name
+    assert reason.startswith("P is ")

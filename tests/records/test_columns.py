@@ -85,6 +85,14 @@ def test_only_a_method_with_a_scaling_records_it(folder):
     assert not any(np.isfinite(values).any() for values in found.values())
 
 
+def test_only_a_method_with_such_a_schedule_records_its_t0(folder):
+    (groups,) = read_results(folder).groups.values()
+    found = {group.label: list(samples(group, Asked("t0")).values()) for group in groups}
+    [t0] = found.pop("sgd-qn")
+    assert t0 in [10.0**k for k in range(11)]  # one of the candidates of its search
+    assert not any(np.isfinite(values).any() for values in found.values())
+
+
 @pytest.mark.parametrize(
     ("name", "parameters", "m", "rows"),
     [

@@ -14,6 +14,7 @@ ROW = {
     "evaluation_seconds": 0.25, "primal": 0.5, "lambda": 0.125, "reference_dual": 0.375,
     "reference_primal": 0.4375, "accuracy": 1.0 / 3.0, "gap": 0.0625, "test_error": 0.2,
     "train_error": 0.3, "largest_scaling": 53.0, "ns_per_nonzero": 59.0, "seconds": 61.0,
+    "t0": 1e5,
     "peak_bytes": 134.0, "array_bytes": 67.0, "regret_high": 71.0, "d": 73.0, "nnz": 264.0,
 }  # fmt: skip
 
@@ -25,7 +26,8 @@ VALUES = {
     "seconds_with_evaluation": 47.0, "seconds_a_pass": 6.0, "seconds_a_step": 0.75,
     "seconds_a_step_with_evaluation": 1.0, "primal": 0.5, "J": 4.0, "sum_objective": 44.0,
     "accuracy": 1.0 / 3.0, "suboptimality": 0.125, "gap": 0.0625, "test_error": 0.2,
-    "test_accuracy": 0.8, "train_error": 0.3, "largest_scaling": 53.0, "ns_per_nonzero": 59.0,
+    "test_accuracy": 0.8, "train_error": 0.3, "largest_scaling": 53.0, "t0": 1e5,
+    "ns_per_nonzero": 59.0,
     "seconds_of_reading": 61.0, "memory_over_rows": 2.0, "regret": 71.0, "optimal_primal": 0.4375,
     "optimal_J": 3.5, "rows": 88.0, "features": 73.0, "nonzeros_a_row": 3.0,
 }  # fmt: skip
@@ -85,6 +87,7 @@ def test_the_costs_and_distances():
         "train_steps": "step_rows", "seconds_with_evaluation": "step_rows",
         "seconds_a_step": "step_rows", "seconds_a_step_with_evaluation": "step_rows",
         "largest_scaling": "largest_scaling",
+        "t0": "t0",
     }  # fmt: skip
     assert {name: MEASURES[name].unit for name in VALUES if MEASURES[name].unit} == {
         "train_seconds": "s", "train_seconds_after_setup": "s", "train_cpu_seconds": "s",

@@ -6,15 +6,11 @@ import math
 import statistics
 from itertools import product
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import ttest_1samp
 
 from svmbench.records.statistics import (
-    LEVEL,
-    detectable,
     expected_running_time,
     median,
     median_interval,
@@ -177,16 +173,3 @@ def test_outliers_are_finite_samples_far_above_the_median():
     assert outliers([2.0, 1.0, 1.0, 1.4, math.inf]) == []
     assert outliers([2.0, 1.0, 1.0, 1.1, 0.1]) == [0]
     assert outliers([]) == []
-
-
-def test_what_pairs_can_show():
-    """Against the power that simulated pairs have."""
-    rng = np.random.default_rng(5)
-    for pairs, scatter in ((7, 0.02), (20, 0.1)):
-        factor = detectable(scatter, pairs)
-        found = 0
-        for _ in range(500):
-            a = rng.lognormal(0.0, 0.3, pairs)
-            b = factor * a * rng.lognormal(0.0, scatter, pairs)
-            found += ttest_1samp(np.log(b / a), 0.0).pvalue <= LEVEL
-        assert 0.74 < found / 500 < 0.88

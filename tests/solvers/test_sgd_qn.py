@@ -36,6 +36,37 @@ def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     scheduled.assert_equals(run, plain, 1e-10, lambda plain: plain.B)
 
 
+@scheduled.every_loss
+@scheduled.every_problem
+def test_with_the_released_t0_it_equals_its_twin(name, loss):
+    problem = with_loss(PROBLEMS[name], loss)
+    run = started(problem, 31, t0_rule="released")
+    plain = twin_of(problem, 31, t0_rule="released")
+    assert run.t0 == pytest.approx(plain.t0, rel=1e-15)
+    plain.t0 = run.t0
+    scheduled.assert_equals(run, plain, 1e-10, lambda plain: plain.B)
+
+
+@pytest.mark.parametrize(
+    ("loss", "lam", "t0"),
+    [
+        ("hinge", 1e-4, 1e3),  # u = 10: η0 = 10
+        ("squared-hinge", 1e-4, 1.1e4),  # -loss'(-10) = 11: η0 = 10/11
+        ("smoothed-hinge", 1e-4, 1e3),
+        ("logistic", 1e-4, 1e3),
+        ("hinge", 16.0, 1.0),  # 1/8 by the formula; less than 1 is no t0
+    ],
+)
+def test_the_released_t0_follows_from_lambda_and_the_loss(loss, lam, t0):
+    problem = with_loss(PROBLEMS["overlapping"], loss)
+    run = started(Problem(problem.data, lam, problem.loss), t0_rule="released")
+    assert run.t0 == pytest.approx(t0, rel=1e-12)
+
+
+def test_a_given_t0_needs_no_rule():
+    assert started(PROBLEMS["overlapping"], t0=7.0, t0_rule="released").t0 == 7.0
+
+
 @given(
     problem=dyadic_problems(),
     loss=st.sampled_from([Loss("hinge"), Loss("squared-hinge"), Loss("smoothed-hinge", 0.5)]),

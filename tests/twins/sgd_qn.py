@@ -33,7 +33,9 @@ def shrinkage(rate, skip):
 class Scheduled:
     """Passes over rows shuffled once, or before each pass."""
 
-    def __init__(self, X, y, lam, loss, seed=None, t0=None, skip=None, sampling="fixed"):
+    def __init__(
+        self, X, y, lam, loss, seed=None, t0=None, skip=None, sampling="fixed", t0_rule="search"
+    ):
         self.X, self.y, self.lam, self.loss, self.sampling = X, y, lam, loss, sampling
         nonzeros = np.count_nonzero(X)
         self.skip = skip or max(1, round(16.0 / (max(nonzeros, 1) / X.size)))
@@ -41,7 +43,7 @@ class Scheduled:
         self.rng = None if seed is None else Generator(seed)
         if self.rng:
             self.rng.shuffle(self.order)
-        self.t0 = t0 or self.search()
+        self.t0 = t0 or {"search": self.search, "released": self.released}[t0_rule]()
         self.w = np.zeros_like(X[0])
         self.t = self.updates = self.position = 0
         self.count = self.skip
@@ -71,6 +73,12 @@ class Scheduled:
     def trial(self):
         """The class whose passes choose t0."""
         return SgdQn
+
+    def released(self):
+        """1/(lam eta0) with eta0 = u/max(1, -loss'(-u)), u = lam^(-1/4); at least 1."""
+        u = float(self.lam) ** -0.25
+        eta0 = u / max(1.0, float(minus_slope(self.loss, -u)))
+        return max(1.0, 1.0 / (float(self.lam) * eta0))
 
     def search(self):
         """The best of the powers of ten on the first tenth."""

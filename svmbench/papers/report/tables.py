@@ -246,6 +246,8 @@ class _Builder:
         """Whether no other solver's median is better beyond the intervals."""
         if not math.isfinite(own.median) or "solver" not in self._axes(at):
             return False
+        if asked.measure.setting:
+            return False
         others = [number(row, asked) for row in self._rivals(at)]
         others = [each for each in others if math.isfinite(each.median)]
         if not others:

@@ -5,14 +5,13 @@ identifies their seed, and all cells are judged together.
 """
 
 from svmbench.report.comparison.compare import compare
-from svmbench.report.comparison.model import ComparedCell, Comparison, Metric, Side
+from svmbench.report.comparison.model import ComparedCell, Comparison, Side
 from svmbench.report.comparison.text import HEADER, rows, summary, title, to_json, to_markdown
 
 __all__ = [
     "HEADER",
     "ComparedCell",
     "Comparison",
-    "Metric",
     "Side",
     "compare",
     "rows",

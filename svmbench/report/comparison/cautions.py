@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from svmbench.records.groups import heading, short
-from svmbench.records.measures import Asked
+from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.read import Results
 from svmbench.records.samples import pairs
 from svmbench.records.statistics import median
 from svmbench.report.comparison.judge import Judged
 from svmbench.report.comparison.match import Key, Match, Samples
-from svmbench.report.comparison.model import OWN_TIMES, Metric, Side
+from svmbench.report.comparison.model import Side
 from svmbench.report.notices import disturbed_runs
 
 #: The scatter of processor seconds is mentioned if it is below this share of that of seconds.
@@ -30,22 +30,24 @@ _MACHINE = ("cpu", "logical_cpus", "architecture", "caches", "memory_gib", "syst
 _SOFTWARE = ("svmbench", "git", "kernel", "governor", "python", "packages", "compiler", "flags")
 
 
-def environments(a: Results, b: Results, metric: Metric) -> tuple[bool, list[str]]:
+def environments(a: Results, b: Results, metric: str) -> tuple[bool, list[str]]:
     """Whether times come from different machines, and how the environments differ."""
     if a.folder == b.folder:
         return False, []
     if not (a.environment and b.environment):
         bare = " and ".join(str(r.folder) for r in (a, b) if not r.environment)
-        return metric in OWN_TIMES, [f"{bare}: no environment.json, so the machine is unknown."]
+        return MEASURES[metric].of_one_machine, [
+            f"{bare}: no environment.json, so the machine is unknown."
+        ]
     machine = list(_differences(a.environment, b.environment, _MACHINE))
     found = []
     if machine:
-        marked = "; ratios of times are marked ‡" if metric in OWN_TIMES else ""
+        marked = "; ratios of times are marked ‡" if MEASURES[metric].of_one_machine else ""
         found.append(f"DIFFERENT MACHINES{marked}: {', '.join(machine)}.")
     software = list(_differences(a.environment, b.environment, _SOFTWARE))
     if software:
         found.append(f"Not the same on both sides: {', '.join(software)}.")
-    return bool(machine) and metric in OWN_TIMES, found
+    return bool(machine) and MEASURES[metric].of_one_machine, found
 
 
 def _differences(a: dict[str, Any], b: dict[str, Any], keys: Sequence[str]) -> Iterator[str]:
@@ -61,7 +63,7 @@ def _known(fact: Any) -> str:
     return "unknown" if fact is None else str(fact)
 
 
-def warnings(found: Sequence[Match], metric: Metric) -> Iterator[str]:
+def warnings(found: Sequence[Match], metric: str) -> Iterator[str]:
     """What makes the samples themselves doubtful."""
     stand_ins = dict.fromkeys(match.one.dataset for match in found if match.one.stand_in)
     if stand_ins:
@@ -69,10 +71,10 @@ def warnings(found: Sequence[Match], metric: Metric) -> Iterator[str]:
     for name, groups in (("A", [m.one for m in found]), ("B", [m.other for m in found])):
         runs = pd.concat([group.runs for group in groups])
         contended = int(runs["contended"].sum())
-        if contended and metric != "epochs":
+        if contended and MEASURES[metric].per_machine:
             yield f"{contended} of {len(runs)} runs of {name} shared the machine (contended)."
         said = disturbed_runs(runs)
-        if said and metric != "epochs":
+        if said and MEASURES[metric].per_machine:
             yield f"{name}: {said}"
     if any(m.one is m.other or m.one.runs.equals(m.other.runs) for m in found):
         yield "A and B are the same runs: there is no difference to find."
@@ -98,7 +100,7 @@ def notes(
     page: Sequence[Samples],
     judged: Sequence[Judged],
     sides: tuple[Side, Side],
-    metric: Metric,
+    metric: str,
     margin: float,
     alone: tuple[Collection[Key], Collection[Key]],
 ) -> Iterator[str]:
@@ -129,11 +131,13 @@ def notes(
 
 
 def _timing_notes(
-    page: Sequence[Samples], judged: Sequence[Judged], sides: tuple[Side, Side], metric: Metric
+    page: Sequence[Samples], judged: Sequence[Judged], sides: tuple[Side, Side], metric: str
 ) -> Iterator[str]:
     """Whether the two sides met the same state of the machine, and what follows if not."""
-    if metric == "epochs":
-        yield "Epochs depend on the seed alone: it does not matter when they were counted."
+    measure = MEASURES[metric]
+    if not measure.per_machine:
+        counts = measure.words[0].upper() + measure.words[1:]
+        yield f"{counts} depend on the seed alone: it does not matter when they were counted."
     elif any(samples.paired for samples in page):
         yield "The two runs of each pair were executed one after the other, on the same machine."
     unpaired = [entry for entry in judged if not entry.cell.paired]
@@ -163,10 +167,10 @@ def _allowance(unpaired: Sequence[Judged]) -> str:
     )
 
 
-def _scatter_note(page: Sequence[Samples], metric: Metric) -> Iterator[str]:
+def _scatter_note(page: Sequence[Samples], metric: str) -> Iterator[str]:
     """How much the ratios scatter, and whether another metric scatters less."""
     scatter = _scatter([(samples.a, samples.b) for samples in page])
-    if math.isnan(scatter) or scatter == 0 or metric == "epochs":
+    if math.isnan(scatter) or scatter == 0 or not MEASURES[metric].per_machine:
         return
     yield f"The ratios of pairs scatter by {_percent(scatter)}."
     threaded = any((samples.match.one.runs["threads"] > 1).any() for samples in page)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from svmbench.report.comparison.cautions import environments, notes, warnings
 from svmbench.report.comparison.judge import judge_page
 from svmbench.report.comparison.match import groups_of, matches, samples_of, thresholds
-from svmbench.report.comparison.model import Comparison, Metric, Side
+from svmbench.report.comparison.model import Comparison, Side
 
 
-def compare(a: Side, b: Side, metric: Metric = "seconds", margin: float = 1.05) -> Comparison:
+def compare(a: Side, b: Side, metric: str = "seconds", margin: float = 1.05) -> Comparison:
     """Compare B with A in every cell they share.
 
     Parameters
     ----------
     a, b : Side
-    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
+    metric : str
+        Name of a measure that is taken to an accuracy.
     margin : float
         Factors from 1/margin to margin count as no difference.
 

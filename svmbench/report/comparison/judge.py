@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from svmbench.evidence import Answer, Question, judge, log_ratios
+from svmbench.records.measures import MEASURES
 from svmbench.report.comparison.match import Key, Match, Samples
-from svmbench.report.comparison.model import ComparedCell, Conclusion, Metric
+from svmbench.report.comparison.model import ComparedCell, Conclusion
 from svmbench.report.comparison.shift import NO_SHIFT, Control, Shift, same_code, shift_of
 
 #: A region needs a width: the least is beyond what a clock can resolve.
@@ -30,14 +31,15 @@ class Judged:
 
 
 def judge_page(
-    page: Sequence[Samples], metric: Metric, margin: float, machines_differ: bool
+    page: Sequence[Samples], metric: str, margin: float, machines_differ: bool
 ) -> list[Judged]:
     """Judge all cells of a comparison together.
 
     Parameters
     ----------
     page : sequence of Samples
-    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
+    metric : str
+        Name of a measure that is taken to an accuracy.
     margin : float
     machines_differ : bool
 
@@ -67,14 +69,14 @@ def region(margin: float) -> tuple[float, float]:
     return 1 / margin, margin
 
 
-def _shifts(page: Sequence[Samples], metric: Metric, machines_differ: bool) -> Iterator[Shift]:
+def _shifts(page: Sequence[Samples], metric: str, machines_differ: bool) -> Iterator[Shift]:
     """For each cell, how much the two times may differ in themselves."""
     controls = _controls(page)
     for samples in page:
         if samples.paired:
             yield NO_SHIFT
         else:
-            same_machine = metric != "passes" and not machines_differ
+            same_machine = MEASURES[metric].of_one_machine and not machines_differ
             ratio = _pass_ratio(samples.match) if same_machine else 1.0
             yield shift_of(samples.match.key, controls, ratio, len(page))
 

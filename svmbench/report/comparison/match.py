@@ -9,9 +9,9 @@ from typing import Any
 
 from svmbench.errors import ConfigError, DataError, nearest
 from svmbench.records.groups import Group, short
-from svmbench.records.measures import Asked
-from svmbench.records.samples import pairs, samples
-from svmbench.report.comparison.model import Metric, Side
+from svmbench.records.measures import PASS_UNIT, Asked
+from svmbench.records.samples import measured, pairs, samples
+from svmbench.report.comparison.model import Side
 from svmbench.report.pairing import samples_together
 
 #: Data set, whether it is a stand-in, λ, and the label (empty if any label matches).
@@ -144,7 +144,7 @@ def _plain(value: Any) -> str:
 
 
 def samples_of(
-    match: Match, threshold: float, metric: Metric, sides: tuple[Side, Side], machines_differ: bool
+    match: Match, threshold: float, metric: str, sides: tuple[Side, Side], machines_differ: bool
 ) -> Samples:
     """The comparable samples of a match.
 
@@ -179,14 +179,14 @@ def _missing(match: Match, asked: Asked) -> Iterator[str]:
         yield f"{doubtful} skipped at a time limit near what the other side took"
 
 
-def _check_metric(group: Group, threshold: float, metric: Metric, side: Side) -> None:
+def _check_metric(group: Group, threshold: float, metric: str, side: Side) -> None:
     """Refuse runs that reached the accuracy but lack what the metric needs."""
-    reached = group.runs[Asked("seconds", threshold).column].notna()
     asked = Asked(metric, threshold)
-    if asked.column in group.runs and not (reached & group.runs[asked.column].isna()).any():
+    if measured(group, Asked("seconds", threshold)).keys() <= measured(group, asked).keys():
         return
-    what = f"column {asked.column!r}"
-    if metric == "passes":
+    needs = asked.measure.needs
+    what = f"column {needs or asked.column!r}"
+    if needs == PASS_UNIT:
         what = f"seconds of a pass over {group.dataset}"
     raise DataError(
         f"{side.results.folder / 'runs.csv'}: no {what}; run the sweep again with --fresh, or "

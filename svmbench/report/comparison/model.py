@@ -8,12 +8,7 @@ from typing import Literal
 from svmbench.evidence import Answer
 from svmbench.records.read import Results
 
-Metric = Literal["seconds", "cpu_seconds", "passes", "epochs"]
-
 Conclusion = Literal["faster", "slower", "alike", "open"]
-
-#: The metrics that depend on the machine: their ratios between machines are marked.
-OWN_TIMES = ("seconds", "cpu_seconds")
 
 
 @dataclass(frozen=True)
@@ -76,7 +71,8 @@ class Comparison:
     ----------
     names : tuple of str
         Names of A and B.
-    metric : {'seconds', 'cpu_seconds', 'passes', 'epochs'}
+    metric : str
+        Name of the measure that was compared.
     margin : float
         Largest factor that counts as no difference.
     cells : tuple of ComparedCell
@@ -86,7 +82,7 @@ class Comparison:
     """
 
     names: tuple[str, str]
-    metric: Metric
+    metric: str
     margin: float
     cells: tuple[ComparedCell, ...]
     warnings: tuple[str, ...]

@@ -8,17 +8,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from svmbench.records.groups import heading, regularisation, short
+from svmbench.records.measures import MEASURES
 from svmbench.records.statistics import median, reached
-from svmbench.report.comparison.model import ComparedCell, Comparison, Metric
+from svmbench.report.comparison.model import ComparedCell, Comparison
 from svmbench.report.numbers import format_value
-
-#: Names of the metrics in a title.
-_NAMES: dict[Metric, str] = {
-    "seconds": "seconds",
-    "cpu_seconds": "processor seconds",
-    "passes": "streaming passes",
-    "epochs": "epochs",
-}
 
 HEADER = ("data", "λ", "ε", "label", "A", "B", "B/A [interval]", "verdict on B")
 
@@ -72,7 +65,7 @@ def summary(comparison: Comparison) -> str:
 def title(comparison: Comparison) -> str:
     """What is compared, in a line."""
     a, b = comparison.names
-    return f"{_NAMES[comparison.metric]} to relative accuracy ε: A = {a}, B = {b}"
+    return f"{MEASURES[comparison.metric].words} to relative accuracy ε: A = {a}, B = {b}"
 
 
 def to_markdown(comparison: Comparison) -> str:

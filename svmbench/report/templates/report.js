@@ -139,6 +139,18 @@ for (const filter of document.querySelectorAll("[data-filter]")) {
   });
 }
 
+// ---- A link to folded numbers unfolds them.
+function unfold() {
+  const target = location.hash ? document.getElementById(decodeURIComponent(location.hash.slice(1))) : null;
+  if (!(target instanceof HTMLDetailsElement)) return;
+  const row = target.closest("tr");
+  if (row) row.hidden = false; // a filter may have hidden it
+  target.open = true;
+  target.scrollIntoView();
+}
+addEventListener("hashchange", unfold);
+unfold();
+
 for (const hint of document.querySelectorAll(".scripted")) hint.hidden = false;
 addEventListener("beforeprint", () => {
   for (const details of document.querySelectorAll("details")) details.open = true;

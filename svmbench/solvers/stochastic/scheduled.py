@@ -1,9 +1,10 @@
 """Common base of svmsgd2, sgd-qn and related methods: passes over shuffled rows, t0 and skip.
 
 Their steps are about 1/(lambda (t + t0)), where t0 keeps the first steps from being far too
-long. A search finds t0 as in the paper, inside the clock: it makes one pass over the first tenth
-of the shuffled rows for each power of ten, and takes the one with the lowest primal there. The
-counters begin with the first step after the search.
+long. By default, a search finds t0 as in the paper, inside the clock: it makes one pass over the
+first tenth of the shuffled rows for each power of ten, and takes the one with the lowest primal
+there. The counters begin with the first step after the search. The authors' released program
+searches nothing and computes t0 from lambda.
 """
 
 from __future__ import annotations
@@ -44,11 +45,18 @@ class ScheduledParameters(BlockParameters):
 
     t0: float | None = parameter(
         None,
-        "Offset in steps of the schedule of step lengths; none: the one of 1, 10, ..., 1e10 with "
-        "the lowest primal after one pass over the first tenth of the shuffled rows.",
-        source="JMLR 10 (2009), section 6; the candidates are reconstructed",
+        "Offset in steps of the schedule of step lengths; none: that of t0_rule.",
+        source="JMLR 10 (2009), table 4",
         unit="steps",
         ge=1.0,
+    )
+    t0_rule: Literal["search", "released"] = parameter(
+        "search",
+        "Where t0 comes from if it is not given. search: the one of 1, 10, ..., 1e10 with the "
+        "lowest primal after one pass over the first tenth of the shuffled rows. released: "
+        "1/(λ η0) with η0 = u/max(1, -loss'(-u)), u = λ^(-1/4), and at least 1.",
+        source="search: JMLR 10 (2009), section 6, its candidates reconstructed; released: the "
+        "authors' program as kept in Shogun, SGDQN.cpp; the limit of 1 ours",
     )
     sampling: Literal["fixed", "permuted", "blocks"] = parameter(
         "fixed",
@@ -70,6 +78,24 @@ class SkipParameters(ScheduledParameters):
     )
 
 
+def released_t0(problem: Problem) -> float:
+    """The t0 that the authors' released program computes from λ and the loss.
+
+    Parameters
+    ----------
+    problem : Problem
+
+    Returns
+    -------
+    float
+        1/(λ η0) with η0 = u/max(1, -loss'(-u)) and u = λ^(-1/4), but at least 1.
+    """
+    typical = 1.0 / math.sqrt(math.sqrt(problem.lam))
+    # The slope of every other loss is at most 1.
+    steepest = 1.0 + typical if problem.loss.name == "squared-hinge" else 1.0
+    return max(1.0, steepest / (problem.lam * typical))
+
+
 class Scheduled(Solver):
     """Passes over shuffled rows, with t0 from a search."""
 
@@ -80,7 +106,8 @@ class Scheduled(Solver):
     problem  min P(w) = λ/2 ‖w‖² + 1/m Σ loss(sᵢ)
     rows     shuffled once for all passes, or before every pass, perhaps in blocks
     t0       if not given, the one of 1, 10, ..., 1e10 with the lowest P on the first
-             tenth of these rows after a trial pass over them, timed as training
+             tenth of these rows after a trial pass over them, timed as training; or
+             1/(λη0), η0 = u/max(1, -loss'(-u)), u = λ^(-1/4)
     output   the last w
 """
     reconstructed: ClassVar[tuple[str, ...]] = (
@@ -101,7 +128,12 @@ class Scheduled(Solver):
         self._orders.draw(self._order)
         self._skip = self._steps_to_skip()
         given: float | None = self.parameters.t0
-        self._t0 = self._search() if given is None else given
+        if given is not None:
+            self._t0 = given
+        elif self.parameters.t0_rule == "released":
+            self._t0 = released_t0(problem)
+        else:
+            self._t0 = self._search()
         self.counters = self._kernel = self._make_kernel(self._t0, self._order)
 
     def advance(self, steps: int) -> None:
@@ -123,7 +155,7 @@ class Scheduled(Solver):
 
     @property
     def t0(self) -> float:
-        """The t0 in use: given or found by the search."""
+        """The t0 in use: given, found by the search, or that of the released formula."""
         return self._t0
 
     @property

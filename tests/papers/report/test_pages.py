@@ -25,7 +25,7 @@ from svmbench.papers.report.layout import ItemResults
 from svmbench.papers.report.numbers import number, ratio
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.write import write_papers
-from svmbench.records.measures import Asked
+from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.samples import pairs
 from svmbench.report.markup import to_latex
 from svmbench.report.numbers import format_value
@@ -235,6 +235,15 @@ def test_bold_is_the_best_of_its_place(source):
         assert bold[0] in [cell.text for cell in row.cells[at : at + 6]]
 
 
+def test_no_value_of_a_setting_is_the_best(source, monkeypatch):
+    for name, measure in MEASURES.items():
+        monkeypatch.setitem(MEASURES, name, replace(measure, setting=True))
+    table, _ = build_paper_table(source, 0)
+    rows = [row for section in table.sections for row in section.rows]
+    assert not any(cell.best for row in rows for cell in row.cells)
+    assert not any("Bold" in note for note in table.notes)
+
+
 def test_latex_is_ascii_and_balanced(source):
     for at in range(2):
         table, _ = build_paper_table(source, at)
@@ -426,10 +435,20 @@ def test_page_says_how_many_repeats_there_are_and_what_open_claims_take(page):
 def test_numbers_of_a_verdict_are_behind_a_click(page):
     verdicts = page[page.index('<table class="claims">') :]
     row = verdicts[verdicts.index("DCD beats Pegasos.") : verdicts.index("It is beautiful.")]
-    assert row.index("<details>") < row.index("pegasos / dcd = ") < row.index("</details>")
+    assert row.index("<details") < row.index("pegasos / dcd = ") < row.index("</details>")
     assert "Claimed in: Table 1." in row
     assert "Held to: " in row
     assert "pegasos / dcd at least 1; in all cells." in row
+
+
+def test_numbers_of_a_verdict_are_written_once_and_an_item_links_to_them(page):
+    (anchor,) = re.findall(
+        r'<details id="([^"]*)">\s*<summary>numbers</summary>\s*<p>[^<]*pegasos /', page
+    )
+    item = page[page.index('<article id="demo-times">') :]
+    findings = item[item.index('<ul class="findings">') :]
+    assert f'DCD beats Pegasos. <a href="#{anchor}">numbers</a>' in findings
+    assert page.count("Held to: ") == 1
 
 
 def test_page_marks_stand_ins_and_what_was_not_run(page):

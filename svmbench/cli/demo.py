@@ -1,0 +1,24 @@
+"""``svmbench demo``: a first sweep, in seconds and without a network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from svmbench.cli import options
+from svmbench.cli.run import command as run
+
+
+@click.command(name="demo")
+@options.out_folder("results/demo")
+@options.quiet
+@click.pass_context
+def command(ctx: click.Context, out: Path | None, quiet: bool) -> int:
+    """Compare five solvers on a small data set, in seconds.
+
+    The same as "svmbench run demo". It prints who is fastest and writes a page with tables and
+    plots.
+    """
+    code: int = ctx.invoke(run, config=Path("demo"), out=out, quiet=quiet)
+    return code

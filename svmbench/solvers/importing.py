@@ -1,0 +1,88 @@
+"""Keeps the code of a plug-in from ending or muting the process that imports it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, NoReturn
+
+#: Functions of `os` that end a process in silence, or put another program in its place.
+ENDING = ("_exit", "execv", "execve")
+
+_STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
+
+
+class EndedError(BaseException):
+    """A plug-in tried to end the process while it was imported."""
+
+
+@contextmanager
+def kept_alive() -> Iterator[None]:
+    """Import a plug-in so that this process lives on, and keeps its standard streams.
+
+    What the plug-in prints goes to standard error. Afterwards the standard streams are those from
+    before, even if it has closed or replaced them. A process that it forks may end as it likes.
+    Compiled code that ends the process is not stopped.
+
+    Raises
+    ------
+    EndedError
+        When it calls a function of `os` that ends the process.
+    """
+    own = os.getpid()
+
+    def refused(name: str, original: Callable[..., Any]) -> Callable[..., NoReturn]:
+        def call(*given: Any, **named: Any) -> NoReturn:
+            if os.getpid() == own:
+                raise EndedError(f"it called os.{name}")
+            original(*given, **named)
+            raise AssertionError  # the process has ended
+
+        return call
+
+    originals = {name: getattr(os, name) for name in ENDING}
+    streams = {name: getattr(sys, name) for name, _, _ in _STREAMS}
+    with suppress(Exception):
+        streams["stdout"].flush()
+    with _saved() as descriptors:
+        if 1 in descriptors and 2 in descriptors:
+            os.dup2(2, 1)
+        sys.stdout = sys.stderr
+        for name, original in originals.items():
+            setattr(os, name, refused(name, original))
+        try:
+            yield
+        finally:
+            with suppress(Exception):  # it may have closed it
+                streams["stdout"].flush()
+            for name, original in originals.items():
+                setattr(os, name, original)
+            for number, descriptor in descriptors.items():
+                os.dup2(descriptor, number)
+            for name, number, mode in _STREAMS:
+                setattr(sys, name, _open_again(streams[name], number, mode))
+
+
+@contextmanager
+def _saved() -> Iterator[dict[int, int]]:
+    """Copies of the standard streams that are open, by their numbers."""
+    copies = {}
+    for _, number, _ in _STREAMS:
+        with suppress(OSError):  # closed, as after >&-
+            copies[number] = os.dup(number)
+    try:
+        yield copies
+    finally:
+        for copy in copies.values():
+            os.close(copy)
+
+
+def _open_again(stream: Any, number: int, mode: str) -> Any:
+    """A stream; another one on the same file if it was closed."""
+    if stream is None or not stream.closed:
+        return stream
+    return open(  # for the rest of the process
+        number, mode, encoding=stream.encoding, errors=stream.errors, closefd=False
+    )

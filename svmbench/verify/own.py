@@ -1,0 +1,44 @@
+"""What of a results folder is not a file or a folder of its own: `verify` reads nothing then."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from svmbench.durable import is_own_file
+
+#: Files and folders of a results folder.
+FILES = (
+    *("runs.csv", "traces.csv", "regret.csv"),
+    *("config.yaml", "environment.json", "report.html"),
+)
+FOLDERS = ("runs", "tables", "plots")
+
+
+def foreign_entries(folder: Path) -> Iterator[str]:
+    """Links, pipes, devices and folders in place of a results folder's files.
+
+    A link may lead to any file of the reader's, and a pipe or a device may never end.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder itself may be a link.
+
+    Yields
+    ------
+    str
+        A place in the folder.
+    """
+    for name in FILES:
+        path = folder / name
+        if os.path.lexists(path) and not is_own_file(path):
+            yield name
+    for name in FOLDERS:
+        below = folder / name
+        if below.is_symlink() or (below.exists() and not below.is_dir()):
+            yield name
+        elif below.exists():
+            found = sorted(below.iterdir())
+            yield from (f"{name}/{path.name}" for path in found if not is_own_file(path))
