@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from svmbench.harness.place import Place
+    from svmbench.harness.place import RunPlace
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 
@@ -101,7 +101,7 @@ def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
 
 
 @contextmanager
-def place_of(cluster: str | None, jobs: int = 1) -> Iterator[Place | None]:
+def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace | None]:
     """Where ``--cluster`` has runs carried out; None for this machine.
 
     Raises

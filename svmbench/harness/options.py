@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from svmbench.harness.place import Here, Place
+from svmbench.harness.place import Here, RunPlace
 from svmbench.harness.plan import Cell, Run
 from svmbench.records.states import FAULTS
 
@@ -123,7 +123,7 @@ class Options:
     short_ladders : bool
         Begin the ladders of later repeats near the first rung that reached the sweep's loosest
         accuracy before. Otherwise every ladder begins with its lowest rung.
-    place : Place, optional
+    place : RunPlace, optional
         Where the runs are carried out; on this machine unless given, and then `jobs` counts.
     """
 
@@ -140,10 +140,10 @@ class Options:
     keep_weights: bool = False
     whole_blocks: bool = False
     short_ladders: bool = False
-    place: Place | None = None
+    place: RunPlace | None = None
 
     @property
-    def where(self) -> Place:
+    def where(self) -> RunPlace:
         """Where the runs are carried out."""
         return Here(self.jobs) if self.place is None else self.place
 

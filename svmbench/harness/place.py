@@ -62,7 +62,7 @@ class Node(ABC):
 Seat = Callable[[], AbstractContextManager[Worker | Node]]
 
 
-class Place(Protocol):
+class RunPlace(Protocol):
     """Where the runs of a sweep are carried out."""
 
     @property
