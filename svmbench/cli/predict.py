@@ -33,6 +33,7 @@ def command(
 
     from svmbench.data.liblinear_model import read_liblinear
     from svmbench.durable import replacing, require_replaceable, require_writable
+    from svmbench.errors import DataError
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate_path, is_another_s
 
@@ -46,6 +47,12 @@ def command(
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
     examples = read_examples(data, n_features=read.n_features, dtype="float64")
     decided = read.decision_values(examples.rows)
+    beyond = np.flatnonzero(~np.isfinite(decided).all(axis=1))
+    if len(beyond):
+        raise DataError(
+            f"{data}: row {beyond[0] + 1}: its decision value leaves double precision; scale the "
+            "features before training"
+        )
     labels = read.classes_of(decided)
     if out is not None:
         with replacing(out) as file:

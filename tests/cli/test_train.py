@@ -192,6 +192,17 @@ def test_what_is_not_certified_is_said_even_if_quiet(folder):
     assert result.stderr.startswith("not certified to 1e-15")
 
 
+def test_decision_values_that_are_no_numbers_are_refused(folder):
+    (folder / "rows").write_text("1 1:1 2:1\n-1 1:-1\n")
+    assert invoke("train", "rows", "-o", "m").exit_code == 0
+    (folder / "far").write_text("1 1:1\n1 1:1e308 2:-1e308\n")
+    head = (folder / "m").read_text().partition("w\n")[0]
+    (folder / "m").write_text(f"{head}w\n1e10 \n1e10 \n")
+    result = invoke("predict", "m", "far", "-o", "out", "--quiet")
+    assert (result.exit_code, "far: row 2: its decision value leaves" in result.stderr) == (3, True)
+    assert not (folder / "out").exists()
+
+
 def test_values_need_a_file():
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0
     result = invoke("predict", "m", SPARSE, "--values")

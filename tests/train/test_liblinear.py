@@ -129,7 +129,7 @@ def test_a_damaged_model_is_refused(tmp_path, text, message):
 
 
 def test_a_missing_model_is_one_line(tmp_path):
-    with pytest.raises(DataError, match="No such file"):
+    with pytest.raises(DataError, match="no such model; check the path"):
         read_liblinear(tmp_path / "none")
 
 
