@@ -12,7 +12,7 @@ from datetime import datetime
 from statistics import fmean
 from typing import Literal
 
-from svmbench.harness.blocks import Block, block_of
+from svmbench.harness.blocks import BlockKey, block_of
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.place import Node, NodeLostError, Seat
 from svmbench.harness.plan import Cell, Run
@@ -89,9 +89,9 @@ class Crew:
         self._starts: list[float] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._nodes: dict[Block, dict[str, str | None]] = defaultdict(dict)
+        self._nodes: dict[BlockKey, dict[str, str | None]] = defaultdict(dict)
         self._turns = Turns(())
-        self._broken: set[Block] = set()
+        self._broken: set[BlockKey] = set()
         self._deadline = self._end = math.inf
         self.found: dict[str, datetime] = {}
         for run in runs if not options.fresh else ():
@@ -199,7 +199,7 @@ class Crew:
             for name in made
         }
 
-    def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> set[Block]:
+    def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> set[BlockKey]:
         """Have runs of the plan carried out; an interruption stops them and is raised again.
 
         Parameters
@@ -211,7 +211,7 @@ class Crew:
 
         Returns
         -------
-        set of Block
+        set of BlockKey
             Blocks whose node was lost before they were complete.
 
         Raises
@@ -235,7 +235,7 @@ class Crew:
             task.result()
         return set() if self._stop.is_set() else self._broken.union(self._turns.left())
 
-    def _homes(self) -> dict[Block, str] | None:
+    def _homes(self) -> dict[BlockKey, str] | None:
         """The nodes that have begun blocks; None if runs are carried out on this machine."""
         if self._place.nodes is None:
             return None

@@ -19,7 +19,7 @@ from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.blocks import Block, block_of, forget, torn
+from svmbench.harness.blocks import BlockKey, block_of, forget, torn
 from svmbench.harness.crew import Crew
 from svmbench.harness.options import Options, Outcome, RepeatsOf, Reporter
 from svmbench.harness.place import NodeLostError
@@ -297,7 +297,7 @@ class Sitting:
         if self._go_on_with_references(wanted, options):
             wanted = self._wanted(options)
         self._unpublished = True
-        lost = Counter[Block]()
+        lost = Counter[BlockKey]()
         try:
             while wanted:
                 wanted = self._whole(wanted)  # this may replace the crew
@@ -408,7 +408,7 @@ def run_sweep(
     return sitting.outcome
 
 
-def _require_nodes_to_survive(lost: Counter[Block]) -> None:
+def _require_nodes_to_survive(lost: Counter[BlockKey]) -> None:
     """Refuse to give a block to yet another node if it has ended several."""
     for (dataset, lam, repeat), times in lost.items():
         if times >= MOST_LOST:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from svmbench.harness.blocks import Block, block_of
+from svmbench.harness.blocks import BlockKey, block_of
 from svmbench.harness.plan import Run
 
 
@@ -20,7 +20,7 @@ class Turns:
         default, hand out single runs to anyone.
     """
 
-    def __init__(self, runs: Sequence[Run], homes: Mapping[Block, str] | None = None) -> None:
+    def __init__(self, runs: Sequence[Run], homes: Mapping[BlockKey, str] | None = None) -> None:
         self._homes = {} if homes is None else homes
         groups: dict[object, list[Run]] = {}
         for run in runs:
@@ -38,6 +38,6 @@ class Turns:
                 return self._groups.pop(at)
         return ()
 
-    def left(self) -> Iterable[Block]:
+    def left(self) -> Iterable[BlockKey]:
         """The blocks that nobody has taken."""
         return {block_of(group[0]) for group in self._groups[self._next :]}
