@@ -112,6 +112,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: $(BUILD_INPUTS) | $(BIN)/python
+	@echo "setting up $(VENV): packages are installed and kernels compiled; this takes some minutes"
 	$(INSTALL) --editable .
 	@touch $@
 
@@ -121,6 +122,7 @@ $(VENV)/.benching: $(VENV)/.installed
 	@touch $@
 
 $(VENV)/.developing: $(BUILD_INPUTS) | $(BIN)/python
+	@echo "setting up $(VENV): packages are installed and kernels compiled; this takes some minutes"
 	$(INSTALL) --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 

@@ -12,8 +12,8 @@ __version__ = "0.1.0"
 
 _ESTIMATORS = {
     "LinearSVC": "svmbench.train.estimator",
-    "LinearSVCCV": "svmbench.train.validated",
-    "LinearSVCPath": "svmbench.train.path_estimator",
+    "LinearSVCCV": "svmbench.train.many_cs",
+    "LinearSVCPath": "svmbench.train.many_cs",
     "LogisticRegression": "svmbench.train.estimator",
 }
 

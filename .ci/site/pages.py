@@ -161,10 +161,12 @@ def solver_pages() -> dict[str, str]:
 def _solver(facts: dict[str, Any]) -> str:
     from svmbench.cli.solvers import NOTATION, facts_of
 
-    lines = [f"# {facts['name']}", "", facts["summary"], "", _code(facts["description"])]
+    paragraphs = facts["description"].split("\n\n")
+    lines = [f"# {facts['name']}", "", _plain(facts["summary"]), ""]
+    lines += [_plain(" ".join(each.split())) + "\n" for each in paragraphs]
     if facts["mathematics"]:
         lines += ["## Mathematics", "", _code(facts["mathematics"]), f"Notation: {NOTATION}", ""]
-    lines += ["## Facts", "", "| | |", "|---|---|"]
+    lines += ["## Facts", "", "| fact | value |", "|---|---|"]
     lines += [f"| {what} | {_cell(text)} |" for what, text in facts_of(facts).items()]
     lines += ["", "## Parameters", "", "| name | type | range | default | what it is |"]
     lines += ["|---|---|---|---|---|"]

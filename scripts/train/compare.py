@@ -2,10 +2,11 @@
 
     python scripts/train/compare.py FILE [--loss squared-hinge] [-C 1] [--tol 1e-4] [--repeats 5]
 
-FILE is LIBSVM text of two classes; there is no bias. A bound D ten times as tight as the tolerance
-is computed first. Of each program the loosest stopping tolerance among powers of ten is then found
-whose weights have P within the tolerance of D. Only after that are the fits timed, in turns: each
-repeat runs every program once. Rows are converted beforehand. One thread each.
+FILE is LIBSVM text; there is no bias. Of more than two classes, each is trained against the rest.
+A bound D ten times as tight as the tolerance is computed first, for each class. Of each program the
+loosest stopping tolerance among powers of ten is then found whose weights have P within the
+tolerance of D, for each class. Only after that are the fits timed, in turns: each repeat runs every
+program once. Rows are converted beforehand. One thread each.
 """
 
 from __future__ import annotations
@@ -18,18 +19,20 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import scipy.sparse  # type: ignore[import-untyped]
 from liblinear import liblinearutil  # type: ignore[import-untyped]
 from sklearn import linear_model, svm  # type: ignore[import-untyped]
+from sklearn.multiclass import OneVsRestClassifier  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import FloatArray
-from svmbench.errors import DataError
 from svmbench.problem import Problem, relative_gap
+from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
-from svmbench.train.examples import read_examples
-from svmbench.train.model import as_matrix
+from svmbench.train.examples import Examples, read_examples
 from svmbench.train.objective import LOSSES, Objective
 
 #: Stopping tolerances to try, the loosest first.
@@ -38,30 +41,54 @@ LADDER = tuple(10.0**-k for k in range(1, 13))
 #: LIBLINEAR's solvers of each loss.
 KINDS = {"hinge": (3,), "squared-hinge": (1, 2), "logistic": (0, 7)}
 
+#: Weights, shape (k, d), of a stopping tolerance; k is 1 for two classes, else their number.
 Fit = Callable[[float], FloatArray]
 
 
-def programs(problem: Problem, objective: Objective, seed: int = 0) -> dict[str, Fit]:
+def problems(examples: Examples, objective: Objective) -> list[Problem]:
+    """The problem of each class, in the order of `Examples.classes`; of two classes, one."""
+    classes = examples.classes
+    lam = objective.regularisation(examples.rows.n_samples)
+    return [
+        Problem(examples.against_rest(label)[0], lam, objective.as_loss())
+        for label in classes[: 1 if len(classes) == 2 else None]
+    ]
+
+
+def programs(examples: Examples, objective: Objective, seed: int = 0) -> dict[str, Fit]:
     """Each program's fit, a function of its stopping tolerance; its rows are converted here."""
-    matrix, y = as_matrix(problem.data), problem.data.labels.astype(np.float64)
-    C, d = objective.C, problem.data.n_features
+    # Without the zeros of dense rows, as LIBLINEAR's text has them.
+    matrix = scipy.sparse.csr_matrix(as_stored(examples.rows))
+    y = examples.labels.astype(np.float64)
+    C, d, classes = objective.C, examples.rows.n_features, examples.classes
     theirs = liblinearutil.problem(y, matrix)
 
     def liblinear(kind: int) -> Fit:
         def fitted(eps: float) -> FloatArray:
             model = liblinearutil.train(theirs, f"-s {kind} -c {C!r} -e {eps!r} -q")
-            w = np.ctypeslib.as_array(model.w, shape=(d,)).copy()
-            return w if model.label[0] == 1 else -w
+            if len(classes) == 2:
+                w = np.ctypeslib.as_array(model.w, shape=(1, d)).copy()
+                return w if model.label[0] == classes[0] else -w
+            columns = np.ctypeslib.as_array(model.w, shape=(d, len(classes)))
+            order = model.label[: len(classes)]
+            return np.array([columns[:, order.index(label)] for label in classes])
 
         return fitted
+
+    def of_classes(model: Any) -> FloatArray:
+        """Scikit-learn's weights, whose classes are in ascending order."""
+        if len(classes) > 2 and not hasattr(model, "multi_class"):
+            model = OneVsRestClassifier(model)
+        model.fit(matrix, y)
+        each = getattr(model, "estimators_", [model])
+        return np.vstack([one.coef_ for one in each])[::-1]
 
     def logistic(solver: str) -> Fit:
         def fitted(eps: float) -> FloatArray:
             model = linear_model.LogisticRegression(
                 C=C, solver=solver, fit_intercept=False, tol=eps, max_iter=10_000
             )
-            w: FloatArray = model.fit(matrix, y).coef_[0]
-            return w
+            return of_classes(model)
 
         return fitted
 
@@ -70,8 +97,7 @@ def programs(problem: Problem, objective: Objective, seed: int = 0) -> dict[str,
         model = svm.LinearSVC(
             C=C, loss=loss, fit_intercept=False, tol=eps, max_iter=100_000, random_state=seed
         )
-        w: FloatArray = model.fit(matrix, y).coef_[0]
-        return w
+        return of_classes(model)
 
     found = {f"LIBLINEAR -s {kind}": liblinear(kind) for kind in KINDS[objective.loss]}
     if objective.loss == "logistic":
@@ -81,10 +107,11 @@ def programs(problem: Problem, objective: Objective, seed: int = 0) -> dict[str,
     return found
 
 
-def needed(fit: Fit, problem: Problem, dual: float, tolerance: float) -> float | None:
-    """The loosest stopping tolerance that suffices; None if none does."""
+def needed(fit: Fit, each: list[Problem], duals: list[float], tolerance: float) -> float | None:
+    """The loosest stopping tolerance that suffices for all classes; None if none does."""
     for eps in LADDER:
-        if relative_gap(problem.primal(fit(eps)), dual) <= tolerance:
+        found = zip(each, fit(eps), duals, strict=True)
+        if all(relative_gap(one.primal(w), dual) <= tolerance for one, w, dual in found):
             return eps
     return None
 
@@ -100,19 +127,18 @@ def main() -> None:
     given = parser.parse_args()
 
     examples, objective = read_examples(given.file), Objective(given.loss, given.C)
-    if len(examples.classes) != 2:
-        raise DataError(f"{given.file}: {len(examples.classes)} classes; the comparison takes two")
-    rows, _ = examples.against_rest(examples.classes[0])
-    problem = Problem(rows, objective.regularisation(rows.n_samples), objective.as_loss())
+    each = problems(examples, objective)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a tolerance that is out of reach is one that is not taken
-        dual = train(examples, objective, given.tol / 10.0).fits[0].dual
+        duals = [fit.dual for fit in train(examples, objective, given.tol / 10.0).fits]
         runs: dict[str, Callable[[], object]] = {
             # Without what an earlier fit of the same rows has kept.
-            "svmbench": lambda: train(replace(examples, rows=replace(rows)), objective, given.tol)
+            "svmbench": lambda: train(
+                replace(examples, rows=replace(examples.rows)), objective, given.tol
+            )
         }
-        for name, fit in programs(problem, objective).items():
-            eps = needed(fit, problem, dual, given.tol)
+        for name, fit in programs(examples, objective).items():
+            eps = needed(fit, each, duals, given.tol)
             if eps is None:
                 print(f"{name}: does not reach {given.tol:g}")
             else:

@@ -1,19 +1,20 @@
 """Which program for which need: a Markdown table of CPU seconds, measured in turns.
 
-    python scripts/train/table.py FILE ... [--budget 10m] [--loss hinge] [-C 1] [--tol 1e-4]
+    python scripts/train/table.py FILE ... [--need fit] [--loss hinge] [--budget 10m]
 
-Each FILE is LIBSVM text of two classes; there is no bias. Three needs are measured:
+Each FILE is LIBSVM text; there is no bias. Three needs are measured, the last for two classes only:
 
 text   a model of the file, by commands: reading, training, writing
 fit    weights of rows in memory
 C      the best of 25 values of C by five-fold cross-validation, rows in memory
 
 For the first two, each program has the loosest of compare.py's stopping tolerances with which P is
-within --tol of a certified bound. For the third, LIBLINEAR's -C chooses its own values, and other
-programs have their default tolerances; ours certifies each fit to --tol. Every run is a process of
-its own with one thread. Runs are repeated in turns until the budget is spent; what has not ended
-within its share of the budget is shown as longer. CPU time does not count waiting, but caches and
-memory are shared: compare figures of one run only, on a machine that has nothing else to do.
+within --tol of a certified bound, for every class. For the third, LIBLINEAR's -C chooses its own
+values, and other programs have their default tolerances; ours certifies each fit to --tol. Every
+run is a process of its own with one thread. Runs are repeated in turns until the budget is spent;
+what has not ended within --longest is shown as longer. CPU time does not count
+waiting, but caches and memory are shared: compare figures of one run only, on a machine that has
+nothing else to do.
 """
 
 from __future__ import annotations
@@ -28,30 +29,31 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from compare import KINDS, Fit, needed, programs
+import scipy.sparse  # type: ignore[import-untyped]
+from compare import KINDS, Fit, needed, problems, programs
 from liblinear import liblinearutil  # type: ignore[import-untyped]
 from sklearn import svm  # type: ignore[import-untyped]
 from sklearn.model_selection import GridSearchCV  # type: ignore[import-untyped]
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from svmbench.cli.options import budget_seconds
-from svmbench.errors import DataError
-from svmbench.problem import Problem
+from svmbench.cli.options import seconds_of
+from svmbench.solvers.peers.peer import matrix as as_stored
 from svmbench.train.classes import train
 from svmbench.train.examples import Examples, read_examples
-from svmbench.train.model import as_matrix
 from svmbench.train.objective import LOSSES, Objective
 from svmbench.train.path import grid
 from svmbench.train.validation import cross_validate
 
-#: Shares of the budget that finding a tolerance, and a single run, may take at most.
-_PREPARING, _LONGEST = 0.05, 0.1
+#: Share of the budget that finding all tolerances may take at most.
+_PREPARING = 0.4
+
+NEEDS = ("text", "fit", "C")
 
 FOLDS = 5
 
@@ -116,18 +118,27 @@ def _used() -> float:
 
 
 def entries(
-    file: Path, objective: Objective, tolerance: float, folder: Path, limit: float
+    file: Path,
+    objective: Objective,
+    tolerance: float,
+    folder: Path,
+    limit: Callable[[], float],
+    needs: Sequence[str],
 ) -> list[Entry]:
     """The programs for each need, with the tolerances that they have to be given."""
     examples = read_examples(file)
-    if len(examples.classes) != 2:
-        raise DataError(f"{file}: {len(examples.classes)} classes; the comparison takes two")
-    rows, _ = examples.against_rest(examples.classes[0])
-    problem = Problem(rows, objective.regularisation(rows.n_samples), objective.as_loss())
-    dual = train(examples, objective, tolerance / 10.0).fits[0].dual
+    rows = examples.rows
 
     def entry(need: str, program: str, run: Callable[[float], object]) -> Entry:
         return Entry(need, rows.name, objective.loss, program, run)
+
+    choosing = []
+    if "C" in needs and len(examples.classes) == 2:
+        choosing = [entry("C", *each) for each in _choosers(examples, objective, tolerance)]
+    if not {"text", "fit"} & set(needs):
+        return choosing
+    each = problems(examples, objective)
+    duals = [fit.dual for fit in train(examples, objective, tolerance / 10.0).fits]
 
     ours: list[str | Path] = [
         sys.executable,
@@ -145,8 +156,8 @@ def entries(
         entry("fit", "svmbench", lambda _: train(_fresh(examples), objective, tolerance)),
     ]
     kinds = {f"LIBLINEAR -s {kind}": kind for kind in KINDS[objective.loss]}
-    for program, fit in programs(problem, objective).items():
-        done = in_child(partial(needed, fit, problem, dual, tolerance), limit)
+    for program, fit in programs(examples, objective).items():
+        done = in_child(partial(needed, fit, each, duals, tolerance), limit())
         if done is None or done[1] is None:
             print(f"{rows.name}, {objective.loss}: {program} left out: no tolerance found in time")
             continue
@@ -156,7 +167,7 @@ def entries(
             flags = f"-q -s {kinds[program]} -c {objective.C!r} -e {eps!r}".split()
             theirs: list[str | Path] = ["liblinear-train", *flags, file, folder / "theirs"]
             found.append(entry("text", f"{program}, {eps:g}", partial(_command, theirs)))
-    return found + [entry("C", *each) for each in _choosers(examples, objective, tolerance)]
+    return [each for each in found if each.need in needs] + choosing
 
 
 def _choosers(
@@ -164,7 +175,7 @@ def _choosers(
 ) -> list[tuple[str, Callable[[float], object]]]:
     values = grid(examples, objective)
     rows, _ = examples.against_rest(examples.classes[0])
-    matrix, y = as_matrix(rows), rows.labels.astype(float)
+    matrix, y = scipy.sparse.csr_matrix(as_stored(rows)), rows.labels.astype(float)
     found: list[tuple[str, Callable[[float], object]]] = [
         (
             "svmbench --cv",
@@ -247,15 +258,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--budget", default="10m", help="time for all of it, such as 10m")
+    parser.add_argument("--need", choices=NEEDS, action="append", help="may be repeated")
     parser.add_argument("--loss", choices=LOSSES, action="append", help="may be repeated")
     parser.add_argument("-C", type=float, default=1.0)
     parser.add_argument("--tol", type=float, default=1e-4)
+    parser.add_argument("--longest", default="1m", help="time for a single run, such as 1m")
     parser.add_argument("--repeats", type=int, default=5, help="at most")
     given = parser.parse_args()
-    budget = budget_seconds(given.budget)
+    budget = seconds_of("--budget", given.budget)
     until = time.monotonic() + budget
     losses = given.loss or list(LOSSES)
-    limit = budget * _PREPARING / (len(given.files) * len(losses))
+    prepared = time.monotonic() + budget * _PREPARING
+    left = sum(1 + len(KINDS[loss]) for loss in losses) * len(given.files)
+
+    def limit() -> float:
+        """Seconds to find a tolerance in: what small rows do not need is for later ones."""
+        nonlocal left
+        left -= 1
+        return max(1.0, prepared - time.monotonic()) / max(1, left + 1)
+
     with (
         threadpool_limits(1),
         warnings.catch_warnings(),
@@ -266,9 +287,16 @@ def main() -> None:
             each
             for file in given.files
             for loss in losses
-            for each in entries(file, Objective(loss, given.C), given.tol, Path(folder), limit)
+            for each in entries(
+                file,
+                Objective(loss, given.C),
+                given.tol,
+                Path(folder),
+                limit,
+                given.need or NEEDS,
+            )
         ]
-        measure(found, until, budget * _LONGEST, given.repeats)
+        measure(found, until, seconds_of("--longest", given.longest), given.repeats)
     print("\n".join(table(found)))
 
 

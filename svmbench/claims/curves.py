@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from svmbench.claims.measured import MeasuredRow
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.along import values_along
-from svmbench.records.groups import Group
 from svmbench.records.measures import MEASURES
 
 FloatArray = NDArray[np.float64]
 
 Curve = tuple[FloatArray, FloatArray]
-
-#: Columns of traces.csv for the abscissae that are times.
-_COLUMNS = {"seconds": "wall_seconds", "seconds_after_setup": "seconds_after_setup"}
 
 
 def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
@@ -30,8 +24,8 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     Parameters
     ----------
     row : MeasuredRow
-    along : {'epochs', 'steps', 'seconds', 'seconds_after_setup'}
-        A step is one update from one batch of rows.
+    along : str
+        One of `ABSCISSAE`.
     measure : str
         Name of a measure that can be drawn along a run, or the regret. That is the upper end of
         the interval that contains it; below 0 it counts as 0.
@@ -46,7 +40,7 @@ def curve(row: MeasuredRow, along: str, measure: str) -> dict[int, Curve]:
     found = {}
     for repeat in sorted(set(points["repeat"])):
         members = points[points["repeat"] == repeat]
-        x = _abscissae(row.group, members, along)
+        x = ABSCISSAE[along].formula(members, row.group)
         y = values_along(row.group, members, MEASURES[measure])
         known = (members["epochs"].to_numpy(np.float64) > 0) & (x > 0) & np.isfinite(y)
         order = np.argsort(x[known], kind="stable")
@@ -77,12 +71,3 @@ def _regrets(row: MeasuredRow, along: str) -> dict[int, Curve]:
         x = members["presentations"].to_numpy(np.float64) / unit
         found[int(repeat)] = (x, np.maximum(members["regret_high"].to_numpy(np.float64), 0.0))
     return found
-
-
-def _abscissae(group: Group, points: pd.DataFrame, along: str) -> FloatArray:
-    column = _COLUMNS.get(along, "epochs")
-    values: FloatArray = pd.to_numeric(points[column], errors="coerce").to_numpy(np.float64)
-    if along != "steps":
-        return values
-    rows_a_step = group.middle("step_rows") if "step_rows" in group.runs else math.nan
-    return values * group.middle("m") / rows_a_step

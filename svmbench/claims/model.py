@@ -11,14 +11,13 @@ from pydantic import Field, model_validator
 from svmbench.claims.places import Place, WrittenMeasure
 from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import ALONG, Asked
 
 Kind = Literal[
     "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
     "rises", "counts", "spans", "untestable",
 ]  # fmt: skip
-
-Along = Literal["lambda", "m", "epochs", "steps", "seconds", "seconds_after_setup"]
 
 #: Keys that a kind requires, and optional ones; all kinds have text, source and where.
 _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -53,7 +52,7 @@ _ALWAYS = ("text", "source", "where", "kind", "least_rows")
 LEAST_REPEATS = 20
 
 #: Values of `along`, by kind.
-_CURVES = ("epochs", "steps", "seconds", "seconds_after_setup")
+_CURVES = tuple(name for name, each in ABSCISSAE.items() if each.in_claims)
 _ALONG = {"grows": ("lambda", "m", *_CURVES), "path": _CURVES}
 
 
@@ -114,10 +113,11 @@ class Claim(Strict):
         description="fails: not-finite: its weights overflow or become not a number. limit: it "
         "does not reach the measure's accuracy within the sweep's limits.",
     )
-    along: Along | None = Field(
+    along: str | None = Field(
         default=None,
-        description="grows: lambda, m, or the abscissa of a curve. path: epochs, steps (a batch "
-        "is one step), seconds, or seconds_after_setup.",
+        description="grows: lambda, m, or the abscissa of a curve. path: that of its curves: "
+        f"{', '.join(_CURVES)}.",
+        json_schema_extra={"enum": ["lambda", "m", *_CURVES, None]},
     )
     between: tuple[float, float] | None = Field(
         default=None,

@@ -61,7 +61,7 @@ def command(
     report_only: bool,
     quiet: bool,
 ) -> int:
-    """Measure our speed beside that of the programs that people use.
+    """Compare our fastest solver with the programs that people use.
 
     PROFILE is smoke (under a minute), default (25 minutes), full (hours), or a YAML file.
     Finished measurements are reused. Ctrl-C keeps what was measured; run the same command again

@@ -24,10 +24,10 @@ import click
     help="Folder to write.",
 )
 def command(folders: tuple[Path, ...], out: Path) -> None:
-    """Put published folders side by side, by machine.
+    """Compare published folders, each in a column of its own.
 
-    FOLDER is one that `svmbench publish` has written. Each has a column of its own: nothing is
-    pooled. A damaged or edited folder is refused. Writes machines.md, machines.csv and index.html.
+    FOLDER is one that `svmbench publish` has written. Nothing is pooled. A damaged or edited folder
+    is refused. Writes machines.md, machines.csv and index.html.
     """
     from svmbench.report.sharing.merge import merge
 

@@ -97,6 +97,30 @@ def refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> floa
     return value
 
 
+class _File(click.Path):
+    """A file to write; nothing that stands for the standard output."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if value == "":
+            self.fail("is empty; name a file, or leave the option out", param, ctx)
+        if value == "-":
+            self.fail("- is not the standard output here; name a file", param, ctx)
+        converted: Any = super().convert(value, param, ctx)
+        path: Path = converted
+        # /dev/stdout is such a link. To replace what it leads to would lose the other output.
+        if path.is_symlink():
+            places = path.readlink(), path.parent.resolve()
+            if any(each.is_relative_to("/proc") for each in places):
+                self.fail(f"{path} stands for an open file; name a file of its own", param, ctx)
+        return path
+
+
+def out_file(name: str, text: str) -> Callable[[Any], Any]:
+    """The file to write, as the parameter ``name``; ``text`` is its help."""
+    kind = _File(dir_okay=False, path_type=Path)
+    return click.option("-o", "--out", name, type=kind, help=text)
+
+
 def target(path: Path) -> Path:
     """The file to write: what a symbolic link points to, so that the link stays one."""
     return path.resolve() if path.is_symlink() else path

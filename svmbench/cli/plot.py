@@ -13,7 +13,12 @@ _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
 
 @click.command("plot")
 @click.argument("folder", metavar="RESULTS", type=click.Path(file_okay=False, path_type=Path))
-@click.option("--x", default="seconds", show_default=True, help="seconds or epochs.")
+@click.option(
+    "--x",
+    default="seconds",
+    show_default=True,
+    help="seconds, seconds_after_setup, epochs, steps, presentations or percent.",
+)
 @click.option(
     "--y",
     default="suboptimality",

@@ -12,28 +12,30 @@ from svmbench.cli import options
 @click.command(name="predict")
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("data", type=click.Path(path_type=Path))
+@options.out_file("out", "Write the predicted labels to this file, one line per row.")
 @click.option(
-    "-o",
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Write one line per row: the label, and with --values the decision values.",
+    "--values",
+    is_flag=True,
+    help="Write the decision values, too. The first line has the labels that they belong to.",
 )
-@click.option("--values", is_flag=True, help="Write decision values too, in the model's order.")
 @options.as_json
 @options.quiet
 def command(
     model: Path, data: Path, out: Path | None, values: bool, as_json: bool, quiet: bool
 ) -> int:
-    """Predict the labels of DATA, a file of LIBSVM text, with MODEL.
+    """Predict the labels of the rows in DATA with MODEL.
 
-    MODEL is written by svmbench train, or by LIBLINEAR's train. The accuracy is the share of rows
-    whose label is the predicted one. Features that the model does not know count nothing.
+    MODEL was written by svmbench train or by LIBLINEAR's train. DATA is a file of LIBSVM text; for
+    rows whose label is unknown, write any whole number. The accuracy is the share of rows whose
+    label in DATA is the predicted one. Features that the model does not have are ignored.
     """
     import numpy as np
 
+    from svmbench.data.liblinear_model import read_liblinear
     from svmbench.durable import replacing, require_replaceable, require_writable
+    from svmbench.errors import DataError
     from svmbench.train.examples import read_examples
-    from svmbench.train.liblinear import read_model
+    from svmbench.train.files import certificate_path, is_another_s
 
     if values and out is None:
         raise click.UsageError("--values needs a file to write them to: -o FILE")
@@ -41,10 +43,16 @@ def command(
         out = options.target(out)
         require_replaceable(out, model, data)
         require_writable(out)
-    read = read_model(model)
+    read = read_liblinear(model)
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
     examples = read_examples(data, n_features=read.n_features, dtype="float64")
     decided = read.decision_values(examples.rows)
+    beyond = np.flatnonzero(~np.isfinite(decided).all(axis=1))
+    if len(beyond):
+        raise DataError(
+            f"{data}: row {beyond[0] + 1}: its decision value leaves double precision; scale the "
+            "features before training"
+        )
     labels = read.classes_of(decided)
     if out is not None:
         with replacing(out) as file:
@@ -53,6 +61,8 @@ def command(
             for label, numbers in zip(labels.tolist(), decided.tolist(), strict=True):
                 shown = "".join(f" {number!r}" for number in numbers) if values else ""
                 file.write(f"{label}{shown}\n")
+    if not quiet and is_another_s(model):
+        click.echo(f"{certificate_path(model)} is the certificate of another model", err=True)
     right, m = int(np.count_nonzero(labels == examples.labels)), len(labels)
     if as_json:
         import json

@@ -67,9 +67,9 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run what is not finished of CONFIG, then write tables and plots.
+    """Run the sweep CONFIG, then write its tables, plots and page.
 
-    CONFIG is a YAML file, or the name of one that comes with svmbench (adult, smoke).
+    CONFIG is a YAML file, or the name of one that comes with svmbench (demo, smoke, adult).
     Finished runs are reused as long as nothing that could change them has changed.
     Ctrl-C keeps what was measured; run the same command again to continue.
     """

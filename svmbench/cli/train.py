@@ -25,39 +25,38 @@ if TYPE_CHECKING:
 
 @click.command(name="train")
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option(
-    "-o",
-    "--out",
-    "model",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="The model's file.  [default: DATA's name with .model, in this folder]",
-)
+@options.out_file("model", "The model's file.  [default: DATA's name with .model, in this folder]")
 @click.option(
     "--loss",
     type=click.Choice(["hinge", "squared-hinge", "logistic"]),
     default="hinge",
     show_default=True,
-    help="What an error costs; LIBLINEAR's -s 3, -s 1 and -s 0.",
+    help="Loss of a row: LIBLINEAR's -s 3, -s 1 and -s 0.",
 )
-@click.option("-C", "cost", type=float, help="Weight of the losses beside 1/2 |w|^2.  [default: 1]")
+@click.option(
+    "-C",
+    "cost",
+    type=float,
+    help="Weight of the losses beside 1/2 |w|^2, as in LIBLINEAR.  [default: 1]",
+)
 @click.option(
     "--lambda",
     "lam",
     type=float,
-    help="The same as C = 1/(lambda m); 1/(2 lambda m) for the squared hinge.",
+    help="Set C to 1/(lambda m) for m rows; to 1/(2 lambda m) for the squared hinge.",
 )
 @click.option(
     "--cv",
     "folds",
     type=click.IntRange(2),
     metavar="K",
-    help="Choose C by K-fold cross-validation, from 25 powers of two; errors count --weight.",
+    help="Choose C by K-fold cross-validation among 25 powers of two.",
 )
 @click.option(
     "--path",
     "along",
     is_flag=True,
-    help="Train at each of 25 powers of two as C, and show what changes. No model without --cv.",
+    help="Train at each of 25 powers of two as C and show what changes. No model without --cv.",
 )
 @click.option(
     "--bias",
@@ -71,7 +70,7 @@ if TYPE_CHECKING:
     "weights",
     multiple=True,
     metavar="CLASS=W",
-    help="Multiply C by W for the rows of a class, LIBLINEAR's -wCLASS W; may be repeated.",
+    help="Multiply C by W for the rows of a class, as LIBLINEAR's -wCLASS W does. May be repeated.",
 )
 @click.option(
     "--tol",
@@ -80,27 +79,27 @@ if TYPE_CHECKING:
     callback=options.refuse_nan,
     default=1e-4,
     show_default=True,
-    help="Train until P is within this share of the least possible.",
+    help="Train until P is proven to exceed the least possible by at most this fraction.",
 )
 @click.option(
     "--time-limit",
     default="",
     metavar="TIME",
-    help="Give up a fit after this time, such as 90s or 10m, and keep the best weights so far.",
+    help="End each fit after this time, such as 90s or 10m, and write the best weights so far.",
 )
 @click.option(
     "--threads",
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Classes trained at the same time.",
+    help="Number of classes to train at the same time.",
 )
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**64 - 1),
     default=0,
     show_default=True,
-    help="Of random orders of rows.",
+    help="Seed of the random orders of rows.",
 )
 @options.as_json
 @options.quiet
@@ -123,11 +122,15 @@ def command(
 ) -> int:
     """Train a linear classifier on your own data.
 
-    DATA is a file of LIBSVM text, plain or compressed. Of two classes, the larger label has
-    positive decision values; of more, each class is trained against the rest. The model is a text
-    that LIBLINEAR's predict reads too. MODEL.json states P, a lower bound D on the least possible
-    P, and the origin of the rows. --path writes its table to MODEL.path.csv and MODEL.path.json,
-    and a plot. Exits 1 if a fit was given up short of its tolerance.
+    DATA is a file of LIBSVM text, plain or compressed, whose labels are whole numbers. With two
+    classes, the larger label has positive decision values. With more classes, each is trained
+    against the rest.
+
+    LIBLINEAR's predict reads the model, too. MODEL.json beside it holds the objective P, a lower
+    bound D on the least possible P, and the origin of the rows. --cv also writes MODEL.cv.svg;
+    --path writes MODEL.path.csv, MODEL.path.json and MODEL.path.svg.
+
+    The exit code is 1 if a fit ended before its tolerance. For other codes see svmbench --help.
     """
     from svmbench.durable import require_replaceable, require_writable
     from svmbench.train.classes import train
@@ -231,27 +234,25 @@ def _shortcomings(
     quiet: bool,
 ) -> int:
     """Say what falls short of what was asked for; the exit status."""
-    said = []
+    notes, failures = [], []
     if validation is not None and validation.gap > tolerance:
-        said.append(
+        notes.append(
             f"cross-validation: a fold's values of C end where a fit was not certified to "
             f"{tolerance:g}; larger values repeat its errors"
         )
     if validation is not None and validation.extreme is not None:
         chosen = f"the chosen C = {validation.best:g} is the {validation.extreme} tried"
-        said.append(f"cross-validation: {chosen}")
-    cut = bool(points) and points[-1].gap > tolerance
-    if cut:
-        said.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
-    short = trained is not None and trained.gap > tolerance
-    if short:
-        said.append(
+        notes.append(f"cross-validation: {chosen}")
+    if points and points[-1].gap > tolerance:
+        failures.append(f"path: it ends at C = {points[-1].C:g}, not certified to {tolerance:g}")
+    if trained is not None and trained.gap > tolerance:
+        failures.append(
             f"not certified to {tolerance:g}: --time-limit or rounding ended the training; allow "
             "more time, a larger --tol or a smaller C"
         )
-    if said and not quiet:
-        click.echo("\n".join(said), err=True)
-    return 1 if short or cut else 0
+    for line in [*([] if quiet else notes), *failures]:
+        click.echo(line, err=True)
+    return 1 if failures else 0
 
 
 def _class_weights(given: tuple[str, ...]) -> dict[int, float]:

@@ -30,12 +30,14 @@ _READ = (
 )
 @click.option("--csv", "table", type=click.Path(path_type=Path), help="Write results to this file.")
 @click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
-@click.option("--quiet", is_flag=True, help="Do not list figures that hold.")
+@click.option("--all", "everything", is_flag=True, help="Also list the figures that hold.")
+@click.option("--quiet", is_flag=True, help="Print only what does not hold, and the summary.")
 @options.plugins
 def command(
     folders: tuple[Path, ...],
     table: Path | None,
     plots: bool,
+    everything: bool,
     quiet: bool,
     plugins: tuple[Path, ...],
 ) -> int:
@@ -81,7 +83,7 @@ def command(
             for result in chain(verifier.folder(folder), _report(folder, plots)):
                 results.append(result)
                 progress.update(task, description=f"{len(results)} verified, last {result.name}")
-                if result.verdict != "holds" or not quiet:
+                if result.verdict != "holds" or everything:
                     click.echo(_line(result))
     if table is not None:
         _write(table, results)

@@ -1,4 +1,4 @@
-"""Reads models in LIBLINEAR's text format.
+"""Models in LIBLINEAR's text format: its ``predict`` reads ours, and ours reads its own.
 
 The format is that of LIBLINEAR's ``save_model``: a header of ``key value`` lines that ends with
 ``w``, then a line of weights per feature, with one weight per class (one in all for two classes).
@@ -7,13 +7,16 @@ With a constant feature, its weights are the last line.
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from svmbench.data.dataset import FloatArray
+from svmbench.data.csr import csr
+from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.durable import replacing
 from svmbench.errors import DataError
 
 #: Its kinds of classification, whose prediction is the sign or the largest decision value.
@@ -24,6 +27,9 @@ CLASSIFIERS = (
 
 #: Header lines and their number of values; None for one per class.
 _KEYS = {"solver_type": 1, "nr_class": 1, "label": None, "nr_feature": 1, "bias": 1}
+
+#: Weights that are turned into text at a time.
+_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +56,76 @@ class LiblinearModel:
     biases: FloatArray
     constant: float = -1.0
 
+    @property
+    def n_features(self) -> int:
+        """Number of features, d, without the constant one."""
+        return int(self.weights.shape[1])
+
+    def decision_values(self, rows: Dataset) -> FloatArray:
+        """Decision values of rows, shape (m, k); features beyond d count nothing.
+
+        Entries are added in the order of their columns and the bias last, as LIBLINEAR does, so
+        that its predictions from the same numbers are the same.
+        """
+        matrix = csr(rows, np.float64)
+        if rows.n_features > self.n_features:
+            matrix = matrix[:, : self.n_features]
+        known = self.weights[:, : matrix.shape[1]]
+        return np.asarray(matrix @ known.T) + self.biases
+
+    def classes_of(self, values: FloatArray) -> Array:
+        """The labels that belong to decision values, shape (m,).
+
+        Of two classes the first if its value is positive, of more that of the largest value.
+        """
+        if len(self.labels) == 2:  # LIBLINEAR's -s 4 has two columns, and uses the first
+            chosen = np.where(values[:, 0] > 0.0, 0, 1)
+        else:
+            chosen = np.argmax(values, axis=1)
+        found: Array = np.array(self.labels)[chosen]
+        return found
+
+
+def write_liblinear(path: Path, model: LiblinearModel) -> str:
+    """Write a model; the file is the old one or the whole new one.
+
+    Returns
+    -------
+    str
+        The SHA-256 of what was written.
+
+    Raises
+    ------
+    UnwritableError
+        When the file cannot be written.
+    """
+    rows = model.weights.T
+    if model.constant >= 0.0:
+        # The weight of a feature that is always 0 is 0.
+        weights = model.biases / model.constant if model.constant else np.zeros_like(model.biases)
+        rows = np.vstack([rows, weights])
+    header = [
+        f"solver_type {model.solver_type}",
+        f"nr_class {len(model.labels)}",
+        "label " + " ".join(str(label) for label in model.labels),
+        f"nr_feature {model.n_features}",
+        f"bias {model.constant:.17g}",
+        "w",
+    ]
+    written, step = hashlib.sha256(), max(1, _AT_A_TIME // rows.shape[1])
+    with replacing(path, "wb") as file:
+        for first in range(-step, len(rows), step):
+            part = header if first < 0 else [_line(row) for row in rows[first : first + step]]
+            text = ("\n".join(part) + "\n").encode("ascii")
+            written.update(text)
+            file.write(text)
+    return written.hexdigest()
+
+
+def _line(row: FloatArray) -> str:
+    """Weights as text; LIBLINEAR ends each line with a blank."""
+    return "".join(f"{weight!r} " for weight in row.tolist())
+
 
 def read_liblinear(path: Path) -> LiblinearModel:
     """Read a model.
@@ -60,14 +136,17 @@ def read_liblinear(path: Path) -> LiblinearModel:
         When the file cannot be read, is no such model, or is cut short.
     """
     try:
-        lines = path.read_text(encoding="ascii").splitlines()
+        text = path.read_text(encoding="ascii")
     except (OSError, UnicodeDecodeError) as error:
         if isinstance(error, FileNotFoundError):
             raise DataError(f"{path}: no such model; check the path") from None
         reason = error.strerror if isinstance(error, OSError) else "not text"
         raise DataError(f"{path}: cannot be read as a model: {reason}") from None
+    lines = text.splitlines()
     header, after = _header(path, lines)
     labels = tuple(_whole(path, 3, label) for label in header["label"])
+    if len(set(labels)) < len(labels):
+        raise DataError(f"{path}:3: two classes have the same label; the file is damaged")
     kind, constant = header["solver_type"][0], _number(path, 5, header["bias"][0])
     d = _whole(path, 4, header["nr_feature"][0])
     if d < 0:
@@ -79,6 +158,8 @@ def read_liblinear(path: Path) -> LiblinearModel:
     rows = [line.split() for line in lines[after:] if line.strip()]
     if len(rows) != wanted:
         raise DataError(f"{path}: {len(rows)} lines of weights, not {wanted}; the file is damaged")
+    if not text.endswith("\n"):  # the digits of the last weight may be cut
+        raise DataError(f"{path}: the last line has no line end; the file is cut short")
     for number, row in enumerate(rows, after + 1):
         if len(row) != k:
             raise DataError(f"{path}:{number}: {len(row)} weights, not {k}; the file is damaged")

@@ -29,7 +29,8 @@ from svmbench.config.refusal import refuse
 from svmbench.config.sweep import Sweep
 from svmbench.document import Loader
 from svmbench.errors import ConfigError, nearest
-from svmbench.papers.published import ABSCISSAE, Published
+from svmbench.papers.published import Published
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import ALONG, MEASURES
 
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=60)]
@@ -87,8 +88,7 @@ class FigureShape(Strict):
     )
     x: str = Field(
         default="seconds",
-        description="curve: seconds, epochs, presentations, steps (a mini-batch is one step) or "
-        "percent of the run. across: lambda, C, m, or a measure.",
+        description=f"curve: {', '.join(ABSCISSAE)}. across: lambda, C, m, or a measure.",
     )
     y: str = Field(
         default="suboptimality",

@@ -14,17 +14,8 @@ from svmbench.config.reading import Strict
 from svmbench.config.refusal import refuse
 from svmbench.errors import nearest
 from svmbench.papers.published_file import PublishedFile, read_rows
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.measures import ALONG
-
-#: Horizontal axes of curves: column of traces.csv and the label of the axis.
-ABSCISSAE = {
-    "seconds": ("wall_seconds", "seconds of training"),
-    "seconds_after_setup": ("seconds_after_setup", "seconds of training after the set-up"),
-    "epochs": ("epochs", "epochs"),
-    "presentations": ("presentations", "rows presented"),
-    "steps": ("steps", "steps"),
-    "percent": ("percent", "per cent of the run"),
-}
 
 #: Columns of a file of curves; those before `x` may be absent.
 _PLACE = ("sweep", "dataset", "lambda", "C")

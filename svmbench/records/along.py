@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,6 @@ from numpy.typing import NDArray
 
 from svmbench.records.groups import Group
 from svmbench.records.measures import Measure
-
-#: Columns of traces.csv that measures are computed from.
-_COLUMNS = ("primal", "accuracy", "gap", "train_error", "test_error")
 
 #: Least distance from the optimum that double precision can resolve.
 _LEAST = 1e-16
@@ -35,15 +33,11 @@ def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArra
         nan if a point has no value. A distance from the optimum is at least the certified gap
         of the reference: below that it is not known, only bounded.
     """
-    columns: dict[str, Any] = {
-        name: pd.to_numeric(points[name], errors="coerce").to_numpy(np.float64)
-        for name in _COLUMNS
-        if name in points
-    }
     dual = group.middle("reference_dual")
-    columns |= {"lambda": group.lam, "m": group.middle("m"), "reference_dual": dual}
+    facts = {"lambda": group.lam, "m": group.middle("m"), "reference_dual": dual}
     try:
-        values: NDArray[np.float64] = np.asarray(measure.formula(columns), dtype=np.float64)
+        found = measure.formula(_Known(points, facts))
+        values: NDArray[np.float64] = np.asarray(found, dtype=np.float64)
     except KeyError:
         return np.full(len(points), np.nan)
     if not measure.distance:
@@ -54,3 +48,14 @@ def values_along(group: Group, points: pd.DataFrame, measure: Measure) -> NDArra
         floor *= dual
     floored: NDArray[np.float64] = np.maximum(values, floor)
     return floored
+
+
+class _Known(dict[str, Any]):
+    """The facts of a problem, and any column of traces.csv that a formula asks for."""
+
+    def __init__(self, points: pd.DataFrame, facts: Mapping[str, float]) -> None:
+        super().__init__(facts)
+        self._points = points
+
+    def __missing__(self, name: str) -> NDArray[np.float64]:
+        return pd.to_numeric(self._points[name], errors="coerce").to_numpy(np.float64)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.along import values_along
 from svmbench.records.measures import Measure
 
@@ -79,17 +80,18 @@ def trajectories(
         Rows of traces.csv, of this group and of others.
     group : Group
     abscissa : str
-        Column of the points.
+        One of `ABSCISSAE`.
     heights : callable
         Returns the ordinates of a repeat's points.
     """
     points = points[points["id"].isin(set(group.runs["id"]))].sort_values("point", kind="stable")
+    points = points.assign(abscissa=ABSCISSAE[abscissa].formula(points, group))
     if group.separate_runs:
         points = _ends_of_runs(points, group)
     states = dict(zip(group.repeats["repeat"], group.repeats["state"], strict=True))
     found = []
     for repeat, rows in points.groupby("repeat", sort=False):
-        x = pd.to_numeric(rows[abscissa], errors="coerce").to_numpy(np.float64)
+        x = rows["abscissa"].to_numpy(np.float64)
         y = heights(rows)
         begun = rows["epochs"].to_numpy(np.float64) > 0  # the start is the same for all
         drawn = begun & (x > 0) & np.isfinite(y) & (y > 0)

@@ -221,12 +221,14 @@ def _backgrounds(results: Results) -> dict[str, str]:
 
 
 def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
-    """The plots: profiles over all data sets first, then those of each."""
-    captions = {f"profile-{kind}": caption for kind, caption in _PROFILES.items()}
+    """The plots: profiles before those of each data set; of one set alone, its own first."""
+    profiles = {f"profile-{kind}": caption for kind, caption in _PROFILES.items()}
+    captions = dict(profiles) if len(results.groups) > 1 else {}
     for dataset, stand_in in results.groups:
         for kind in results.plots:
             name = plot_name(dataset, stand_in, kind)
             captions[name] = f"{heading(dataset, stand_in)}: {_PLOTS[kind]}"
+    captions |= profiles
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
     for name in captions:
         if name in paths:

@@ -10,16 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, place_words, short
-from svmbench.records.measures import Asked
+from svmbench.records.measures import MEASURES, Asked
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
 from svmbench.report.curves import (
     BAND,
     Curve,
-    FloatArray,
+    heights_along,
     lifted,
     median_curve,
     trajectories,
@@ -36,14 +35,16 @@ from svmbench.report.sheet import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from svmbench.report.style import Look
 
-#: The two horizontal axes: column of traces.csv and the label of the axis.
-_ABSCISSAE = (("epochs", "epochs"), ("wall_seconds", "seconds of training"))
+#: The two horizontal axes.
+_ABSCISSAE = ("epochs", "seconds")
+
+#: The measure that each kind of plot shows.
+_MEASURES = {"log-primal": "primal", "log-suboptimality": "accuracy"}
 
 
 def write_plots(results: Results) -> list[Path]:
@@ -109,10 +110,10 @@ def draw(
     for number, block in enumerate(blocks):
         limits = common if kind == "log-suboptimality" else _limits([block], (), kind)
         row, column = divmod(number, across)
-        for part, (_, caption) in enumerate(_ABSCISSAE):
+        for part, abscissa in enumerate(_ABSCISSAE):
             axes = sheet.axes[(2 * row + part) * across + column]
-            axes.set_xlabel(caption, labelpad=2)
-            axes.set_ylabel(_ordinate(kind) if column == 0 else "")
+            axes.set_xlabel(ABSCISSAE[abscissa].words, labelpad=2)
+            axes.set_ylabel(MEASURES[_MEASURES[kind]].words if column == 0 else "")
             axes.set_title(block.title if part == 0 else "", loc="left", parse_math=False)
             panel = _panel(number, part)
             names = _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
@@ -145,17 +146,13 @@ class LambdaPanels:
 
 
 def _of_lambda(results: Results, groups: Sequence[Group], kind: str) -> LambdaPanels:
-    curves = [_curves(results, groups, abscissa, kind) for abscissa, _ in _ABSCISSAE]
+    curves = [_curves(results, groups, abscissa, kind) for abscissa in _ABSCISSAE]
     return LambdaPanels(
         title=place_words(groups[0].written_lambda),
         optimum=groups[0].middle("reference_dual"),
         curves=curves,
         missing=[group.label for group in groups if group.label not in curves[0]],
     )
-
-
-def _ordinate(kind: str) -> str:
-    return "P(w)" if kind == "log-primal" else "(P(w) − D_ref) / D_ref"
 
 
 def _remarks(groups: Sequence[Group], kind: str) -> str:
@@ -198,7 +195,7 @@ def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[s
     titles: dict[str, str] = {}
     for number, lam in enumerate(dict.fromkeys(group.lam for group in groups)):
         members = {group.label: group for group in groups if group.lam == lam}
-        for part, (abscissa, _) in enumerate(_ABSCISSAE):
+        for part, abscissa in enumerate(_ABSCISSAE):
             curves = _curves(results, list(members.values()), abscissa, kind)
             for at, (label, curve) in enumerate(curves.items()):
                 title = _title(members[label], curve, abscissa, kind, results.thresholds)
@@ -209,16 +206,15 @@ def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[s
 def _title(
     group: Group, curve: Curve, abscissa: str, kind: str, thresholds: Sequence[float]
 ) -> str:
-    unit = "epochs" if abscissa == "epochs" else "seconds"
     height = "P(w)" if kind == "log-primal" else "accuracy"
     lines = [
         f"{group.label}, {place_words(group.written_lambda)}",
-        f"{height} {rounded(curve.middle[-1])} after {rounded(curve.x[-1])} {unit}: "
+        f"{height} {rounded(curve.middle[-1])} after {rounded(curve.x[-1])} {abscissa}: "
         f"{_FATES[curve.fate]}",
     ]
     for threshold in thresholds:
-        middle = summary(group, Asked(unit, threshold)).median
-        said = f"{rounded(middle)} {unit}" if math.isfinite(middle) else "not reached"
+        middle = summary(group, Asked(abscissa, threshold)).median
+        said = f"{rounded(middle)} {abscissa}" if math.isfinite(middle) else "not reached"
         lines.append(f"ε = {short(threshold)}: {said} (median)")
     return "\n".join(lines)
 
@@ -237,20 +233,11 @@ def _curves(
     """The curves of one panel by label; labels without any point are absent."""
     found = {}
     for group in groups:
-        heights = partial(_heights, kind=kind, group=group)
+        heights = partial(heights_along, group, MEASURES[_MEASURES[kind]])
         curve = median_curve(trajectories(results.traces, group, abscissa, heights))
         if curve is not None:
             found[group.label] = curve
     return found
-
-
-def _heights(points: pd.DataFrame, kind: str, group: Group) -> FloatArray:
-    column = "primal" if kind == "log-primal" else "accuracy"
-    values: FloatArray = points[column].to_numpy(np.float64)
-    if kind == "log-primal":
-        return values
-    # Below the reference's own gap an accuracy is not known, only bounded.
-    return np.maximum(values, max(group.middle("reference_gap"), 1e-16))
 
 
 # ---------------------------------------------------------------- panels

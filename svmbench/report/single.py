@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from svmbench.durable import replacing
 from svmbench.errors import ConfigError, nearest
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, heading, place_words, regularisation, short
 from svmbench.records.measures import MEASURES
 from svmbench.records.read import Results
@@ -28,12 +29,6 @@ from svmbench.report.sheet import picture, uniform_style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-#: The horizontal axes: column of traces.csv and the words below the axis.
-ABSCISSAE = {
-    "seconds": ("wall_seconds", "seconds of training"),
-    "epochs": ("epochs", "epochs"),
-}
 
 #: The vertical axes: the measure, the words beside the axis, and whether the axis is logarithmic.
 ORDINATES = {
@@ -86,7 +81,7 @@ class FigureRequest:
 
     Parameters
     ----------
-    x : {'seconds', 'epochs'}
+    x : {'seconds', 'seconds_after_setup', 'epochs', 'steps', 'presentations', 'percent'}
     y : {'suboptimality', 'primal', 'gap', 'train-error', 'test-error'}
     solvers : sequence of str
         Names of solvers or labels; all unless given.
@@ -178,7 +173,7 @@ def single_figure(results: Results, asked: FigureRequest) -> SingleFigure:
     if not curves:
         raise ConfigError(
             f"{results.folder}: no run of {', '.join(g.label for g in groups)} has a trace with "
-            f"{asked.y}; choose other solvers or another --y"
+            f"{asked.y} along {asked.x}; choose other solvers, or another --x or --y"
         )
     with uniform_style():
         return SingleFigure(_drawn(results, groups, curves, asked, style, width))
@@ -276,7 +271,7 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
             trajectories(
                 results.traces,
                 group,
-                ABSCISSAE[x][0],
+                x,
                 partial(heights_along, group, measure),
             )
         )
@@ -351,7 +346,7 @@ def _drawn(
     place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
     axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
                    color="#B00000" if first.stand_in else "black")  # fmt: skip
-    axes.set_xlabel(ABSCISSAE[asked.x][1], fontsize=style.text)
+    axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
     axes.set_ylabel(_ordinate(results, asked.y)[1], fontsize=style.text)
     axes.tick_params(labelsize=0.9 * style.text)
     _legend(figure, axes, style, across)

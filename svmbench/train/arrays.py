@@ -1,4 +1,4 @@
-"""Rows, weights and values of C that users of the estimators give, as training takes them."""
+"""Rows and weights that users of the estimators give, as training takes them."""
 
 from __future__ import annotations
 
@@ -40,23 +40,3 @@ def balanced(examples: Examples) -> FloatArray:
     with np.errstate(over="ignore"):  # Examples refuses inf
         np.divide(of_class.sum(), len(of_class) * of_class, out=weights, where=of_class > 0.0)
     return weights
-
-
-def require_values(Cs: Any) -> None:
-    """Refuse values of C that are no positive and finite numbers; None is fine.
-
-    Raises
-    ------
-    ValueError
-        When a value is no such number, or there is none.
-    """
-    if Cs is None:
-        return
-    values = np.asarray(Cs, dtype=np.float64)
-    if values.ndim != 1 or not len(values) or not ((values > 0.0) & (values < np.inf)).all():
-        raise ValueError("Cs must be positive and finite numbers, at least one")
-
-
-def ascending(Cs: Any) -> tuple[float, ...]:
-    """The distinct values of C, the smallest first."""
-    return tuple(np.unique(np.asarray(Cs, dtype=np.float64)).tolist())

@@ -12,13 +12,13 @@ import numpy as np
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset, FloatArray
+from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.data.transforms import Bias
 from svmbench.errors import ConfigError, DataError
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
-from svmbench.train.model import Model
 from svmbench.train.objective import SOLVER_TYPES, Objective
 
 #: Vectors of weights that a fit holds at most, and those that are kept of each.
@@ -31,13 +31,13 @@ class Trained:
 
     Parameters
     ----------
-    model : Model
+    model : LiblinearModel
     fits : tuple of Fit
         One for two classes, else one per class, in the model's order. With a regularised bias,
         their last weight is that of the constant feature.
     """
 
-    model: Model
+    model: LiblinearModel
     fits: tuple[Fit, ...]
 
     @property
@@ -229,10 +229,10 @@ def with_constant(rows: Dataset) -> Dataset:
     return Bias(rho=1.0).apply(rows, None)[0]
 
 
-def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> Model:
+def _model(classes: tuple[int, ...], objective: Objective, fits: tuple[Fit, ...]) -> LiblinearModel:
     weights: FloatArray = np.vstack([each.w for each in fits])
     biases = np.array([each.bias for each in fits])
     if objective.bias == "regularised":
         weights, biases = np.ascontiguousarray(weights[:, :-1]), weights[:, -1].copy()
     constant = -1.0 if objective.bias == "none" else 1.0
-    return Model(SOLVER_TYPES[objective.loss], classes, weights, biases, constant)
+    return LiblinearModel(SOLVER_TYPES[objective.loss], classes, weights, biases, constant)

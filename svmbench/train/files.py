@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from pathlib import Path
 from typing import Any
 
 import svmbench
+from svmbench.data.liblinear_model import write_liblinear
 from svmbench.durable import replacing
 from svmbench.train.classes import Trained
 from svmbench.train.examples import Examples
-from svmbench.train.liblinear import write_model
 from svmbench.train.objective import Objective
 from svmbench.train.validation import Validation
 
@@ -41,7 +42,7 @@ def save(
         When a file cannot be written.
     """
     facts = certificate(trained, examples, objective, validation)
-    facts["model_sha256"] = write_model(path, trained.model)
+    facts["model_sha256"] = write_liblinear(path, trained.model)
     with replacing(certificate_path(path)) as file:
         json.dump(facts, file, indent=2, allow_nan=False)
         file.write("\n")
@@ -85,6 +86,20 @@ def certificate(
             for label, fit in zip(against, trained.fits, strict=True)
         ],
     }
+
+
+def is_another_s(path: Path) -> bool:
+    """Whether the certificate beside a model names another one: either file was changed later.
+
+    It is False where there is no certificate, as beside LIBLINEAR's models.
+    """
+    try:
+        facts = json.loads(certificate_path(path).read_text(encoding="utf-8"))
+        content = path.read_bytes()
+    except (OSError, ValueError):
+        return False
+    known = facts.get("model_sha256") if isinstance(facts, dict) else None
+    return known is not None and known != hashlib.sha256(content).hexdigest()
 
 
 def origin(examples: Examples, objective: Objective) -> dict[str, Any]:

@@ -53,6 +53,9 @@ OUTDONE_WORK = 16.0
 #: second share of it: the proven gap could then fall by a third at most.
 SMALL_GAP, ROUNDED_SHARE = 1e-12, 0.5
 
+#: What stands for a method while no weights are better than zeros.
+AT_ZERO = "w = 0"
+
 #: Looks before dual descent may have ended, about a hundred epochs; and before methods that end by
 #: themselves and may begin slowly.
 FEWEST_DESCENTS, MOST_ITERATIONS = 30, 200
@@ -171,7 +174,7 @@ class _Best:
         self.w, self.bias = np.zeros(problem.data.n_features), 0.0
         self.alpha = np.zeros(problem.data.n_samples)
         self.primal, self.dual = problem.primal(self.w), 0.0
-        self.method, self.looks = "w = 0", 0
+        self.method, self.looks = AT_ZERO, 0
         self._proven, self._checked = 0.0, True
         self._lost = 0.0  # of the best D, by the proof's allowance for rounding
 
@@ -180,7 +183,8 @@ class _Best:
         w, bias, alpha = pair
         primal, dual = self._problem.primal(w, bias), self._problem.dual(alpha)
         self.looks += 1
-        if primal < self.primal:
+        # Of equal P, w = 0 gives way: it predicts nothing.
+        if primal < self.primal or (primal == self.primal and self.method == AT_ZERO):
             self.w, self.bias, self.primal, self.method = w, bias, primal, method.name
         if dual > self.dual:
             self.alpha, self.dual, self._checked = alpha, dual, False
@@ -399,7 +403,24 @@ def _smooth_newton(
     # A step is some products with the rows. Until the next pair there may be as many as so far.
     cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
     done = lambda: (count.steps, count.entries)  # noqa: E731
-    return _Method("newton", steps, cost, MOST_ITERATIONS, done)
+    return _Method("newton", _moved(steps), cost, MOST_ITERATIONS, done)
+
+
+def _moved(pairs: Iterator[Pair]) -> Iterator[Pair]:
+    """Leave out pairs with w = 0, unless there are no others.
+
+    Such a pair may meet the tolerance where C is tiny, and would predict nothing.
+    """
+    still: Pair | None = None
+    for pair in pairs:
+        if pair[0].any():
+            still = None
+            yield pair
+            break
+        still = pair
+    if still is not None:
+        yield still
+    yield from pairs
 
 
 def _champion(

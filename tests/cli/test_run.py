@@ -131,3 +131,27 @@ def test_the_answer_names_rivals_that_may_be_as_fast(run, monkeypatch):
     row = run(repeats=14).stdout.splitlines()[1]
     first, second = row.split()[5], row.split("not against ")[1]
     assert {first, second} == {"dcd", "sgd-s"}
+
+
+def test_demo_is_the_sweep_of_that_name(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "cache"))
+    Simulation().install(monkeypatch)
+    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "demo")])
+    assert done.exit_code == 0, done.output
+    assert set(counts(tmp_path / "demo")) == {"auto", "dcd", "sgd-m", "sgd-s", "pegasos"}
+    assert done.stdout.splitlines()[-1] == f"page: {tmp_path / 'demo' / 'report.html'}"
+
+
+def test_a_check_lists_all_errors_of_a_configuration(tmp_path):
+    path = tmp_path / "bad.yaml"
+    bad = {"solvers": ["dcdd"], "stop": {"max_epoch": 1}, "repeats": 0}
+    path.write_text(yaml.safe_dump(CONFIG | bad))
+    check = CliRunner().invoke(main, ["config", "check", str(path)])
+    assert check.exit_code == 2
+    assert len(check.stderr.splitlines()) == 3
+    for said in ("'dcdd'", "'max_epoch'", "'repeats'"):
+        assert sum(said in line for line in check.stderr.splitlines()) == 1
+    run = CliRunner().invoke(main, ["run", str(path)])
+    assert run.exit_code == 2
+    assert run.stderr.endswith(" (and 2 more)\n")
+    assert run.stderr.count("\n") == 1

@@ -4,8 +4,13 @@ import csv
 import hashlib
 import json
 import os
+import re
+import signal
 import stat
+import subprocess
+import sys
 from itertools import islice, pairwise
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -87,6 +92,10 @@ def test_three_classes(folder):
         ([SPARSE, "--tol", "nan"], 2, "nan is not a number"),
         ([SPARSE, "--lambda", "1e308"], 2, "lambda = 1e+308 is out of range"),
         ([SPARSE, "-o", "/dev/null"], 2, "/dev/null: not a file, and not replaced"),
+        ([SPARSE, "-o", ""], 2, "'--out': is empty; name a file"),
+        ([SPARSE, "-o", "-"], 2, "- is not the standard output here"),
+        ([SPARSE, "-o", "/dev/full"], 2, "/dev/full: not a file, and not replaced"),
+        ([SPARSE, "-o", "."], 2, "'.' is a directory"),
         ([SPARSE, "--time-limit", "soon"], 2, "--time-limit 'soon'"),
         ([SPARSE, "-o", "/proc/model"], 2, "/proc/model: cannot be written"),
         ([SPARSE, "-o", "/dev/null/model"], 2, "/dev/null/model: cannot be written"),
@@ -130,6 +139,68 @@ def test_features_that_the_model_does_not_know_count_nothing(folder):
     (folder / "b").write_text("1 1:1 9:-5\n-1 1:-1 9:5\n")
     assert invoke("train", "a", "-o", "m").exit_code == 0
     assert invoke("predict", "m", "b").stdout == "accuracy 100.0000%: 2 of 2 rows\n"
+
+
+def test_rows_may_lack_features_or_have_none(folder):
+    (folder / "a").write_text("1 1:1 2:0.5\n-1 1:-1\n")
+    (folder / "b").write_text("1 2:1\n-1\n")
+    assert invoke("train", "a", "-o", "m", "--bias", "regularised").exit_code == 0
+    assert invoke("predict", "m", "b", "-o", "out", "--values").exit_code == 0
+    weights = [float(line) for line in (folder / "m").read_text().splitlines()[6:]]
+    values = [float(line.split()[1]) for line in (folder / "out").read_text().splitlines()[1:]]
+    assert values == [weights[1] + weights[2], weights[2]]
+
+
+def test_labels_are_numbers_however_they_are_written(folder):
+    (folder / "rows").write_text("".join(f"{n} 1:{float(n)}\n" for n in ("1", "+1", "1.0", "-01")))
+    assert invoke("train", "rows", "-o", "m").exit_code == 0
+    assert "\nlabel 1 -1\n" in (folder / "m").read_text()
+    assert invoke("predict", "m", "rows", "-o", "out").exit_code == 0
+    assert (folder / "out").read_text().split() == ["1", "1", "1", "-1"]
+
+
+def test_no_open_file_is_replaced(folder):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    with (folder / "open").open("w") as file:
+        (folder / "link").symlink_to(f"/proc/self/fd/{file.fileno()}")
+        for out in ("link", f"/proc/self/fd/{file.fileno()}", f"/dev/fd/{file.fileno()}"):
+            for args in (("train", SPARSE), ("predict", "m", SPARSE)):
+                result = invoke(*args, "-o", out)
+                assert (result.exit_code, "an open file" in result.stderr) == (2, True)
+        assert os.fstat(file.fileno()).st_nlink == 1
+
+
+@pytest.mark.parametrize("change", ["weight", "certificate"])
+def test_a_certificate_of_another_model_is_said(folder, change):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    assert invoke("predict", "m", SPARSE).stderr == ""
+    if change == "weight":
+        head, _, last = (folder / "m").read_text().rstrip().rpartition("\n")
+        (folder / "m").write_text(f"{head}\n{last[:4]} \n")
+    else:
+        assert invoke("train", SPARSE, "-C", "2", "-o", "n").exit_code == 0
+        (folder / "n.json").replace(folder / "m.json")
+    result = invoke("predict", "m", SPARSE)
+    assert result.exit_code == 0
+    assert result.stderr == "m.json is the certificate of another model\n"
+    assert invoke("predict", "m", SPARSE, "--quiet").stderr == ""
+
+
+def test_what_is_not_certified_is_said_even_if_quiet(folder):
+    result = invoke("train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6", "--quiet")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("not certified to 1e-15")
+
+
+def test_decision_values_that_are_no_numbers_are_refused(folder):
+    (folder / "rows").write_text("1 1:1 2:1\n-1 1:-1\n")
+    assert invoke("train", "rows", "-o", "m").exit_code == 0
+    (folder / "far").write_text("1 1:1\n1 1:1e308 2:-1e308\n")
+    head = (folder / "m").read_text().partition("w\n")[0]
+    (folder / "m").write_text(f"{head}w\n1e10 \n1e10 \n")
+    result = invoke("predict", "m", "far", "-o", "out", "--quiet")
+    assert (result.exit_code, "far: row 2: its decision value leaves" in result.stderr) == (3, True)
+    assert not (folder / "out").exists()
 
 
 def test_values_need_a_file():
@@ -191,14 +262,14 @@ def test_a_certificate_that_cannot_be_written_is_noticed_before_training(folder,
 def test_the_certificate_s_hash_is_that_of_the_model_that_was_written(folder, monkeypatch):
     from svmbench.train import files
 
-    write = files.write_model
+    write = files.write_liblinear
 
     def written_twice(path, model):
         found = write(path, model)
         path.write_text("another process's model")
         return found
 
-    monkeypatch.setattr(files, "write_model", written_twice)
+    monkeypatch.setattr(files, "write_liblinear", written_twice)
     assert invoke("train", SPARSE, "-o", "m").exit_code == 0
     facts = json.loads((folder / "m.json").read_text())
     other = hashlib.sha256((folder / "m").read_bytes()).hexdigest()
@@ -419,3 +490,64 @@ def test_a_huge_c_is_certified_or_said_not_to_be(loss):
     gap = json.loads(result.stdout)["fits"][0]["relative_gap"]
     assert (result.exit_code == 0) == (gap is not None and gap <= 1e-4)
     assert (result.exit_code == 0) or "not certified to" in result.stderr
+
+
+def closed_pipe(*args):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "svmbench", *args], stdout=writer, stderr=subprocess.PIPE
+        )
+    finally:
+        os.close(writer)
+    return done.returncode, done.stderr.decode()
+
+
+def interrupted(*args):
+    """A command that gets Ctrl-C once it has read its rows."""
+    from svmbench.train import examples
+
+    read = examples.read_examples
+
+    def read_and_stop(*given, **how):
+        found = read(*given, **how)
+        signal.raise_signal(signal.SIGINT)
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(examples, "read_examples", read_and_stop)
+        result = invoke(*args)
+    return result.exit_code, result.stderr
+
+
+def plain(*args):
+    result = invoke(*args)
+    return result.exit_code, result.stderr
+
+
+#: For each documented code, commands that end with it.
+ENDS = {
+    0: [(plain, "train", SPARSE, "-o", "n"), (plain, "predict", "m", SPARSE)],
+    1: [(plain, "train", SPARSE, "--tol", "1e-15", "--time-limit", "1e-6", "-o", "n")],
+    2: [(plain, "train", SPARSE, "-C", "-1"), (plain, "predict", "m", SPARSE, "-o", "/dev/full")],
+    3: [(plain, "train", "none"), (plain, "predict", "none", SPARSE), (plain, "predict", "m", "m")],
+    130: [(interrupted, "train", SPARSE, "-o", "n"), (interrupted, "predict", "m", SPARSE)],
+    141: [(closed_pipe, "train", SPARSE, "-o", "n"), (closed_pipe, "predict", "m", SPARSE)],
+}
+
+
+@pytest.mark.parametrize("code", ENDS)
+def test_exit_codes(folder, code):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    for command, *args in ENDS[code]:
+        found, said = command(*args)
+        assert found == code, (args, said)
+        assert len(said.splitlines()) == (code in (1, 2, 3, 130)), said
+        # What is not trained is not written, and what is, is: also where nobody reads the output.
+        assert (folder / "n").exists() == (code in (0, 1, 141))
+
+
+def test_the_documented_exit_codes_are_those():
+    page = (Path(__file__).parents[2] / "docs" / "train.md").read_text()
+    assert [int(code) for code in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)] == list(ENDS)

@@ -19,6 +19,7 @@ from PIL import Image
 import svmbench
 from svmbench.cli import main
 from svmbench.errors import ConfigError, DataError
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import short
 from svmbench.report.frames import LoadedResults
 from svmbench.report.single import ORDINATES, STYLES, _same, inches
@@ -89,7 +90,10 @@ def test_the_suffix_is_the_format_and_the_width_is_kept(folder, tmp_path, suffix
             ("--dataset", "adult", "--lambda", "1e-5", "--solvers", "svmperf"),
             "no run of svmperf has a trace with suboptimality",
         ),
-        ((*ONE, "--x", "hours"), "unknown x 'hours'; known: seconds, epochs"),
+        (
+            (*ONE, "--x", "hours"),
+            "unknown x 'hours'; known: seconds, seconds_after_setup, epochs, steps",
+        ),
         ((*ONE, "--y", "beauty"), "unknown y 'beauty'; known: suboptimality, primal, gap, "),
         ((*ONE, "--style", "poster"), "unknown style 'poster'; known: paper, slides"),
         ((*ONE, "--width", "wide"), "width 'wide' is not between 1in and 40in"),
@@ -146,6 +150,23 @@ def test_curves_end_where_the_runs_do(loaded, folder):
     (axes,) = loaded.plot(x="epochs", y="train-error", **asked).figure.axes
     np.testing.assert_allclose(axes.lines[0].get_ydata(), 15.0)  # per cent
     assert (axes.get_ylabel(), axes.get_yscale()) == ("training error [%]", "linear")
+
+
+def test_every_horizontal_axis_of_the_table_can_be_drawn(folder, tmp_path):
+    copy = shutil.copytree(folder, tmp_path / "with-steps")
+    runs = pd.read_csv(copy / "runs.csv", dtype={"id": str})
+    runs.assign(step_rows=1).to_csv(copy / "runs.csv", index=False)
+    loaded, asked = svmbench.load_results(copy), {"dataset": "adult", "lam": 1e-4, "solvers": "dcd"}
+    ends = {}
+    for name, each in ABSCISSAE.items():
+        (axes,) = loaded.plot(x=name, **asked).figure.axes
+        assert axes.get_xlabel() == each.words
+        ends[name] = axes.lines[0].get_xdata()[-1]
+    m = loaded.runs.query("dataset == 'adult'")["m"].iloc[0]
+    assert ends["presentations"] == pytest.approx(ends["epochs"] * m)
+    assert ends["steps"] == pytest.approx(ends["presentations"])  # a row each
+    assert ends["seconds_after_setup"] < ends["seconds"]
+    assert ends["percent"] == pytest.approx(100.0)
 
 
 def test_curves_without_errors_are_shown_and_marked(folder, tmp_path):

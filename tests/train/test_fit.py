@@ -313,6 +313,23 @@ def test_a_lambda_out_of_range_is_named():
         Objective.of_lambda("hinge", 1e308, 10, "none")
 
 
+@pytest.mark.parametrize(("C", "bias"), [(1e-12, "none"), (1e-30, "none"), (1e-12, "free")])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_tiny_c_gives_weights_that_predict(loss, C, bias):
+    # w = 0 is within the tolerance, too; P is the same in double precision.
+    data, objective = scaled(300, 1.0), Objective(loss, C, bias)
+    m = data.n_samples
+    problem = Problem(data, objective.regularisation(m), objective.as_loss(), bias)
+    found = fit(problem, 1e-4)
+    assert found.gap <= 1e-4
+    assert found.w.any()
+    direction = data.labels @ data.values
+    if bias == "none":  # a free one is for the larger class
+        assert found.errors < 0.3 * m
+        # All rows lie within the margin, and w is proportional to the sum of y x.
+        assert found.w @ direction > 0.999 * np.linalg.norm(found.w) * np.linalg.norm(direction)
+
+
 def test_a_bound_above_p_is_an_error(monkeypatch):
     data = scaled(60, 1.0)
     monkeypatch.setattr("svmbench.train.fit.proven_dual", lambda problem, alpha: 1e3)

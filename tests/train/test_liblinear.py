@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from svmbench.data.csr import csr
+from svmbench.data.liblinear_model import LiblinearModel, read_liblinear, write_liblinear
 from svmbench.errors import DataError
 from svmbench.train.classes import train
 from svmbench.train.examples import read_examples
-from svmbench.train.liblinear import read_model, write_model
-from svmbench.train.model import Model, as_matrix
 from svmbench.train.objective import BIASES, LOSSES, Objective
 
 liblinear = pytest.importorskip("liblinear.liblinearutil")
@@ -48,7 +48,7 @@ def theirs(model_path, text):
 
 
 def ours(model_path, text):
-    model = read_model(model_path)
+    model = read_liblinear(model_path)
     rows = read_examples(text, n_features=model.n_features, dtype="float64").rows
     values = model.decision_values(rows)
     return model.classes_of(values), values
@@ -61,7 +61,7 @@ def test_liblinear_predicts_the_same_from_our_models(text, tmp_path, loss, bias,
     text = text if classes == 3 else only_two(text)
     examples, path = read_examples(text), tmp_path / "model"
     trained = train(examples, Objective(loss, 2.0, bias), 1e-6)
-    write_model(path, trained.model)
+    write_liblinear(path, trained.model)
     labels, values = ours(path, text)
     their_labels, their_values = theirs(path, text)
     assert np.array_equal(labels, their_labels)
@@ -89,9 +89,9 @@ def test_a_model_survives_a_round_trip(tmp_path, constant):
     rng = np.random.default_rng(0)
     biases = rng.normal(size=3) if constant > 0.0 else np.zeros(3)
     weights = rng.normal(size=(3, 5)) * 10.0 ** rng.integers(-300, 300, size=(3, 5))
-    model = Model("L2R_LR", (3, 1, -5), weights, biases, constant)
-    write_model(tmp_path / "model", model)
-    back = read_model(tmp_path / "model")
+    model = LiblinearModel("L2R_LR", (3, 1, -5), weights, biases, constant)
+    write_liblinear(tmp_path / "model", model)
+    back = read_liblinear(tmp_path / "model")
     assert np.array_equal(back.weights, weights)
     assert np.array_equal(back.biases, biases)
     assert (back.labels, back.solver_type, back.constant) == ((3, 1, -5), "L2R_LR", constant)
@@ -115,6 +115,8 @@ WHOLE = "solver_type L2R_LR\nnr_class 2\nlabel 1 -1\nnr_feature 2\nbias -1\nw\n0
         (WHOLE.replace("nr_feature 2\n", ""), "no nr_feature before the weights"),
         (WHOLE.replace("nr_feature 2", "nr_feature -1").replace("bias -1", "bias 1"), "nr_feature"),
         (WHOLE.replace("nr_class 2", "nr_class 1"), "a model of one class; two are needed"),
+        (WHOLE.rstrip(), "the last line has no line end; the file is cut short"),
+        (WHOLE.replace("label 1 -1", "label 1 1"), "two classes have the same label"),
         ("PK\x03\x04", "is no line of a LIBLINEAR model"),
         ("modèle", "not text"),
     ],
@@ -123,30 +125,30 @@ def test_a_damaged_model_is_refused(tmp_path, text, message):
     path = tmp_path / "model"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(DataError, match=message):
-        read_model(path)
+        read_liblinear(path)
 
 
 def test_a_missing_model_is_one_line(tmp_path):
-    with pytest.raises(DataError, match="No such file"):
-        read_model(tmp_path / "none")
+    with pytest.raises(DataError, match="no such model; check the path"):
+        read_liblinear(tmp_path / "none")
 
 
 def test_a_constant_of_zero_survives_a_round_trip(tmp_path):
     path = tmp_path / "model"
     path.write_text(WHOLE.replace("bias -1", "bias 0") + "0.25 \n")
-    model = read_model(path)
+    model = read_liblinear(path)
     assert model.biases.tolist() == [0.0]
-    write_model(path, model)
-    again = read_model(path)
+    write_liblinear(path, model)
+    again = read_liblinear(path)
     assert (again.constant, again.biases.tolist()) == (0.0, [0.0])
     assert np.array_equal(again.weights, model.weights)
 
 
 def test_a_model_is_written_in_pieces(tmp_path, monkeypatch):
-    model = Model("L2R_LR", (3, 1, -5), np.arange(21.0).reshape(3, 7), np.zeros(3))
-    whole = write_model(tmp_path / "model", model)
-    monkeypatch.setattr("svmbench.train.liblinear._AT_A_TIME", 6)
-    assert write_model(tmp_path / "pieces", model) == whole
+    model = LiblinearModel("L2R_LR", (3, 1, -5), np.arange(21.0).reshape(3, 7), np.zeros(3))
+    whole = write_liblinear(tmp_path / "model", model)
+    monkeypatch.setattr("svmbench.data.liblinear_model._AT_A_TIME", 6)
+    assert write_liblinear(tmp_path / "pieces", model) == whole
     assert (tmp_path / "pieces").read_bytes() == (tmp_path / "model").read_bytes()
     assert hashlib.sha256((tmp_path / "model").read_bytes()).hexdigest() == whole
 
@@ -165,7 +167,7 @@ def test_weights_of_classes_are_those_of_liblinear_s_wi(text, loss, classes):
         column = order.index(label) if classes == 3 else 0
         sign = -1.0 if classes == 2 and order[0] != label else 1.0
         w = sign * np.array([model.get_decfun_coef(j, column) for j in range(1, 13)])
-        margins = np.where(examples.labels == label, 1, -1) * (as_matrix(examples.rows) @ w)
+        margins = np.where(examples.labels == label, 1, -1) * (csr(examples.rows, np.float64) @ w)
         short = np.maximum(0.0, 1.0 - margins)
         each = {"hinge": short, "squared-hinge": short**2, "logistic": np.logaddexp(0.0, -margins)}
         weights = np.ones(m)

@@ -70,6 +70,8 @@ def test_a_sound_folder_holds(root):
     assert (findings["deviation"] <= findings["allowed"]).all()
     assert (findings["allowed"] < 1e-11).all()
     assert verified(root, "--quiet").output.count("\n") == 2
+    assert "holds: " not in result.output
+    assert verified(root, "--all").output.count("  holds: ") == 3
 
 
 def test_the_kept_weights_are_those_of_the_last_point(root):

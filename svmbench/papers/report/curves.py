@@ -8,12 +8,10 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-
 from svmbench.claims.measured import MeasuredRow
 from svmbench.claims.places import same
 from svmbench.papers.model import FigureShape
-from svmbench.papers.published import ABSCISSAE, PublishedCurve
+from svmbench.papers.published import PublishedCurve
 from svmbench.papers.report.drawing import (
     Drawer,
     Drawn,
@@ -31,7 +29,6 @@ from svmbench.report.sheet import SMALL, CurveName
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from svmbench.records.groups import Group
     from svmbench.records.read import Results
 
 #: A linear axis of an objective ends at this multiple of the optimum.
@@ -198,33 +195,14 @@ class Curves(Drawer):
         return self.source.results[row.sweep]
 
     def _curve(self, row: MeasuredRow) -> Curve | None:
-        points, abscissa = self._results(row).traces, ABSCISSAE[self.shape.x][0]
-        if self.shape.x == "steps":
-            points = _with_steps(points, row.group)
-        elif self.shape.x == "percent":
-            points = _with_percent(points)
-        runs = trajectories(
-            points, row.group, abscissa, partial(heights_along, row.group, self._measure)
-        )
+        heights = partial(heights_along, row.group, self._measure)
+        runs = trajectories(self._results(row).traces, row.group, self.shape.x, heights)
         curve = median_curve(runs)
         # Only a run's target is known to stay below after its end.
         if curve is None or not self._measure.share:
             return curve
         open_ended = median_curve([replace(run, state="max_steps") for run in runs])
         return None if open_ended is None else replace(open_ended, fate=curve.fate)
-
-
-def _with_steps(points: pd.DataFrame, group: Group) -> pd.DataFrame:
-    """The points with their number of steps; without any if a step's number of rows varies."""
-    rows = group.middle("step_rows") if "step_rows" in group.runs else math.nan
-    return points.assign(steps=pd.to_numeric(points["presentations"], errors="coerce") / rows)
-
-
-def _with_percent(points: pd.DataFrame) -> pd.DataFrame:
-    """The points with the share of their run that they have made, in per cent."""
-    epochs = pd.to_numeric(points["epochs"], errors="coerce")
-    longest = epochs.groupby(points["id"]).transform("max")
-    return points.assign(percent=100.0 * epochs / longest)
 
 
 def _until(curve: Curve, end: float) -> Curve:

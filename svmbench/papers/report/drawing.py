@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.papers.model import FigureShape
-from svmbench.papers.published import ABSCISSAE
 from svmbench.papers.report.layout import ItemResults
+from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import short
 from svmbench.records.measures import MEASURES, Asked
 from svmbench.report.panels import set_ticks
@@ -63,7 +63,7 @@ def axis_words(shape: FigureShape) -> tuple[str, str]:
     if shape.kind == "lines":
         return "", ""
     if shape.kind == "curve":
-        x, y = ABSCISSAE[shape.x][1], MEASURES[shape.y].heading
+        x, y = ABSCISSAE[shape.x].words, MEASURES[shape.y].heading
         if shape.log_x and "x" in shape.natural:
             x = f"ln({x})"
         if shape.log_y and "y" in shape.natural:

@@ -222,15 +222,15 @@ def accuracy_notes(kind: str, everything: Sequence[tuple[Group, Summary]]) -> It
     yield from interval_notes({len(each.samples): each.coverage for _, each in everything})
     yield (
         "Bold: the least median of its λ and ε, and every other that was not shown to take "
-        "longer; none where no label was."
+        "longer. If no label was, none is bold."
     )
     if any(summary.limit for _, summary in everything):
         yield (
-            "A run that does not arrive counts as +∞ in the median. ≥ T: the median was not "
-            "reached when the limit T of the sweep (seconds or epochs) ended the runs; it is no "
-            "measurement of T. k of n: runs that arrived. ERT: expected time of restarting until "
-            "one arrives, over the runs that were made. ε at stop: median accuracy at the last "
-            "checkpoint."
+            "A run that does not reach the accuracy counts as +∞ in the median. ≥ T: the median "
+            "run did not reach it before the sweep's limit T (seconds or epochs); T is not a "
+            "measurement. k of n: k of n runs reached it. ERT: the expected time if runs are "
+            "restarted until one reaches it, estimated from the runs that were made. ε at stop: "
+            "median accuracy at the last checkpoint."
         )
     if any(summary.relapses for _, summary in everything):
         yield (
