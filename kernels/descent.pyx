@@ -372,26 +372,34 @@ cdef class Descent(Counters):
         """Numbers of the active rows, ascending, as int32; a new array."""
         cdef int32_t[::1] numbers = np.empty(self.active, dtype=np.int32)
         cdef Py_ssize_t k
-        for k in range(self.active):
-            numbers[k] = <int32_t> self._row_of(k)
+        if not self._is_dense:
+            return np.array(self._row[:self.active])
+        with nogil:
+            for k in range(self.active):
+                numbers[k] = self._dense[k].row
         return numbers.base
 
-    def replace(self, const double[::1] alpha, double change):
-        """Take over the dual variables of the active rows; ``w`` has been changed to w(alpha).
+    def kept_alpha(self):
+        """The dual variables, shape (m,); the kernel's own array, up to date till the next pass."""
+        with nogil:
+            self._keep()
+        return np.asarray(self._alpha)
+
+    def take_alpha(self, double change):
+        """Take over what was written to `kept_alpha`; ``w`` has been changed to w(alpha).
 
         Parameters
         ----------
-        alpha : ndarray of float64, shape (m,)
-            Inactive rows have those that they had.
         change : float
-            The change of the sum of alpha_i.
+            The change of the sum of alpha_i. Only active rows may have been changed.
         """
         cdef Py_ssize_t k
-        for k in range(self.active):
-            if self._is_dense:
-                self._dense[k].alpha = alpha[self._dense[k].row]
-            else:
-                self._sparse[k].alpha = alpha[self._row[k]]
+        with nogil:
+            for k in range(self.active):
+                if self._is_dense:
+                    self._dense[k].alpha = self._alpha[self._dense[k].row]
+                else:
+                    self._sparse[k].alpha = self._alpha[self._row[k]]
         self.alpha_sum += change
 
     def sample(self, Py_ssize_t stride):

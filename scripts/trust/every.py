@@ -367,7 +367,8 @@ def preloaded() -> tuple[Path, mmap.mmap]:
             again = [sys.executable, str(Path(__file__).resolve()), *sys.argv[1:]]
             sys.exit(subprocess.run(again, env=os.environ | mine | preload).returncode)
     for module in pkgutil.walk_packages(svmbench.__path__, "svmbench."):
-        if not module.name.endswith("__main__"):
+        # Dask may not be installed, and starts threads.
+        if not module.name.endswith("__main__") and ".harness.cluster." not in module.name:
             importlib.import_module(module.name)
     with Path(os.environ[PAGE_VARIABLE]).open("r+b") as file:
         return Path(root), mmap.mmap(file.fileno(), 0)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from svmbench.harness.place import RunPlace
 
 offline = click.option("--offline", is_flag=True, help="Do not look for data on the network.")
 
@@ -26,6 +29,13 @@ keep_weights = click.option(
     "--keep-weights",
     is_flag=True,
     help="Keep the final weights of each run, for 'svmbench verify'; runs without them are rerun.",
+)
+
+cluster = click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Carry the runs out on the nodes of a Dask cluster: the scheduler's address, or its file "
+    "scheduler.json.",
 )
 
 report_only = click.option("--report-only", is_flag=True, help="Run nothing; rewrite all output.")
@@ -88,6 +98,34 @@ def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
     """Refuse the two options together."""
     if fetch and offline:
         raise click.UsageError("--fetch and --offline; keep one of them")
+
+
+@contextmanager
+def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace | None]:
+    """Where ``--cluster`` has runs carried out; None for this machine.
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, or there is no cluster.
+    """
+    if cluster is None:
+        yield None
+        return
+    from svmbench.errors import ConfigError
+
+    if jobs > 1:
+        raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")
+    try:
+        from svmbench.harness.cluster.place import DaskPlace
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("dask", "distributed"):
+            raise
+        raise ConfigError(
+            "--cluster needs Dask, which is not installed; pip install 'svmbench[cluster]'"
+        ) from None
+    with DaskPlace(cluster) as place:
+        yield place
 
 
 def refuse_nan(ctx: click.Context, param: click.Parameter, value: float) -> float:

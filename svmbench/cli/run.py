@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Runs at a time; if there is more than one, they are marked as contended.",
 )
+@options.cluster
 @click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")
 @click.option(
     "--scale",
@@ -57,6 +58,7 @@ def command(
     dry_run: bool,
     only: tuple[str, ...],
     jobs: int,
+    cluster: str | None,
     stand_in: bool,
     scale: float,
     plugins: tuple[Path, ...],
@@ -90,12 +92,18 @@ def command(
     suffix = f"-stand-in-{scale:g}" if stand_in else ""
     folder = out or Path("results") / f"{sweep.name}{suffix}"
     sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
-    job = Job("", "", sweep.name, sweep, folder, sources, offline)
-    asked = Options(
-        fresh=fresh, retry_faults=retry_failed, only=only, jobs=jobs, keep_weights=keep_weights
-    )
     begun = time.monotonic()
-    with ProgressReporter(quiet or as_json) as reporter:
+    with options.place_of(cluster, jobs) as place, ProgressReporter(quiet or as_json) as reporter:
+        machine = "" if place is None else place.machine
+        job = Job("", "", sweep.name, sweep, folder, sources, offline, machine)
+        asked = Options(
+            fresh=fresh,
+            retry_faults=retry_failed,
+            only=only,
+            jobs=jobs,
+            keep_weights=keep_weights,
+            place=place,
+        )
         until_decided = sweep.at_most > sweep.at_least
         doubts = (lambda: doubts_of(folder)) if until_decided else None
         result = run_series([job], reporter, asked, doubts=doubts)
@@ -105,6 +113,8 @@ def command(
             write_report(folder)
     if result.faults:
         raise DataError(result.faults[0])
+    if result.interrupted and not result.made + result.reused:
+        raise KeyboardInterrupt  # there is nothing to show
     if as_json and result.outcomes:
         click.echo(answer.as_json(folder))
     elif not quiet and result.outcomes:

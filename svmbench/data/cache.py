@@ -186,6 +186,42 @@ def _stamps(path: Path) -> tuple[Stamp, ...]:
     return tuple(stamp(file) for file in sorted(path.iterdir()))
 
 
+def content_hash(key: str) -> str | None:
+    """Hash of an entry's header, which states the hashes of all its arrays; None without one."""
+    path = entry_path(key)
+    if open_cached(path) is None:
+        return None
+    return _header_sha256(_read_header(path))
+
+
+def unfinished_entry(mark: str) -> Path:
+    """A folder for an entry that this process receives in pieces, for `admit_entry`."""
+    return cache_dir() / "datasets" / f"{_TEMPORARY}{os.getpid()}-{mark}"
+
+
+def admit_entry(folder: Path, key: str) -> None:
+    """Check all bytes of an entry that was received, and give it its place; remove the folder.
+
+    Raises
+    ------
+    DataError
+        When it is damaged, or the cache cannot be written.
+    """
+    final = entry_path(key)
+    try:
+        verify(folder)
+        for path in folder.iterdir():
+            with path.open("rb") as stream:
+                os.fsync(stream.fileno())
+        sync_folder(folder)
+        _publish(folder, final)
+        sync_folder(final.parent)
+    except OSError as error:
+        raise DataError(f"{final}: cannot write the cache ({error.strerror})") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def _write_entry(dataset: Dataset, folder: Path) -> None:
     stored = {name: getattr(dataset, name) for name in _ARRAYS}
     with ThreadPoolExecutor() as pool:

@@ -1,4 +1,4 @@
-"""Executes runs, several at a time if asked, and remembers what affects the runs that follow."""
+"""Has runs carried out, several at a time if asked, and learns what affects those that follow."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ import math
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from datetime import datetime
 from statistics import fmean
 from typing import Literal
 
+from svmbench.harness.blocks import Block, block_of
 from svmbench.harness.options import Options, Outcome, Reporter
+from svmbench.harness.place import Node, NodeLostError, Seat
 from svmbench.harness.plan import Cell, Run
-from svmbench.harness.processes import Worker, hired
+from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
 from svmbench.harness.trace import Trace
+from svmbench.harness.turns import Turns
 
 #: Least time limit, in seconds, that a relative limit may set: below it start-up noise dominates.
 LEAST_LIMIT = 1.0
@@ -36,7 +39,7 @@ RUNGS_BELOW = 2
 
 
 class Crew:
-    """Executes the runs of a plan, ``options.jobs`` at a time.
+    """Has the runs of a plan carried out at ``options.where``.
 
     Parameters
     ----------
@@ -71,7 +74,7 @@ class Crew:
         self.skipped: set[str] = set()
         self._store = store
         self._reporter = reporter
-        self._jobs = options.jobs
+        self._place = options.where
         self._keep_weights = options.keep_weights
         self._hung: set[Cell] = set()
         self._limited: set[tuple[object, ...]] = set()
@@ -86,7 +89,9 @@ class Crew:
         self._starts: list[float] = []
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._todo: Iterator[Run] = iter(())
+        self._nodes: dict[Block, dict[str, str | None]] = defaultdict(dict)
+        self._turns = Turns(())
+        self._broken: set[Block] = set()
         self._deadline = self._end = math.inf
         self.found: dict[str, datetime] = {}
         for run in runs if not options.fresh else ():
@@ -137,6 +142,11 @@ class Crew:
         self._announced |= {run.id for run in self.possible() if wanted(run)}
         return len(self._announced) - before
 
+    @property
+    def announced(self) -> set[str]:
+        """Ids of the announced runs that have not ended yet."""
+        return self._announced & self.pending.keys()
+
     def hangs(self, cell: Cell) -> bool:
         """Whether a run of a cell waited without end in this call, which makes no other of it."""
         return cell in self._hung
@@ -170,8 +180,27 @@ class Crew:
             if wanted(run) and self._not_to_be_made(run) == "skipped":
                 self._leave(run, "skipped")
 
-    def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> None:
-        """Execute runs of the plan; an interruption stops the workers and is raised again.
+    def torn(self, runs: Sequence[Run], nodes: Collection[str]) -> set[str]:
+        """Ids of the finished runs of blocks that no node can complete.
+
+        Parameters
+        ----------
+        runs : sequence of Run
+            Those to be made.
+        nodes : collection of str
+            The nodes that are there. A block is completed only by the node that has begun it, so
+            that no comparison is made across machines.
+        """
+        begun = [self._nodes[block] for block in set(map(block_of, runs))]
+        return {
+            name
+            for made in begun
+            if len(set(made.values())) > 1 or not set(made.values()) <= set(nodes)
+            for name in made
+        }
+
+    def work(self, runs: Sequence[Run], deadline: float | None, end: float | None) -> set[Block]:
+        """Have runs of the plan carried out; an interruption stops them and is raised again.
 
         Parameters
         ----------
@@ -179,13 +208,24 @@ class Crew:
             Pending ones, in the order in which they start.
         deadline, end : float, optional
             As in `Options`.
+
+        Returns
+        -------
+        set of Block
+            Blocks whose node was lost before they were complete.
+
+        Raises
+        ------
+        NodeLostError
+            If no node is left.
         """
-        self._todo = iter(runs)
+        seats = self._place.seats()
+        self._turns, self._broken = Turns(runs, self._homes()), set()
         self._deadline = math.inf if deadline is None else deadline
         self._end = math.inf if end is None else end
-        with ThreadPoolExecutor(self._jobs) as pool:
+        with ThreadPoolExecutor(len(seats)) as pool:
             try:
-                tasks = [pool.submit(self._work_on) for _ in range(self._jobs)]
+                tasks = [pool.submit(self._work_on, seat) for seat in seats]
                 while wait(tasks, timeout=0.5).not_done:
                     pass  # a wait without a timeout would not notice Ctrl-C everywhere
             except KeyboardInterrupt:
@@ -193,44 +233,69 @@ class Crew:
                 raise
         for task in tasks:
             task.result()
+        return set() if self._stop.is_set() else self._broken.union(self._turns.left())
 
-    def _work_on(self) -> None:
+    def _homes(self) -> dict[Block, str] | None:
+        """The nodes that have begun blocks; None if runs are carried out on this machine."""
+        if self._place.nodes is None:
+            return None
+        begun = ((block, set(made.values())) for block, made in self._nodes.items())
+        return {block: name for block, names in begun for name in names if name is not None}
+
+    def _work_on(self, seat: Seat) -> None:
         try:
-            with hired() as worker:
+            with seat() as worker:
                 self._take_turns(worker)
+        except NodeLostError as error:  # the other nodes go on
+            with self._lock:
+                self._reporter.stage(str(error))
         except BaseException:
             self._stop.set()  # a full disk, for example, is full for all
             raise
 
-    def _take_turns(self, worker: Worker) -> None:
+    def _take_turns(self, worker: Worker | Node) -> None:
+        node = worker.name if isinstance(worker, Node) else None
         while not self._stop.is_set():
             with self._lock:
-                run = next(self._todo, None)
-                if run is None:
-                    return
-                unmade = self._not_to_be_made(run)
-                if unmade is not None:
-                    self._leave(run, unmade)
-                    continue
-                if run.instance.hurried or time.monotonic() >= self._deadline:
-                    continue
-                if self.hangs(run.cell):  # a later call makes them
-                    continue
-                limit = self._time_limit(run)
-                self._reporter.run_begins(run)
-            begun = time.monotonic()
-            trace = make_run(
-                run, self._store, limit, self._stop, self._end, self._keep_weights, worker
-            )
-            taken = time.monotonic() - begun
-            with self._lock:
-                if trace is not None:
-                    if run.id not in self._announced:
-                        self._reporter.grow(1)
-                    self.outcome.made += 1
-                    del self.pending[run.id]
-                    self._learn(run, trace, taken)
-                    self._reporter.run_ends(run, trace.state)
+                runs = self._turns.take(node)
+            if not runs:
+                return
+            try:
+                for run in runs:
+                    self._take_turn(run, worker)
+            except NodeLostError:
+                with self._lock:
+                    self._broken.add(block_of(runs[0]))
+                raise
+
+    def _take_turn(self, run: Run, worker: Worker | Node) -> None:
+        """Have a run carried out, unless there is a reason not to."""
+        if self._stop.is_set():
+            return
+        with self._lock:
+            unmade = self._not_to_be_made(run)
+            if unmade is not None:
+                self._leave(run, unmade)
+                return
+            if run.instance.hurried or time.monotonic() >= self._deadline:
+                return
+            if self.hangs(run.cell):  # a later call makes them
+                return
+            limit = self._time_limit(run)
+            self._reporter.run_begins(run)
+        if isinstance(worker, Node):
+            worker.prepare(run.instance)
+        begun = time.monotonic()
+        trace = make_run(run, self._store, limit, self._stop, self._end, self._keep_weights, worker)
+        taken = time.monotonic() - begun
+        with self._lock:
+            if trace is not None:
+                if run.id not in self._announced:
+                    self._reporter.grow(1)
+                self.outcome.made += 1
+                del self.pending[run.id]
+                self._learn(run, trace, taken)
+                self._reporter.run_ends(run, trace.state)
 
     def _not_to_be_made(self, run: Run) -> Literal["spared", "skipped"] | None:
         if run.rung is not None and not (
@@ -264,6 +329,7 @@ class Crew:
     def _learn(self, run: Run, trace: Trace, taken: float | None = None) -> None:
         """Remember how a run ended, and the seconds it took if it was run now."""
         self.outcome.states[trace.state] += 1
+        self._nodes[block_of(run)][run.id] = trace.header.get("node")
         elapsed, known = _elapsed(trace), trace.end.get("elapsed_seconds") is not None
         if taken is not None and known:
             self._starts.append(max(0.0, taken - elapsed))

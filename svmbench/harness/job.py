@@ -36,6 +36,8 @@ class Job:
         One per data set.
     offline : bool
         Do not look for its data on the network.
+    machine : str
+        Fingerprint of the machine that carries out its runs; empty for this machine.
     """
 
     paper: str
@@ -45,6 +47,7 @@ class Job:
     folder: Path
     sources: tuple[Source, ...]
     offline: bool = True
+    machine: str = ""
 
     @property
     def title(self) -> str:
@@ -130,8 +133,12 @@ class Job:
                 strict=True,
             )
             if of_scale[source] == self.stand_ins.get(dataset)
-            and (state == "skipped" or _is_current(self.folder / "runs" / f"{run}.jsonl"))
+            and (state == "skipped" or self._is_current(run))
         ]
+
+    def _is_current(self, run: str) -> bool:
+        path = self.folder / "runs" / f"{run}.jsonl"
+        return _is_current(path, self.machine or fingerprint())
 
     @property
     def outdated(self) -> bool:
@@ -173,15 +180,15 @@ class Job:
         return missing * self.sweep.stop.time_limit + references
 
 
-def _is_current(path: Path) -> bool:
-    """Whether a run exists, with the current build of its solver, on this machine."""
+def _is_current(path: Path, machine: str) -> bool:
+    """Whether a run exists, with the current build of its solver, on that machine."""
     try:
         with path.open(encoding="utf-8") as file:
             header = json.loads(file.readline())
         solver = find_solver(header["solver"])
         parameters = solver.schema.model_validate_json(json.dumps(header["parameters"]))
         built = solver.build_with(parameters)
-        return bool(header["build"] == built and header["machine"] == fingerprint())
+        return bool(header["build"] == built and header["machine"] == machine)
     except (OSError, ValueError, TypeError, KeyError, ConfigError):
         return False
 

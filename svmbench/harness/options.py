@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from svmbench.harness.place import Here, RunPlace
 from svmbench.harness.plan import Cell, Run
 from svmbench.records.states import FAULTS
 
@@ -86,7 +87,7 @@ class Reporter:
 
 @dataclass(frozen=True)
 class Options:
-    """How the runs of a sweep are executed; only `jobs` changes what a run measures.
+    """How the runs of a sweep are executed; only `jobs` and `place` change what a run measures.
 
     Parameters
     ----------
@@ -122,6 +123,8 @@ class Options:
     short_ladders : bool
         Begin the ladders of later repeats near the first rung that reached the sweep's loosest
         accuracy before. Otherwise every ladder begins with its lowest rung.
+    place : RunPlace, optional
+        Where the runs are carried out; on this machine unless given, and then `jobs` counts.
     """
 
     offline: bool = False
@@ -137,6 +140,12 @@ class Options:
     keep_weights: bool = False
     whole_blocks: bool = False
     short_ladders: bool = False
+    place: RunPlace | None = None
+
+    @property
+    def where(self) -> RunPlace:
+        """Where the runs are carried out."""
+        return Here(self.jobs) if self.place is None else self.place
 
     def scale_of(self, label: str) -> float | None:
         """Scale of the stand-in for the data set of that label; None for the set itself."""

@@ -26,6 +26,22 @@ from svmbench.solvers.registry import find_solver
 Cell = tuple[str, float, str]
 
 
+@dataclass(frozen=True)
+class Origin:
+    """Where the rows of a data set come from, in words that another machine understands.
+
+    Parameters
+    ----------
+    source : str, mapping or Derived
+        The argument of `svmbench.data.load.load`; it names no file of the user's own.
+    stand_in : float or None
+        Scale of the stand-in, if that is used.
+    """
+
+    source: Any
+    stand_in: float | None
+
+
 @dataclass(frozen=True, eq=False)
 class Instance:
     """A problem with its test rows and its certified optimum.
@@ -40,6 +56,8 @@ class Instance:
         None in a dry run.
     hurried : bool
         Whether a deadline stopped the reference before the gap that the sweep asks for.
+    origin : Origin or None
+        None if the rows are of the user's own files.
     """
 
     problem: Problem
@@ -48,6 +66,7 @@ class Instance:
     test_path: Path | None
     reference: Reference | None
     hurried: bool = False
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +92,8 @@ class Run:
         Whether its regret is computed.
     rung : int or None
         Position of the horizon among its solver's, if they form a ladder; 0 is the cheapest.
+    machine : str
+        Fingerprint of the machine that is to carry it out; empty for this machine.
     """
 
     instance: Instance
@@ -85,6 +106,7 @@ class Run:
     horizon: float | None = None
     regret: bool = False
     rung: int | None = None
+    machine: str = ""
 
     @property
     def cell(self) -> Cell:
@@ -134,7 +156,7 @@ class Run:
             # Only if asked for, so that runs without it keep their identity.
             **({"regret": True} if self.regret else {}),
             "build": self.build,
-            "machine": fingerprint(),
+            "machine": self.machine or fingerprint(),
         }
 
     def _not_in_facts(self) -> set[str]:
@@ -153,7 +175,9 @@ class Run:
         return f"{name}-{hashlib.sha256(facts).hexdigest()[:16]}"
 
 
-def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = False) -> list[Run]:
+def plan_runs(
+    sweep: Sweep, instances: Sequence[Instance], contended: bool = False, machine: str = ""
+) -> list[Run]:
     """All runs that a sweep may ask for, in the order in which they run.
 
     Repeats are interleaved: each block holds one repeat of every cell in a seeded random
@@ -166,6 +190,8 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
     instances : sequence of Instance
     contended : bool
         Whether several runs are executed at a time.
+    machine : str
+        As in `Run`.
     """
     runs: list[Run] = []
     for repeat in range(sweep.at_most):
@@ -173,7 +199,7 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
             unit
             for instance in instances
             for spec in sweep.solvers
-            for unit in _units(sweep, spec, instance, repeat, contended)
+            for unit in _units(sweep, spec, instance, repeat, contended, machine)
         ]
         random.Random(repeat).shuffle(block)
         runs += chain.from_iterable(block)
@@ -181,7 +207,12 @@ def plan_runs(sweep: Sweep, instances: Sequence[Instance], contended: bool = Fal
 
 
 def _units(
-    sweep: Sweep, spec: SolverSpec, instance: Instance, repeat: int, contended: bool
+    sweep: Sweep,
+    spec: SolverSpec,
+    instance: Instance,
+    repeat: int,
+    contended: bool,
+    machine: str,
 ) -> list[list[Run]]:
     """The runs of one repeat of a cell: those of a ladder together, others separately."""
     ladder = find_solver(spec.name).ladder
@@ -197,6 +228,7 @@ def _units(
             horizon,
             sweep.regret,
             rung if ladder else None,
+            machine,
         )
         for rung, (solver, horizon) in enumerate(for_each_horizon(spec, sweep.stop))
     ]

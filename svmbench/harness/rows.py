@@ -94,6 +94,7 @@ def run_row(run: Run, trace: Trace) -> dict[str, Any]:
         "evaluation_seconds": trace.end.get("evaluation_seconds"),
         "peak_memory_bytes": trace.end.get("peak_memory_bytes"),
         "started": trace.header.get("started"),
+        "node": trace.header.get("node"),
     }
     known = {name: math.nan if value is None else value for name, value in row.items()}
     row["disturbed"] = "; ".join(disturbances(known)) or None

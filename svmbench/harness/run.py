@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -18,11 +19,11 @@ from svmbench.data.cache import require_sound
 from svmbench.data.dataset import Dataset
 from svmbench.data.load import load
 from svmbench.errors import ConfigError, DataError
-from svmbench.harness.blocks import block_of, forget, torn
+from svmbench.harness.blocks import Block, block_of, forget, torn
 from svmbench.harness.crew import Crew
-from svmbench.harness.environment import environment
 from svmbench.harness.options import Options, Outcome, RepeatsOf, Reporter
-from svmbench.harness.plan import Cell, Instance, Run, plan_runs
+from svmbench.harness.place import NodeLostError
+from svmbench.harness.plan import Cell, Instance, Origin, Run, plan_runs
 from svmbench.harness.store import Store
 from svmbench.memory import require_memory
 from svmbench.problem import Problem
@@ -43,6 +44,9 @@ MORE_ROOM = (
     "if many features have no entry, drop them with the transform compact-columns;"
     " else free memory, or use fewer data sets and values of lambda at a time"
 )
+
+#: Nodes that may be lost with the same block before the sweep is given up.
+MOST_LOST = 3
 
 __all__ = ["Options", "Outcome", "RepeatsOf", "Reporter", "Sitting", "prepare", "run_sweep"]
 
@@ -71,8 +75,17 @@ def prepare(
                 require_sound(path)
         for lam in sweep.lambdas_for(loaded.train.n_samples):
             problem = _problem(sweep, loaded.train, lam)
+            scale = options.scale_of(dataset.label)
+            origin = None if dataset.path is not None else Origin(dataset.source, scale)
             instances.append(
-                Instance(problem, loaded.test, loaded.train_path, loaded.test_path, None)
+                Instance(
+                    problem,
+                    loaded.test,
+                    loaded.train_path,
+                    loaded.test_path,
+                    None,
+                    origin=origin,
+                )
             )
     if not certify:
         return instances
@@ -175,13 +188,18 @@ class Sitting:
         with ExitStack() as stack:
             stack.enter_context(self._store.locked())
             instances = prepare(sweep, reporter, options)
-            self._runs = plan_runs(sweep, instances, contended=options.jobs > 1)
+            place = options.where
+            self._runs = plan_runs(sweep, instances, place.contended, place.machine)
             chosen = [run for run in self._runs if _matches(run, options.only)]
             if not chosen:
                 raise _no_match(options.only)
             if options.whole_blocks:
                 _clear_torn_blocks(sweep, self._runs, folder, options)
+            if options.fresh and place.nodes is not None:
+                forget(chosen, self._store)  # a block that is torn is not to find its old runs
             self._crew = Crew(chosen, self._store, reporter, options)
+            self._chosen = frozenset(run.id for run in chosen)
+            self._found = frozenset(self._crew.found)
             before, ids = self._store.listed_as("skipped"), {run.id for run in chosen}
             self._skipped_before = frozenset() if options.fresh else before & ids
             # Runs that `only` leaves out stay as they are.
@@ -191,7 +209,7 @@ class Sitting:
                 if run.id in before - ids and self._store.finished(run) is None
             }
             self._skip()
-            self._store.write_environment(dump_sweep(sweep), environment())
+            self._store.write_environment(dump_sweep(sweep), place.environment())
             self._lock = stack.pop_all()
         self._cells = _by_cell(self._runs)
         self.preparing = time.monotonic() - begun
@@ -269,6 +287,9 @@ class Sitting:
         ------
         KeyboardInterrupt
             When the user interrupts it; finished runs are kept.
+        NodeLostError
+            If no node of the cluster is left, or nodes are lost with the same block again and
+            again.
         """
         wanted = self._wanted(options)
         if not wanted:
@@ -276,11 +297,37 @@ class Sitting:
         if self._go_on_with_references(wanted, options):
             wanted = self._wanted(options)
         self._unpublished = True
+        lost = Counter[Block]()
         try:
-            self._crew.work(wanted, options.deadline, options.end)
+            while wanted:
+                wanted = self._whole(wanted)  # this may replace the crew
+                broken = self._crew.work(wanted, options.deadline, options.end)
+                lost.update(broken)
+                _require_nodes_to_survive(lost)
+                wanted = self._wanted(options) if broken else []
         except KeyboardInterrupt:
             self._crew.outcome.interrupted = True
             raise
+
+    def _whole(self, wanted: list[Run]) -> list[Run]:
+        """The wanted runs, with those of their blocks that another node has to begin again."""
+        nodes = self._options.where.nodes
+        # If no node is left, a finished run is kept: its node may come back.
+        again = self._crew.torn(wanted, nodes) if nodes else set()
+        if not again:
+            return wanted
+        forget([run for run in self._runs if run.id in again], self._store)
+        before, ids = self._crew.outcome, {run.id for run in wanted}
+        announced = self._crew.announced
+        chosen = [run for run in self._runs if run.id in self._chosen]
+        options = replace(self._options, fresh=False)
+        self._crew = Crew(chosen, self._store, self._reporter, options)
+        self._crew.announce(lambda run: run.id in announced)
+        after, kept = self._crew.outcome, len(self._found.intersection(self._crew.found))
+        after.made, after.reused = len(self._crew.found) - kept, kept
+        after.damaged, after.missing = before.damaged, before.missing
+        after.starting = before.starting
+        return [run for run in self._crew.pending.values() if run.id in ids | again]
 
     def _wanted(self, options: Options) -> list[Run]:
         pending = self._crew.pending.values()
@@ -359,6 +406,16 @@ def run_sweep(
         with suppress(KeyboardInterrupt):  # the outcome records it
             sitting.make(options)
     return sitting.outcome
+
+
+def _require_nodes_to_survive(lost: Counter[Block]) -> None:
+    """Refuse to give a block to yet another node if it has ended several."""
+    for (dataset, lam, repeat), times in lost.items():
+        if times >= MOST_LOST:
+            raise NodeLostError(
+                f"{dataset}, lambda {lam:g}, repeat {repeat}: {times} nodes were lost while they"
+                " carried it out; find out why (memory?), then give the same command again"
+            )
 
 
 def _by_cell(runs: Sequence[Run]) -> dict[Cell, dict[int, list[str]]]:

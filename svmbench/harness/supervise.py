@@ -18,6 +18,7 @@ from svmbench.errors import UnwritableError
 from svmbench.harness import child, system
 from svmbench.harness.assignment import Assignment, assignment_of
 from svmbench.harness.environment import memory_kills
+from svmbench.harness.place import Node
 from svmbench.harness.plan import Run
 from svmbench.harness.processes import Worker
 from svmbench.harness.store import Store
@@ -35,6 +36,7 @@ from svmbench.solvers.registry import find_solver
 CIRCUMSTANCES = (
     *("kind", "id", "dataset", "label", "seed", "started", "load_average"),
     *("reference_dual", "reference_primal", "reference_gap", "time_limit", "keep_weights"),
+    "node",  # of a cluster; absent from runs of this machine
 )
 
 #: Seconds of a run that its worker's clock may lack: the share, and the least that counts.
@@ -58,7 +60,7 @@ def make_run(
     stop: threading.Event,
     end: float = math.inf,
     keep_weights: bool = False,
-    worker: Worker | None = None,
+    worker: Worker | Node | None = None,
 ) -> Trace | None:
     """Execute one run in a worker process and return its trace; None if it was given up.
 
@@ -69,6 +71,8 @@ def make_run(
     ------
     OSError
         When the system refuses a process.
+    NodeLostError
+        When the node that should carry it out is lost.
     DataError
         When its cached rows are not those that were stored.
 
@@ -84,8 +88,9 @@ def make_run(
         Moment of the monotonic clock at which the run is given up and leaves no trace.
     keep_weights : bool
         Keep the final weights.
-    worker : Worker, optional
-        The worker of the run before, to be reused if possible; by default a new one.
+    worker : Worker or Node, optional
+        The worker of the run before, to be reused if possible, or a node that carries the run out;
+        by default a new worker.
     """
     if worker is None:
         with Worker() as own:
@@ -94,7 +99,10 @@ def make_run(
     with writing(path):
         path.unlink(missing_ok=True)
     assignment = assignment_of(run, header_of(run, time_limit, keep_weights))
-    trace = carry_out(assignment, path, stop, end, worker)
+    if isinstance(worker, Node):
+        trace = worker.carry_out(assignment, path, stop, end)
+    else:
+        trace = carry_out(assignment, path, stop, end, worker)
     if trace is None or (trace.state in RERUN and store.finished(run) is not None):
         path.unlink(missing_ok=True)  # keep the finished trace of an earlier run
     else:

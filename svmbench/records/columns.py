@@ -117,6 +117,7 @@ RUNS = (
     _number("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
     _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
     _text("started", "when the run started, in UTC", "optional"),
+    _text("node", "node of the cluster that carried it out", "optional"),
     _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
     _text("off_clock", "what happened off the clock; recomputed on reading", "unread"),
 )

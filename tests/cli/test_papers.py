@@ -193,6 +193,9 @@ def test_exit_codes(papers, monkeypatch, change, code, said):
         def lacking(self, options):
             return 0
 
+        def announce(self, options):
+            return 0
+
         def make(self, options):
             if change.get("interrupted"):
                 raise KeyboardInterrupt

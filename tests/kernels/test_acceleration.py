@@ -51,6 +51,8 @@ def follow(problem, loss, seed, steps=12):
         np.testing.assert_allclose(w, weights(problem, mine), rtol=0.0, atol=1e-10 / problem.lam)
         assert kernel.refused == plain.refused
         assert kernel.change == pytest.approx(np.sum(mine - before), abs=1e-9)
+        rise = plain.dual(mine) - plain.dual(before)
+        assert kernel.rise == pytest.approx(rise, rel=1e-6, abs=1e-9 * (1.0 + abs(rise)))
         alpha = mine
     return plain
 
@@ -109,9 +111,8 @@ def test_rows_that_were_shrunk_before_a_step_have_no_share_in_it(name):
             state.descend(draws, 3, True)
         left += active - state.active
         if k % 2 == 0:
-            alpha = state.alpha
-            kernel.step(alpha, state.w)
-            state.replace(alpha, kernel.change)
+            kernel.step(state.kept_alpha(), state.w)
+            state.take_alpha(kernel.change)
         if k % 7 == 6:
             state.restore()
         expected = problem.weights(state.alpha)
@@ -135,9 +136,8 @@ def test_passes_with_steps_need_fewer_passes():
             kernel.begin(state.active_rows, state.alpha, state.w)
             state.descend(draws, 1, False)
             if steps:
-                alpha = state.alpha
-                kernel.step(alpha, state.w)
-                state.replace(alpha, kernel.change)
+                kernel.step(state.kept_alpha(), state.w)
+                state.take_alpha(kernel.change)
             passes += 1
             gap = problem.primal(np.array(state.w)) - problem.dual(state.alpha)
         np.testing.assert_allclose(state.w, problem.weights(state.alpha), rtol=0.0, atol=1e-9)

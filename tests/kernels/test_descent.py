@@ -296,10 +296,12 @@ def test_replaced_dual_variables_are_those_of_passes_to_come(name):
         state.descend(rng, 3, True)
         alpha = state.alpha
         active = state.active_rows
+        assert np.array_equal(state.kept_alpha(), alpha)
         alpha[active] = 0.5 * alpha[active]
         change = float(np.sum(alpha) - np.sum(state.alpha))
         state.w[:] = problem.weights(alpha)
-        state.replace(alpha, change)
+        state.kept_alpha()[active] = alpha[active]
+        state.take_alpha(change)
         assert np.array_equal(state.alpha, alpha)
         assert state.alpha_sum == pytest.approx(np.sum(alpha))
         if k % 9 == 8:

@@ -46,6 +46,13 @@ def small(monkeypatch):
     monkeypatch.setattr(dual_phase, "CACHED_BYTES", 0.0)
 
 
+@pytest.fixture
+def always_scaled(monkeypatch):
+    """A scale after every pass, whatever it costs and saves."""
+    monkeypatch.setattr(dual_phase, "SCALE_SHARE", math.inf)
+    monkeypatch.setattr(dual_phase, "LEAST_SAVED", -math.inf)
+
+
 def started(problem, seed=1, **parameters):
     run = Auto(AutoParameters(**parameters))
     run.start(problem, seed)
@@ -400,7 +407,9 @@ def test_told_to_halt_it_returns_when_its_rule_first_holds():
         assert np.array_equal(patient.w, halting.w)
 
 
-def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_begin_at(monkeypatch):
+def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_begin_at(
+    monkeypatch, always_scaled
+):
     problem = MADE["many-rows"]
     begun = []
 
@@ -427,7 +436,7 @@ def test_the_penalty_at_the_handover_belongs_to_the_weights_that_newton_steps_be
 
 
 @pytest.mark.parametrize(("subspace", "least"), [(False, 6), (True, 3)])
-def test_alpha_are_the_weights_of_dual_descent(subspace, least):
+def test_alpha_are_the_weights_of_dual_descent(subspace, least, always_scaled):
     problem = PROBLEMS["overlapping"]
     run = started(problem, method="dual", subspace=subspace)
     X, y = dense(problem.data), labels(problem.data)

@@ -47,8 +47,11 @@ def test_costs_are_counted_in_passes():
     rows = made(m=400, d=6).data.rows
     one = choice.FACTOR_COST * 6**3 / 3.0 / 2400
     assert choice.factorisation_passes(rows) == pytest.approx(one)
-    cost = choice.NEWTON_PASSES + choice.FACTORISATIONS * one + choice.OUTER_COST * 6
-    assert choice.newton_passes(rows) == pytest.approx(cost)
+    cost = choice.NEWTON_PASSES + choice.FACTORISATIONS * one
+    outer = 0.5 * choice.OUTER_PRODUCTS * 6
+    assert choice.newton_passes(rows) == pytest.approx(cost + outer * choice.DENSE_OUTER_COST)
+    sparse = dataset(np.ones((400, 6)), np.ones(400), "uint16+float32").rows
+    assert choice.newton_passes(sparse) == pytest.approx(cost + outer * choice.SPARSE_OUTER_COST)
 
 
 def test_dual_descent_alone_where_features_are_many(monkeypatch):

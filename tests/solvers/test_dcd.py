@@ -115,9 +115,8 @@ def follow_options(name, loss, seed, **options):
 @pytest.fixture
 def frequent_steps(monkeypatch):
     """Let steps of the acceleration follow a few passes, also over rows as short as these."""
-    for constant in ("ENTRIES_AN_ACTIVE_ROW", "ENTRIES_A_ROW"):
-        monkeypatch.setattr(accelerator, constant, 0)
-    monkeypatch.setattr(twins.dcd, "ENTRIES", (accelerator.ENTRIES_A_FEATURE, 0, 0))
+    monkeypatch.setattr(accelerator, "ROW_COST", 0.0)
+    monkeypatch.setattr(twins.dcd, "COSTS", (accelerator.FEATURE_COST, 0.0))
 
 
 @every_loss
@@ -135,14 +134,21 @@ def test_the_accelerated_twins_take_steps(frequent_steps):
     assert sum(plain.plane.taken for plain in followed) >= 10
 
 
+def test_the_accelerated_twins_meet_steps_that_pay_and_steps_that_do_not(frequent_steps):
+    names = ordinary_problems()
+    followed = [follow_options(name, "hinge", 0, acceleration=True) for name in names]
+    assert any(plain.failures > 1 for plain in followed)
+    assert any(plain.paid for plain in followed)
+
+
 def test_a_step_follows_more_passes_the_more_rows_it_visits(frequent_steps, monkeypatch):
     def taken():
         names = ordinary_problems()
         return sum(follow_options(n, "hinge", 0, acceleration=True).plane.taken for n in names)
 
     often = taken()
-    monkeypatch.setattr(accelerator, "ENTRIES_AN_ACTIVE_ROW", 20)
-    monkeypatch.setattr(twins.dcd, "ENTRIES", (accelerator.ENTRIES_A_FEATURE, 0, 20))
+    monkeypatch.setattr(accelerator, "ROW_COST", 7.0)
+    monkeypatch.setattr(twins.dcd, "COSTS", (accelerator.FEATURE_COST, 7.0))
     assert 0 < taken() < often
 
 

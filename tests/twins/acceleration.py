@@ -39,11 +39,15 @@ class Acceleration:
         inside = free & (alpha + change > 0.0) & (alpha + change < self.upper)
         moved = np.where(free, np.clip(alpha + change, 0.0, self.upper), alpha)
         rise = self.dual(moved) - self.dual(alpha)
+        # Rows that leave a direction, and rows that are clipped, which leave p and change w.
+        self.moved = np.sum(~free & [alpha != self.before, self.last != 0.0], axis=0)
+        self.moved += 2 * (free & ~inside)
+        self.gained = rise
         if np.any(free & ~inside):
             self.clipped += 1
             self.closest = min(self.closest, abs(rise))
             if rise < 0.0:
-                self.refused += 1
+                self.refused, self.gained = self.refused + 1, 0.0
                 self.last = np.zeros(self.m)
                 return alpha
         if np.any(free):

@@ -12,8 +12,8 @@ from twins.rng import Generator
 
 NEGLIGIBLE = 1e-12  # a projected gradient this small moves nothing
 LINGERING = 0.3  # share of the last rise of D beyond which passes linger
-# Entries that passes touch before a step of the acceleration: per feature, per row, per active row.
-ENTRIES = (8, 10, 50)
+COSTS = (4, 10)  # entries that a step of the acceleration is worth, per feature and active row
+INTERVAL = 3  # cost of passes over that of the step that follows them
 SMALLEST_RISE = 1e-13  # share of D that is rounding
 
 
@@ -57,6 +57,8 @@ class Dcd:
         self.plane = Acceleration(X, y, lam, self.nu, self.u)
         self.lingers = self.open = False
         self.last_rise, self.touched, self.scaling, self.scale = np.inf, 0, scaling, 1.0
+        self.stepped = None  # rise of D and cost of the step before the last pass
+        self.failures = self.paid = 0  # steps in turn that did not pay, and steps that did
         self.closest = np.inf  # of the decisions of the options, that which least would have turned
         self.begin_pass()
 
@@ -134,8 +136,7 @@ class Dcd:
         if self.lingers and not self.open:
             self.plane.begin(self.alpha)
             self.open, self.touched = True, 0
-            m, d = self.X.shape
-            self.enough = float(np.dot(ENTRIES, (d, m, self.active)))
+            self.cost = COSTS[0] * self.X.shape[1] + COSTS[1] * self.active
 
     def accelerate(self):
         """The best step in the plane, once passes linger and have touched enough entries."""
@@ -150,15 +151,24 @@ class Dcd:
         self.closest = min(self.closest, abs(rise - SMALLEST_RISE * dual))
         if rise <= SMALLEST_RISE * dual:
             self.open = False
-        if self.open and self.touched >= self.enough:
+        elif self.stepped:
+            gained, cost = self.stepped
+            due = gained * self.pass_touched / cost
+            self.closest = min(self.closest, abs(due - rise))
+            paid = due >= rise
+            self.paid += paid
+            self.failures = 0 if paid else self.failures + 1
+        self.stepped = None
+        if self.open and self.touched >= INTERVAL * self.cost * 2**self.failures:
             self.alpha = self.plane.step(self.alpha)
             self.w = self.plane.weights(self.alpha)
             self.closest = min(self.closest, self.plane.closest)
+            self.stepped = self.plane.gained, self.cost + self.entries @ self.plane.moved
             self.open = False
 
     def find_scale(self):
         """The best scale from 1/2 to 2, where P over some active rows has its root or a kink."""
-        stride = max(1, min(32, self.active // 64))
+        stride = max(1, min(32, self.active // 64), self.active // 1024)
         some = self.order[: self.active : stride]
         margins, alpha = self.y[some] * (self.X[some] @ self.w), self.alpha[some]
         energy = self.lam_m * (self.w @ self.w) / stride

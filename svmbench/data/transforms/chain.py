@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from svmbench.data.catalogue import Entry, OwnFiles
 from svmbench.data.dataset import Dataset
 from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
 from svmbench.data.transforms.entries import listed, settled
@@ -15,6 +14,9 @@ from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsam
 from svmbench.data.transforms.step import Pair, Portion, Transform
 from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
+
+if TYPE_CHECKING:
+    from svmbench.data.catalogue import Entry, OwnFiles
 
 _LONGEST_SUFFIX = 80  # names of data sets are parts of file names
 

@@ -187,6 +187,7 @@ class Auto(Solver):
         self.counters.updates += looking.updates
         self.counters.nonzeros += looking.nonzeros
         self._stopped, self._enough, self._passes = False, parameters.tolerance, 0.0
+        self._seen = ""
 
     def advance(self, steps: int) -> None:
         """Take ``steps`` Newton steps or passes over the active rows."""
@@ -228,7 +229,7 @@ class Auto(Solver):
         gap = dual.gap / (dual.gap + dual.bound()) if dual.gap < math.inf else 1.0
         reached = self._cheap and gap <= HANDOVER_GAP
         if reached or dual.passes > self._choice.budget:
-            self._passes = dual.passes
+            self._passes, self._seen = dual.passes, dual.remark
             # The first penalty follows from the gap: with too small a one nearly all rows have
             # curvature, and a Newton step costs many times the survey.
             dual.certify()
@@ -287,8 +288,11 @@ class Auto(Solver):
 
     @property
     def remark(self) -> str:
-        """The chosen method and the reason, and the changes of method since."""
+        """The chosen method and the reason, what paid, and the changes of method since."""
         remark = f"{self._choice.method}: {self._choice.reason}"
+        seen = self._phase.remark if isinstance(self._phase, DualPhase) else self._seen
+        if seen:
+            remark += f"; {seen}"
         if self._passes:
             remark += f"; Newton steps since pass {self._passes:.0f}"
         if isinstance(self._phase, InteriorPhase):

@@ -21,10 +21,13 @@ from svmbench.solvers.champion.newton_phase import sample_sizes
 #: Largest number of features for which the d x d system is formed.
 MOST_FEATURES = 5000
 
-#: Newton steps to a gap of 1e-3 cost about this many passes over the rows, and as many
-#: factorisations; a multiply-add of a factorisation takes this share of the time per nonzero of a
-#: pass; and the outer products of rows cost this many passes per entry of a row.
-NEWTON_PASSES, FACTORISATIONS, FACTOR_COST, OUTER_COST = 15.0, 25.0, 0.06, 0.2
+#: Newton steps to a gap of 1e-3 cost about this many passes over the rows, as many factorisations,
+#: and the outer products of this share of the rows with themselves.
+NEWTON_PASSES, FACTORISATIONS, OUTER_PRODUCTS = 15.0, 25.0, 0.5
+
+#: A multiply-add relative to the time per nonzero of a pass: of a factorisation, and of the outer
+#: product of a sparse row, which is scattered, and of a dense one.
+FACTOR_COST, SPARSE_OUTER_COST, DENSE_OUTER_COST = 0.06, 0.8, 0.16
 
 #: Fewest and most rows on which dual descent is tried, and their share of all rows between these.
 TRIAL_ROWS, TRIAL_SHARE = (2000, 4000), 1.0 / 16.0
@@ -65,7 +68,8 @@ def factorisation_passes(rows: CompactRows) -> float:
 
 def newton_passes(rows: CompactRows) -> float:
     """Expected cost of Newton steps to a gap of 1e-3, in passes of dual descent."""
-    outer: float = OUTER_COST * entries(rows) / rows.m
+    each = DENSE_OUTER_COST if rows.indptr is None else SPARSE_OUTER_COST
+    outer: float = OUTER_PRODUCTS * each * 0.5 * entries(rows) / rows.m
     return NEWTON_PASSES + FACTORISATIONS * factorisation_passes(rows) + outer
 
 

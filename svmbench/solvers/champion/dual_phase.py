@@ -12,7 +12,7 @@ from svmbench.kernels.rng import Generator
 from svmbench.kernels.rows import CompactRows
 from svmbench.problem import relative_gap
 from svmbench.solvers.dual.accelerator import Accelerator
-from svmbench.solvers.dual.scale import best_scale, stride_of
+from svmbench.solvers.dual.scale import best_scale, share_saved, stride_of
 from svmbench.solvers.dual.subspace import Subspace
 
 #: Bytes of active rows up to which their order is a random permutation, because they fit the cache.
@@ -29,9 +29,15 @@ THRESHOLD_MARGIN = 2.0
 #: rounding leaves no margin below 1 where the optimum is next to 0.
 ABOVE, ABOVE_SHARE = 1e-11, 0.01
 
-#: The scale is found again after passes that touched so many entries, or so large a share of all
-#: entries touched so far if that is less. To find it takes the time of some 100,000 entries.
-SCALE_ENTRIES, SCALE_SHARE = 1_000_000, 0.2
+#: Cost of finding the scale, in entries that a pass touches in the same time: once, and per row
+#: that is looked at, besides its entries.
+SCALE_COST, SCALE_ROW_COST = 40_000.0, 60.0
+
+#: Finding the scale may cost this share of the passes before, and half as much after each time in
+#: turn that the scale saved less than `LEAST_SAVED` of the gap: what this share of the passes saves
+#: that lower the gap from 1 to 1e-3.
+SCALE_SHARE = 0.05
+LEAST_SAVED = 1.0 - 1e-3**SCALE_SHARE
 
 #: Weight of the w before the last pass in the w that is returned. The last steps of a pass change
 #: P, which has kinks, more than D.
@@ -88,7 +94,9 @@ class DualPhase:
         self._accelerator = Accelerator(rows, lam) if acceleration else None
         self._step_due = False
         self._subspace = Subspace(rows, lam) if subspace else None
-        self._scaling, self._scale, self._scale_next = scaling, 1.0, 0.0
+        self._scaling, self._scale, self._scale_failures = scaling, 1.0, 0
+        self._scale_saved = True
+        self._scale_next = self._scale_interval()
         self._solved = False
 
     def iterate(self) -> None:
@@ -126,11 +134,9 @@ class DualPhase:
             state.descend(self._rng, block_rows, self._shrinking)
             return
         if self._step_due:
-            alpha = state.alpha
-            change = accelerator.step(alpha, state.w, state)
-            state.replace(alpha, change)
+            state.take_alpha(accelerator.step(state.kept_alpha(), state.w, state))
         if accelerator.may_begin:
-            accelerator.begin(state.active_rows, state.alpha, state.w)
+            accelerator.begin(state.active_rows, state.kept_alpha(), state.w)
         earlier, before = self.bound(), state.nonzeros
         state.descend(self._rng, block_rows, self._shrinking)
         bound = self.bound()
@@ -142,22 +148,33 @@ class DualPhase:
         self._solved = False
         if subspace is None or not subspace.may_step(touched):
             return
-        alpha = state.alpha
-        change = subspace.step(state.active_rows, alpha, state.w, state)
+        change = subspace.step(state.active_rows, state.kept_alpha(), state.w, state)
         if change is not None:
-            state.replace(alpha, change)
+            state.take_alpha(change)
             self._new_rows()
             self._solved = subspace.solved
 
     def _find_scale(self, expected: float) -> None:
-        """Estimate the best scale of w from some active rows."""
+        """Estimate the best scale of w from some active rows; keep it if it saves enough."""
         state = self._state
         stride = stride_of(state.active)
         margins, alpha = state.sample(stride)
         energy = self._lam * self._m * float(state.w @ state.w) / stride
         share = ABOVE_SHARE * relative_gap(self.bound() + expected, self.bound())
-        self._scale = best_scale(margins, alpha, energy) * (1.0 + min(ABOVE, share))
-        self._scale_next = self._visited + min(SCALE_ENTRIES, SCALE_SHARE * self._visited)
+        scale = best_scale(margins, alpha, energy)
+        saves = share_saved(margins, alpha, energy, scale) >= LEAST_SAVED
+        # Passes to come are shown at this scale as well, so that one chance success is not enough.
+        self._scale = scale * (1.0 + min(ABOVE, share)) if saves and self._scale_saved else 1.0
+        self._scale_saved = saves
+        self._scale_failures = 0 if saves else self._scale_failures + 1
+        self._scale_next = self._visited + self._scale_interval()
+
+    def _scale_interval(self) -> float:
+        """Entries that passes touch before the scale is found again."""
+        active = self._state.active
+        rows = active / stride_of(active)
+        cost = SCALE_COST + rows * (SCALE_ROW_COST + self._nnz / self._m)
+        return math.ldexp(cost / SCALE_SHARE, self._scale_failures)
 
     def _may_certify(self, expected: float) -> bool:
         enough = 0.5 * self._tolerance * self.bound()
@@ -245,6 +262,14 @@ class DualPhase:
     def alpha(self) -> FloatArray:
         """The dual variables, shape (m,); a new array."""
         return np.array(self._state.alpha)
+
+    @property
+    def remark(self) -> str:
+        """How many steps of the acceleration paid; empty if there was none."""
+        steps = self._accelerator
+        if steps is None or not steps.steps:
+            return ""
+        return f"{steps.paid} of {steps.steps} accelerated steps paid"
 
     @property
     def exhausted(self) -> bool:

@@ -1,4 +1,8 @@
-"""When dual coordinate descent takes steps in the plane of what its passes have moved."""
+"""When dual coordinate descent takes steps in the plane of what its passes have moved.
+
+Whether they pay is measured: the rise of D and the entries touched are known of every step and
+every pass, and do not depend on the machine.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +16,24 @@ from svmbench.kernels.rows import CompactRows
 #: Steps begin once a pass raises D by more than this share of the rise of the pass before.
 LINGERING = 0.3
 
-#: Entries that passes touch before a step follows: per feature, per active row and per row. A step
-#: reads and writes some 15 vectors of length d in order; it visits the active rows some ten times,
-#: in the time of about an entry each; and it copies two vectors of length m. So it takes at most
-#: about a fifth of the time of these passes.
-ENTRIES_A_FEATURE, ENTRIES_AN_ACTIVE_ROW, ENTRIES_A_ROW = 8, 50, 10
+#: Cost of a step per feature and per active row, in entries that a pass touches in the same time:
+#: a step reads and writes some 15 vectors of length d in order, and visits each active row a few
+#: times.
+FEATURE_COST, ROW_COST = 4.0, 10.0
+
+#: Passes cost so many times as much as the step that follows them, and twice as much after each
+#: step in turn that did not pay.
+PASSES_A_STEP = 3.0
 
 #: Share of D below which a pass's rise is too close to rounding for a step to be judged.
 SMALLEST_RISE = 1e-13
 
 
 class Accelerator:
-    """Steps of `Acceleration`, from when passes gain little until the end.
+    """Steps of `Acceleration`, from when passes gain little and for as long as they pay.
+
+    A step pays if it raises D by as much per entry as the pass after it. Those that do not are
+    taken at intervals that double, so that looking costs little where nothing is to be gained.
 
     Parameters
     ----------
@@ -31,16 +41,21 @@ class Accelerator:
     lam : float
     nu, upper : float
         Curvature of the loss, and the upper bound of the dual variables.
+
+    Attributes
+    ----------
+    steps, paid : int
+        Steps so far, and how many of them paid.
     """
 
     def __init__(self, rows: CompactRows, lam: float, nu: float = 0.0, upper: float = 1.0) -> None:
-        self._problem = (rows, lam, nu, upper)
-        self._least = ENTRIES_A_FEATURE * rows.d + ENTRIES_A_ROW * rows.m
-        self._enough = self._least
+        self._problem, self._d = (rows, lam, nu, upper), rows.d
         self._kernel: Acceleration | None = None
         self._open = False
-        self._touched = 0
+        self._cost, self._enough, self._touched = 0.0, 0.0, 0
         self._gain = math.inf
+        self._stepped, self._failures = False, 0
+        self.steps = self.paid = 0
 
     @property
     def may_begin(self) -> bool:
@@ -52,7 +67,8 @@ class Accelerator:
         assert self._kernel is not None
         self._kernel.begin(moving, alpha, w)
         self._open, self._touched = True, 0
-        self._enough = self._least + ENTRIES_AN_ACTIVE_ROW * len(moving)
+        self._cost = FEATURE_COST * self._d + ROW_COST * len(moving)
+        self._set_interval()
 
     def interrupt(self) -> None:
         """Have the next pass begin anew: other rows may take part in it."""
@@ -76,7 +92,20 @@ class Accelerator:
         self._touched += touched
         if gain <= SMALLEST_RISE * bound:
             self._open = False
+        elif self._stepped:
+            self._judge(gain, touched)
+        self._stepped = False
         return self._open and self._touched >= self._enough
+
+    def _judge(self, gain: float, touched: int) -> None:
+        """Compare the last step with the pass after it, which raised D by ``gain``."""
+        paid = self._step_gain * touched >= gain * self._step_cost
+        self.paid += paid
+        self._failures = 0 if paid else self._failures + 1
+        self._set_interval()
+
+    def _set_interval(self) -> None:
+        self._enough = math.ldexp(PASSES_A_STEP * self._cost, self._failures)
 
     def step(self, alpha: FloatArray, w: FloatArray, counters: Counters) -> float:
         """Move alpha and w in place; return the change of the sum of alpha.
@@ -92,6 +121,9 @@ class Accelerator:
         assert kernel is not None
         before = kernel.nonzeros
         kernel.step(alpha, w)
-        counters.nonzeros += kernel.nonzeros - before
-        self._open = False
+        touched = kernel.nonzeros - before
+        counters.nonzeros += touched
+        self._step_gain, self._step_cost = float(kernel.rise), self._cost + touched
+        self._open, self._stepped = False, True
+        self.steps += 1
         return float(kernel.change)

@@ -11,13 +11,13 @@ from svmbench.data.dataset import FloatArray
 #: Scales that are considered.
 LEAST, MOST = 0.5, 2.0
 
-#: The scale is found from every so many active rows, or from more where these were fewer.
-STRIDE, FEWEST_ROWS = 32, 64
+#: The scale is found from every so many active rows, but from no fewer and no more than these.
+STRIDE, FEWEST_ROWS, MOST_ROWS = 32, 64, 1024
 
 
 def stride_of(active: int) -> int:
     """From every how many of the active rows the scale is found."""
-    return max(1, min(STRIDE, active // FEWEST_ROWS))
+    return max(1, min(STRIDE, active // FEWEST_ROWS), active // MOST_ROWS)
 
 
 def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
@@ -54,3 +54,28 @@ def best_scale(margins: FloatArray, alpha: FloatArray, energy: float) -> float:
         return MOST
     lowest = LEAST if k == 0 else float(kinks[k - 1])
     return max(lowest, float(-slopes[k] / energy))
+
+
+def share_saved(margins: FloatArray, alpha: FloatArray, energy: float, scale: float) -> float:
+    """The share of the gap that a scale of w saves, from the same rows as `best_scale`.
+
+    Parameters
+    ----------
+    margins, alpha, energy
+        As for `best_scale`.
+    scale : float
+
+    Returns
+    -------
+    float
+        1 - (P(c w) - D)/(P(w) - D); 0 where P(w) = D, or where numbers overflow.
+    """
+    apart = slack(margins, alpha)
+    left = slack(scale * margins, alpha) + 0.5 * energy * (scale - 1.0) ** 2
+    return 1.0 - left / apart if 0.0 < apart < math.inf and left < math.inf else 0.0
+
+
+def slack(margins: FloatArray, alpha: FloatArray) -> float:
+    """What the rows add to m (P - D)."""
+    beyond = margins - 1.0
+    return float(np.where(beyond > 0.0, alpha * beyond, (alpha - 1.0) * beyond).sum())

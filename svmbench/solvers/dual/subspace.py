@@ -96,12 +96,15 @@ class Subspace:
         """
         rows, self.solved = self._rows, False
         self._next = self._work + max(ENTRIES_A_ROW * rows.m, LOOK_SHARE * self._work)
-        free = active[(alpha[active] > 0.0) & (alpha[active] < 1.0)]
+        some = alpha[active]
+        free = active[(some > 0.0) & (some < 1.0)]
+        allowed = SHARE * self._work - self._paid
+        if not 0 < len(free) <= MOST_ROWS or factor_cost(len(free)) > allowed:
+            return None
         entries = self._entries(free)
         fresh = len(free) - np.count_nonzero(np.isin(free, self._free))
         products = PRODUCT_COST * fresh * entries
-        allowed = SHARE * self._work - self._paid
-        if not 0 < len(free) <= MOST_ROWS or products + factor_cost(len(free)) > allowed:
+        if products + factor_cost(len(free)) > allowed:
             return None
         part = take_rows(rows, free)
         self._find_gram(free, part)

@@ -1,0 +1,99 @@
+"""Cache entries that are moved to another machine: their content, their pieces, their admission."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from svmbench.data.cache import (
+    HEADER,
+    admit_entry,
+    content_hash,
+    entry_path,
+    unfinished_entry,
+)
+from svmbench.errors import DataError
+
+#: Bytes of a piece, at most.
+PIECE = 8 << 20
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a file of an entry.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file.
+    offset : int
+        Where its bytes begin.
+    content : bytes
+    sha256 : str
+        Hash of the bytes.
+    """
+
+    file: str
+    offset: int
+    content: bytes
+    sha256: str
+
+
+def pieces(key: str) -> Iterator[Piece]:
+    """The files of an entry in pieces, its header last."""
+    folder = entry_path(key)
+    arrays = sorted(path for path in folder.iterdir() if path.name != HEADER)
+    for path in [*arrays, folder / HEADER]:
+        with path.open("rb") as file:
+            while content := file.read(PIECE):
+                offset = file.tell() - len(content)
+                yield Piece(path.name, offset, content, hashlib.sha256(content).hexdigest())
+
+
+def receive(mark: str, piece: Piece) -> None:
+    """Keep a piece of an entry that is being moved here.
+
+    Parameters
+    ----------
+    mark : str
+        The same for all pieces of the entry, and for no other.
+    piece : Piece
+
+    Raises
+    ------
+    DataError
+        If its bytes were changed on the way, or pieces are missing before it.
+    """
+    if hashlib.sha256(piece.content).hexdigest() != piece.sha256:
+        raise DataError(f"{piece.file}: a piece of the rows was changed on the way")
+    folder = unfinished_entry(mark)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / Path(piece.file).name
+    with path.open("r+b" if path.exists() else "xb") as file:
+        if file.seek(0, 2) != piece.offset:
+            raise DataError(f"{piece.file}: pieces of the rows are missing")
+        file.write(piece.content)
+
+
+def admit(mark: str, key: str, expected: str) -> None:
+    """Check all bytes of an entry whose pieces are here, and put it into the cache.
+
+    Parameters
+    ----------
+    mark : str
+        As in `receive`.
+    key : str
+        Of the entry.
+    expected : str
+        Its content, as `content_hash` states it where it comes from.
+
+    Raises
+    ------
+    DataError
+        If it is not what was to be moved, or the cache cannot be written.
+    """
+    admit_entry(unfinished_entry(mark), key)
+    if content_hash(key) != expected:
+        raise DataError(f"{entry_path(key)}: not the rows that were to be moved here")

@@ -1,0 +1,323 @@
+"""What a node does when Dask calls it: state what it is, receive rows, carry out runs.
+
+A node is a worker process of Dask. It carries out one run at a time, in a process of its own as on
+any machine, and stops it as soon as Dask no longer wants the result: the planner was interrupted,
+has died or cannot be reached.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import pkgutil
+import secrets
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import wraps
+from importlib.metadata import version
+from pathlib import Path
+from time import monotonic
+from typing import Any, ParamSpec, TypeVar
+
+import dask.config
+from distributed import get_worker
+
+import svmbench
+from svmbench import kernels
+from svmbench.data.cache import content_hash
+from svmbench.data.load import load
+from svmbench.data.moved import Piece, admit, receive
+from svmbench.errors import SvmbenchError
+from svmbench.harness.assignment import Assignment
+from svmbench.harness.environment import environment, fingerprint
+from svmbench.harness.place import NodeLostError
+from svmbench.harness.plan import Origin
+from svmbench.harness.processes import Worker
+from svmbench.harness.supervise import carry_out
+from svmbench.harness.system import PROC, read
+from svmbench.harness.weights import SUFFIX
+from svmbench.solvers.base import LIBRARIES
+from svmbench.solvers.registry import add_file
+
+#: Tells this process from one that is started at the same address later.
+TOKEN = secrets.token_hex(16)
+
+#: Entries of a trace's first line that the node states itself.
+STATED_BY_NODE = ("started", "load_average", "node")
+
+#: Seconds after which a node notices that the result of its run is not wanted any more.
+NOTICED = 0.2
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
+
+_worker: Worker | None = None
+_one_at_a_time = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """What a node is.
+
+    Parameters
+    ----------
+    token : str
+        Identifies its process.
+    boot : str
+        The same for all nodes of a machine.
+    machine : str
+        The machine's fingerprint.
+    build : str
+        Hash of all that is installed and could change a run.
+    environment : dict
+        As it is recorded with the results of a sweep.
+    """
+
+    token: str
+    boot: str
+    machine: str
+    build: str
+    environment: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A run that was carried out.
+
+    Parameters
+    ----------
+    trace, weights : bytes
+        The contents of its files; no weights unless they were to be kept.
+    trace_sha256, weights_sha256 : str
+        Their hashes.
+    """
+
+    trace: bytes
+    trace_sha256: str
+    weights: bytes
+    weights_sha256: str
+
+
+def _in_words(function: Callable[Given, Answer]) -> Callable[Given, Answer]:
+    """Turn any error into one that can travel: others may not be picklable, and never arrive."""
+
+    @wraps(function)
+    def answer(*args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            known = isinstance(error, SvmbenchError | OSError)
+            said = str(error) if known else repr(error)
+        # Raised here, it has no context: Dask would try to send that, too.
+        raise NodeLostError(said)
+
+    return answer
+
+
+def greet() -> Greeting:
+    """State what this node is; give the processes of its runs the environment of local ones."""
+    remove_settings_of_dask()
+    boot = read(PROC / "sys" / "kernel" / "random" / "boot_id") or os.uname().nodename
+    return Greeting(TOKEN, boot.strip(), fingerprint(), build(), environment())
+
+
+def remove_settings_of_dask() -> None:
+    """Remove the environment variables with which Dask's nanny has started this process.
+
+    Those for malloc change times; those for the threads of numerical libraries are set for each
+    run anyway. A variable that has another value than Dask's is the user's, and stays.
+    """
+    given: dict[str, Any] = dask.config.get("distributed.nanny.pre-spawn-environ", {}) | (
+        dask.config.get("distributed.nanny.environ", {})
+    )
+    for name, value in given.items():
+        if os.environ.get(name) == str(value):
+            del os.environ[name]
+    os.environ.pop("DASK_INTERNAL_INHERIT_CONFIG", None)
+
+
+def build() -> str:
+    """Hash of all that is installed and could change a run: sources, kernels, libraries."""
+    digest = hashlib.sha256(sys.version.encode())
+    for name in LIBRARIES:
+        digest.update(f"{name} {version(name)}".encode())
+    package = Path(svmbench.__file__).parent
+    for path in sorted(package.rglob("*.py")):
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+    for module in sorted(each.name for each in pkgutil.iter_modules(kernels.__path__)):
+        record = getattr(importlib.import_module(f"svmbench.kernels.{module}"), "__build__", None)
+        digest.update(f"{module} {record}".encode())
+    return digest.hexdigest()
+
+
+@_in_words
+def has_rows(key: str, content: str) -> bool:
+    """Whether the cache has rows.
+
+    Raises
+    ------
+    NodeLostError
+        If it has others under that key.
+    """
+    found = content_hash(key)
+    if found not in (None, content):
+        raise NodeLostError(f"other rows in its cache under {key}; delete that entry there")
+    return found is not None
+
+
+@_in_words
+def make_rows(origin: Origin, key: str, content: str) -> bool:
+    """Read or generate rows by the catalogue, without the network; whether that has worked."""
+    try:
+        load(origin.source, offline=True, stand_in=origin.stand_in)
+    except SvmbenchError:
+        return False  # the planner sends them
+    return has_rows(key, content)
+
+
+@_in_words
+def take_piece(mark: str, piece: Piece) -> None:
+    """Keep a piece of rows that the planner sends."""
+    receive(mark, piece)
+
+
+@_in_words
+def admit_rows(mark: str, key: str, content: str) -> None:
+    """Put rows whose pieces have come into the cache."""
+    admit(mark, key, content)
+
+
+@_in_words
+def make(token: str, name: str, sweep: str, sent: dict[str, Any], seconds: float) -> Made | None:
+    """Carry out a run.
+
+    Parameters
+    ----------
+    token : str
+        Of the process that the planner knows.
+    name : str
+        The node's.
+    sweep : str
+        A name for the sweep that no other has.
+    sent : dict
+        The assignment.
+    seconds : float
+        After which the run is given up.
+
+    Returns
+    -------
+    Made or None
+        None if it was given up.
+    """
+    global _worker
+    if token != TOKEN:
+        raise NodeLostError("its process was replaced")
+    end, stop = monotonic() + seconds, threading.Event()
+    given = Assignment(**sent)
+    stated = {
+        "started": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "load_average": os.getloadavg()[0],
+        "node": name,
+    }
+    ladder = None if given.ladder is None else f"{sweep} {given.ladder}"
+    here = replace(given, header=given.header | stated, ladder=ladder)
+    folder = _folder() / sweep
+    path = folder / f"{given.header['id']}.part"
+    with _stopped_when_unwanted(stop), _alone(stop):
+        if stop.is_set():
+            return None
+        folder.mkdir(parents=True, exist_ok=True)
+        _know(given)
+        if _worker is None:
+            _worker = Worker()
+        try:
+            trace = carry_out(here, path, stop, end, _worker)
+            return None if trace is None else _made(path)
+        finally:
+            for left in (path, path.with_suffix(SUFFIX)):
+                left.unlink(missing_ok=True)
+
+
+@_in_words
+def rest(token: str) -> None:
+    """End the process that a ladder of runs has left open for its next rung."""
+    with _one_at_a_time:
+        if token == TOKEN and _worker is not None:
+            _worker.end()
+
+
+@_in_words
+def leave(token: str, sweeps: Collection[str]) -> None:
+    """Forget sweeps, and end the launcher that has started their processes."""
+    global _worker
+    with _one_at_a_time:
+        if token == TOKEN and _worker is not None:
+            worker, _worker = _worker, None
+            with worker:
+                pass
+        for sweep in sweeps:
+            shutil.rmtree(_folder() / sweep, ignore_errors=True)
+
+
+def _folder() -> Path:
+    """A folder that Dask removes with the worker."""
+    return Path(get_worker().local_directory) / "svmbench"
+
+
+def _know(given: Assignment) -> None:
+    """Load the user's own file that defines the solver, if one does."""
+    place = Path(given.work["solver_class"].rpartition(":")[0])
+    if place.is_absolute():
+        add_file(place)
+
+
+def _made(path: Path) -> Made:
+    trace, kept = path.read_bytes(), path.with_suffix(SUFFIX)
+    weights = kept.read_bytes() if kept.exists() else b""
+    return Made(
+        trace, hashlib.sha256(trace).hexdigest(), weights, hashlib.sha256(weights).hexdigest()
+    )
+
+
+@contextmanager
+def _stopped_when_unwanted(stop: threading.Event) -> Iterator[None]:
+    """Set an event when Dask has cancelled the task that this thread executes, or ends."""
+    worker, done = get_worker(), threading.Event()
+    key = worker.get_current_task()
+
+    def watch() -> None:
+        while not done.wait(NOTICED):
+            task = worker.state.tasks.get(key)
+            if task is None or task.state != "executing" or worker.status.name in _ENDING:
+                stop.set()
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()
+
+
+#: Names of the states in which a worker of Dask ends.
+_ENDING = ("closing", "closed", "failed")
+
+
+@contextmanager
+def _alone(stop: threading.Event) -> Iterator[None]:
+    """Wait until no other planner's run is in progress on this node, or this one is stopped."""
+    held = False
+    while not held and not stop.is_set():
+        held = _one_at_a_time.acquire(timeout=NOTICED)
+    try:
+        yield
+    finally:
+        if held:
+            _one_at_a_time.release()

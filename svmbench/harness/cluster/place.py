@@ -1,0 +1,424 @@
+"""The nodes of a Dask cluster as a place for runs; this is the planner's side.
+
+Dask is asked for little: one task at a time for each node, pinned to it, never repeated, its result
+fetched at once. Which run goes where, and what becomes of a lost one, is decided here. Only this
+side writes to the results folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import math
+import secrets
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from types import TracebackType
+from typing import Any
+
+from distributed import Client, Future
+
+from svmbench.data.cache import content_hash
+from svmbench.data.moved import pieces
+from svmbench.durable import replacing
+from svmbench.errors import ConfigError
+from svmbench.harness.assignment import Assignment
+from svmbench.harness.cluster import node
+from svmbench.harness.place import Node, NodeLostError, Seat
+from svmbench.harness.plan import Instance
+from svmbench.harness.trace import Trace, read_trace
+from svmbench.harness.weights import SUFFIX
+
+_log = logging.getLogger(__name__)
+
+#: Seconds to wait for the scheduler, and then for the first node.
+PATIENCE = 10.0
+
+#: Seconds without another node after which the sweep begins.
+SETTLING = 3.0
+
+#: Seconds between two looks at whether the node of a run is still there.
+LOOK = 1.0
+
+#: Seconds after which an interruption by the user is noticed.
+POLL = 0.2
+
+#: Seconds that a call of a node may take, other than a run.
+ANSWER = 600.0
+
+
+class DaskPlace:
+    """The nodes of a cluster. It is a context manager, which takes leave of them on exit.
+
+    All nodes must have the same build as this process and the same fingerprint. A node of another
+    build is left out.
+
+    Parameters
+    ----------
+    address : str
+        Of Dask's scheduler, or the name of its file scheduler.json.
+
+    Raises
+    ------
+    ConfigError
+        If there is no scheduler, or the nodes have different fingerprints.
+    NodeLostError
+        If there is no node.
+    """
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._client = _connected(address)
+        self._mark = secrets.token_hex(8)
+        self._nodes: dict[str, DaskNode] = {}
+        self._out: dict[str, str] = {}  # why nodes are left out, by their tokens
+        self._contended = False
+        self._machine = ""
+        try:
+            self._await_nodes()
+            self._look_around()
+            self._require_nodes()
+        except BaseException:
+            self._client.close()
+            raise
+
+    def __enter__(self) -> DaskPlace:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for each in self._nodes.values() if error is None else ():
+            each.take_leave()
+        self._client.close()
+
+    @property
+    def machine(self) -> str:
+        """Fingerprint of all its nodes."""
+        return self._machine
+
+    @property
+    def contended(self) -> bool:
+        """Whether several of its nodes share a machine."""
+        return self._contended
+
+    @property
+    def nodes(self) -> Collection[str]:
+        """Names of the nodes that are there now."""
+        self._look_around()
+        if not self._nodes:
+            self._await_nodes()  # Dask's nanny may be starting a dead one again
+            self._look_around()
+        return {each.name for each in self._nodes.values()}
+
+    def environment(self) -> dict[str, Any]:
+        """What the first of the nodes states about itself."""
+        self._require_nodes()
+        return next(iter(self._nodes.values())).greeting.environment
+
+    def seats(self) -> Sequence[Seat]:
+        """One for each node that is there now."""
+        self._look_around()
+        self._require_nodes()
+        return [partial(_seat, each) for each in self._nodes.values()]
+
+    def _await_nodes(self) -> None:
+        """Wait for the first node, and then until no more come: workers start one by one."""
+        with suppress(TimeoutError):
+            self._client.wait_for_workers(1, timeout=PATIENCE)
+            while True:
+                there = len(self._client.scheduler_info(n_workers=-1)["workers"])
+                self._client.wait_for_workers(there + 1, timeout=SETTLING)
+
+    def _require_nodes(self) -> None:
+        if not self._nodes:
+            why = f" ({'; '.join(sorted(set(self._out.values())))})" if self._out else ""
+            raise NodeLostError(
+                f"cluster {self._address}: no node is left{why}; start workers (dask worker"
+                " ADDRESS), then give the same command again"
+            )
+
+    def _look_around(self) -> None:
+        """Take note of nodes that have come, and forget those that have gone."""
+        self._out |= {each.greeting.token: each.lost for each in self._nodes.values() if each.lost}
+        try:
+            there = self._client.scheduler_info(n_workers=-1)["workers"]
+            self._nodes = {
+                at: each for at, each in self._nodes.items() if at in there and not each.lost
+            }
+            new = sorted(set(there).difference(self._nodes), key=lambda at: str(there[at]["name"]))
+            said = self._client.run(node.greet, workers=new, on_error="return") if new else {}
+        except (OSError, TimeoutError) as error:
+            raise ConfigError(f"cluster {self._address}: {_text(error)}; is it running?") from None
+        ours = node.build() if new else ""
+        able = {at: self._greeting(str(there[at]["name"]), said.get(at), ours) for at in new}
+        greetings = {at: greeting for at, greeting in able.items() if greeting is not None}
+        self._require_one_machine({str(there[at]["name"]): g for at, g in greetings.items()})
+        begun = bool(self._machine)
+        for at, greeting in greetings.items():
+            name = str(there[at]["name"])
+            shared = greeting.boot in {each.greeting.boot for each in self._nodes.values()}
+            if begun and greeting.machine != self._machine:
+                self._leave_out(greeting.token, f"node {name}: another machine than the others")
+            elif begun and shared and not self._contended:
+                self._leave_out(greeting.token, f"node {name}: shares a machine with another node")
+            else:
+                self._machine, self._contended = greeting.machine, self._contended or shared
+                self._nodes[at] = DaskNode(self._client, at, name, self._mark, greeting)
+
+    def _greeting(self, name: str, said: Any, ours: str) -> node.Greeting | None:
+        """What a node has said, if it can take part."""
+        if not isinstance(said, node.Greeting):
+            what = "no answer" if said is None else _text(said)
+            self._leave_out(name, f"node {name}: cannot run svmbench ({what})")
+            return None
+        if said.token in self._out:
+            return None
+        if said.build != ours:
+            reason = f"node {name}: another build of svmbench, Python or a library; install ours"
+            self._leave_out(said.token, reason)
+            return None
+        return said
+
+    def _require_one_machine(self, greetings: dict[str, node.Greeting]) -> None:
+        """Refuse to begin a sweep on machines whose times cannot be compared."""
+        machines: dict[str, list[str]] = {}
+        for name, greeting in greetings.items():
+            machines.setdefault(greeting.machine, []).append(name)
+        if not self._machine and len(machines) > 1:
+            kinds = "; ".join(f"{key}: {', '.join(names)}" for key, names in machines.items())
+            raise ConfigError(
+                f"cluster {self._address}: its nodes are different machines ({kinds}); stop all but"
+                " those of one kind, or start a cluster and a results folder for each kind"
+            )
+
+    def _leave_out(self, key: str, reason: str) -> None:
+        if key not in self._out:
+            _log.warning("%s; it is left out", reason)
+        self._out[key] = reason
+
+
+class DaskNode(Node):
+    """One node. If it is lost, it takes no further part.
+
+    Parameters
+    ----------
+    client : Client
+    address : str
+        Of its worker.
+    name : str
+    mark : str
+        Distinguishes this planner from all others.
+    greeting : Greeting
+
+    Attributes
+    ----------
+    lost : str
+        Why it takes no further part; empty while it does.
+    """
+
+    def __init__(
+        self, client: Client, address: str, name: str, mark: str, greeting: node.Greeting
+    ) -> None:
+        self._client = client
+        self._address = address
+        self._mark = mark
+        self._looked = monotonic()
+        self._rows: set[str] = set()
+        self._sweeps: set[str] = set()
+        self.name = name
+        self.greeting = greeting
+        self.lost = ""
+
+    def prepare(self, instance: Instance) -> None:
+        """Have the rows of an instance in the node's cache: its own, generated or sent."""
+        for path in (instance.train_path, instance.test_path):
+            if path is not None and path.name not in self._rows:
+                self._have_rows(path.name, instance)
+                self._rows.add(path.name)
+
+    def _have_rows(self, key: str, instance: Instance) -> None:
+        content = content_hash(key)
+        if content is None:
+            raise ConfigError(f"{key}: the cached rows were removed or damaged; run again")
+        if self._ask(node.has_rows, key, content):
+            return
+        if instance.origin and self._ask(node.make_rows, instance.origin, key, content):
+            return
+        mark = secrets.token_hex(8)
+        for piece in pieces(key):
+            self._tell(node.take_piece, mark, piece)
+        self._ask(node.admit_rows, mark, key, content)
+
+    def carry_out(
+        self, assignment: Assignment, path: Path, stop: threading.Event, end: float
+    ) -> Trace | None:
+        """Carry out a run on the node, and write its trace and weights here."""
+        sweep = f"{self._mark}-{hashlib.sha256(bytes(path.parent.resolve())).hexdigest()[:16]}"
+        self._sweeps.add(sweep)
+        left = min(end - monotonic(), threading.TIMEOUT_MAX)
+        token = self.greeting.token
+        future = self._submit(node.make, token, self.name, sweep, asdict(assignment), left)
+        made = self._result(future, stop, math.inf)
+        if made is None:
+            return None
+        try:
+            return accept(made, assignment, path)
+        except NodeLostError as error:
+            raise self._losing(error) from None
+
+    def rest(self) -> None:
+        """End the process that runs have left open on the node for the next."""
+        with suppress(NodeLostError):
+            if not self.lost:
+                self._ask(node.rest, self.greeting.token)
+
+    def take_leave(self) -> None:
+        """End all processes that runs have needed, and remove their folders."""
+        with suppress(NodeLostError):
+            if self._sweeps and not self.lost:
+                self._ask(node.leave, self.greeting.token, sorted(self._sweeps))
+
+    def _submit(self, function: Any, *given: Any) -> Future:
+        return self._client.submit(
+            function,
+            *given,
+            key=f"svmbench-{function.__name__}-{secrets.token_hex(8)}",
+            workers=[self._address],
+            allow_other_workers=False,
+            pure=False,
+            retries=0,
+        )
+
+    def _ask(self, function: Any, *given: Any) -> Any:
+        """The answer of the node's working thread, which can take long."""
+        return self._result(self._submit(function, *given), threading.Event(), ANSWER)
+
+    def _tell(self, function: Any, *given: Any) -> None:
+        """Have the node's main thread do something quick."""
+        try:
+            self._client.run(function, *given, workers=[self._address])
+        except Exception as error:
+            raise self._losing(error) from None
+
+    def _result(self, future: Future, stop: threading.Event, patience: float) -> Any:
+        """The result of a task; None if it was stopped.
+
+        The task is cancelled on the way out, whatever happens; the node then stops its run.
+        """
+        until = monotonic() + patience
+        try:
+            while True:
+                try:
+                    return future.result(timeout=POLL)
+                except TimeoutError as error:
+                    if future.status == "error":  # it is the node's own
+                        raise self._losing(error) from None
+                if stop.is_set():
+                    return None
+                if monotonic() > until:
+                    raise self._losing(TimeoutError(f"no answer within {patience:g} s"))
+                self._require_presence()
+        except NodeLostError as error:
+            raise self._losing(error) from None
+        except Exception as error:  # whatever the node or Dask raises: the node is of no use
+            raise self._losing(error) from None
+        finally:
+            future.cancel()
+
+    def _require_presence(self) -> None:
+        """Notice a worker that has gone: Dask would wait until it comes back."""
+        now = monotonic()
+        if now - self._looked < LOOK:
+            return
+        self._looked = now
+        if not self._client.nthreads(workers=[self._address]):
+            raise NodeLostError("it has ended or cannot be reached")
+
+    def _losing(self, error: BaseException) -> NodeLostError:
+        """The error to raise when the node is lost."""
+        if not self.lost:
+            self.lost = f"node {self.name}: {_text(error)}"
+        return NodeLostError(self.lost)
+
+
+def accept(made: node.Made, assignment: Assignment, path: Path) -> Trace:
+    """Write the files of a run that a node has carried out.
+
+    Parameters
+    ----------
+    made : Made
+    assignment : Assignment
+    path : Path
+        The trace's file, beside which the weights are written.
+
+    Raises
+    ------
+    NodeLostError
+        If they were changed on the way, or are not those of the assignment.
+    """
+    name = assignment.header["id"]
+    sent = {made.trace_sha256: made.trace, made.weights_sha256: made.weights}
+    if any(hashlib.sha256(content).hexdigest() != digest for digest, content in sent.items()):
+        raise NodeLostError(f"the files of {name} were changed on the way")
+    with replacing(path, "wb") as file:
+        file.write(made.trace)
+    trace = read_trace(path)
+    if trace is None or not trace.end or _unlike(trace.header, assignment.header):
+        path.unlink()
+        raise NodeLostError(f"its trace of {name} is damaged, or is of another run")
+    if (trace.weights.get("sha256") if trace.weights else None) != (
+        made.weights_sha256 if made.weights else None
+    ):
+        path.unlink()
+        raise NodeLostError(f"its weights of {name} are not those that the trace names")
+    if made.weights:
+        with replacing(path.with_suffix(SUFFIX), "wb") as file:
+            file.write(made.weights)
+    return trace
+
+
+def _unlike(header: dict[str, Any], sent: dict[str, Any]) -> bool:
+    """Whether a trace's first line is not the one that was sent."""
+    finite = {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in sent.items()
+    }
+    wanted = json.loads(json.dumps(finite))
+    return any(
+        header.get(key) != value for key, value in wanted.items() if key not in node.STATED_BY_NODE
+    )
+
+
+@contextmanager
+def _seat(each: DaskNode) -> Iterator[DaskNode]:
+    try:
+        yield each
+    finally:
+        each.rest()
+
+
+def _connected(address: str) -> Client:
+    """A connection to the scheduler."""
+    where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
+    try:
+        return Client(**where, timeout=PATIENCE, set_as_default=False, name="svmbench")
+    except (OSError, TimeoutError, ValueError, KeyError) as error:
+        raise ConfigError(
+            f"--cluster {address}: no Dask scheduler there ({_text(error)}); name the address that"
+            " 'dask scheduler' prints, or its scheduler file"
+        ) from None
+
+
+def _text(error: object) -> str:
+    """The first line of an error's message, or its kind."""
+    return next(iter(str(error).strip().splitlines()), "") or type(error).__name__

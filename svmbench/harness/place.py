@@ -1,0 +1,123 @@
+"""Where runs are carried out: on this machine, or on the nodes of a cluster."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from svmbench.errors import SvmbenchError
+from svmbench.harness.environment import environment, fingerprint
+from svmbench.harness.processes import Worker, hired
+
+if TYPE_CHECKING:
+    from svmbench.harness.assignment import Assignment
+    from svmbench.harness.plan import Instance
+    from svmbench.harness.trace import Trace
+
+
+class NodeLostError(SvmbenchError):
+    """A node has ended, cannot be reached or has answered what cannot be used."""
+
+
+class Node(ABC):
+    """Another machine, which carries out one run at a time.
+
+    Attributes
+    ----------
+    name : str
+        Its name in traces and tables.
+    """
+
+    name: str
+
+    @abstractmethod
+    def prepare(self, instance: Instance) -> None:
+        """Have the rows of an instance on the node.
+
+        Raises
+        ------
+        NodeLostError
+        """
+
+    @abstractmethod
+    def carry_out(
+        self, assignment: Assignment, path: Path, stop: threading.Event, end: float
+    ) -> Trace | None:
+        """Carry out a run there, and write its trace and its weights here.
+
+        Parameters and result are those of `svmbench.harness.supervise.carry_out`; an interrupted
+        run also gives None.
+
+        Raises
+        ------
+        NodeLostError
+        """
+
+
+#: Carries out one run at a time, while its context is open.
+Seat = Callable[[], AbstractContextManager[Worker | Node]]
+
+
+class RunPlace(Protocol):
+    """Where the runs of a sweep are carried out."""
+
+    @property
+    def machine(self) -> str:
+        """Fingerprint of its machines, which is part of every run's identity."""
+
+    @property
+    def contended(self) -> bool:
+        """Whether several runs share a machine."""
+
+    @property
+    def nodes(self) -> Collection[str] | None:
+        """Names of the nodes, each of which carries out whole blocks; None for this machine."""
+
+    def environment(self) -> dict[str, Any]:
+        """What is recorded about the machine, as `svmbench.harness.environment` states it."""
+
+    def seats(self) -> Sequence[Seat]:
+        """One for each run that can be in progress at a time.
+
+        Raises
+        ------
+        NodeLostError
+            If no node is left.
+        """
+
+
+class Here:
+    """The machine that this process runs on.
+
+    Parameters
+    ----------
+    jobs : int
+        Runs at a time.
+    """
+
+    nodes: Collection[str] | None = None
+
+    def __init__(self, jobs: int = 1) -> None:
+        self._jobs = jobs
+
+    @property
+    def machine(self) -> str:
+        """Fingerprint of this machine."""
+        return fingerprint()
+
+    @property
+    def contended(self) -> bool:
+        """Whether there are several runs at a time."""
+        return self._jobs > 1
+
+    def environment(self) -> dict[str, Any]:
+        """What is recorded about this machine."""
+        return environment()
+
+    def seats(self) -> Sequence[Seat]:
+        """A worker for each of the runs."""
+        return [hired] * self._jobs

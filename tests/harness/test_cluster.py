@@ -1,0 +1,395 @@
+"""Sweeps over the nodes of a Dask cluster: processes of this machine with their own caches."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+from small_sweep import ONE_RUN, linux, runs_csv, sweep
+
+from svmbench.cli import main
+from svmbench.data.cache import content_hash
+from svmbench.errors import ConfigError
+from svmbench.harness.options import Options, Reporter
+from svmbench.harness.place import NodeLostError
+from svmbench.harness.run import run_sweep
+from svmbench.verify.folder import Verifier
+
+pytest.importorskip("distributed", reason="the extra cluster is not installed")
+pytestmark = linux
+
+from svmbench.harness.cluster import node  # noqa: E402, only with distributed
+from svmbench.harness.cluster import place as planner  # noqa: E402
+from svmbench.harness.cluster.place import DaskPlace  # noqa: E402
+
+FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
+
+#: Loaded into a node before anything else.
+ANOTHER_MACHINE = "import svmbench.harness.environment as e\ne.fingerprint = lambda: 'f' * 16\n"
+ANOTHER_BUILD = "import svmbench.solvers.base as b\nb.LIBRARIES = ('numpy',)\n"
+CHANGED_BYTES = """
+import dataclasses
+import svmbench.harness.cluster.node as n
+def changed(path, made=n._made):
+    sent = made(path)
+    return dataclasses.replace(sent, trace=sent.trace.replace(b'"converged"', b'"max_steps"'))
+if n._made.__name__ != "changed":  # Dask executes this file twice
+    n._made = changed
+"""
+BROKEN = """
+import svmbench.harness.cluster.node as n
+def broken(path):
+    return broken(path)
+n._made = broken
+"""
+
+
+class Cluster:
+    """A scheduler, and nodes that can be killed."""
+
+    def __init__(self, folder):
+        self.folder, self.address, self.processes = folder, str(folder / "scheduler.json"), {}
+        self._start(
+            "scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"
+        )
+
+    def add(self, name, *options, preload=None):
+        if preload:
+            script = self.folder / f"{name}.py"
+            script.write_text(preload)
+            options = *options, "--preload", str(script)
+        local = self.folder / f"local-{name}"
+        fixed = ["--name", name, "--nthreads", "1", "--no-dashboard", "--local-directory", local]
+        self._start(name, "worker", *options, *map(str, fixed))
+        return self
+
+    def _start(self, name, what, *options):
+        cache = self.folder / f"cache-{name}"
+        command = [sys.executable, "-m", "dask", what, "--scheduler-file", self.address, *options]
+        with (self.folder / f"{name}.log").open("w") as log:
+            self.processes[name] = subprocess.Popen(
+                command,
+                env=os.environ | {"SVMBENCH_CACHE": str(cache)},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def open(self, nodes=None):
+        """The cluster as a place, once its nodes are there."""
+        place = DaskPlace(self.address)
+        place._client.wait_for_workers(len(self.processes) - 1 if nodes is None else nodes, 60)
+        return place
+
+    def kill(self, name):
+        self.processes[name].kill()
+
+    def end(self):
+        for process in self.processes.values():
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture(autouse=True)
+def settled(monkeypatch):
+    """Tests wait for their nodes themselves."""
+    monkeypatch.setattr(planner, "SETTLING", 0.1)
+
+
+@contextmanager
+def started(folder):
+    cluster = Cluster(folder)
+    try:
+        yield cluster
+    finally:
+        cluster.end()
+
+
+@pytest.fixture
+def cluster(tmp_path_factory):
+    with started(tmp_path_factory.mktemp("cluster")) as one:
+        yield one
+
+
+@pytest.fixture
+def two(cluster):
+    cluster.add("a", "--no-nanny").add("b", "--no-nanny")
+    while_waiting(lambda: len(known(cluster)) == 2)
+    return cluster
+
+
+def known(cluster):
+    from distributed import Client
+
+    if not Path(cluster.address).exists():
+        return {}
+    with Client(scheduler_file=cluster.address, set_as_default=False, timeout=30) as client:
+        return client.scheduler_info(n_workers=-1)["workers"]
+
+
+def while_waiting(true, seconds=60.0):
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until, "it does not happen"
+        time.sleep(0.05)
+
+
+def results(folder):
+    """What the traces of a folder say besides times, by the ids of the runs."""
+    kept = ("presentations", "updates", "nonzeros", "primal", "dual", "accuracy", "train_error")
+    found = {}
+    for path in (folder / "runs").glob("*.jsonl"):
+        records = [json.loads(line) for line in path.read_text().splitlines()]
+        points = [record for record in records if record["kind"] == "point"]
+        assert points
+        found[path.stem] = records[-1]["state"], [[p[name] for name in kept] for p in points]
+    return found
+
+
+def nodes_of(folder):
+    """The nodes of each block."""
+    table = runs_csv(folder).reset_index()
+    return [set(rows["node"]) for _, rows in table.groupby(["dataset", "lambda", "repeat"])]
+
+
+def test_a_sweep_over_two_nodes_is_the_local_one_in_all_but_times(two, tmp_path):
+    asked = sweep(**FOUR, datasets=["tiny-separable", "tiny-sparse"])
+    with two.open() as place:
+        assert place.contended  # they share this machine
+        outcome = run_sweep(asked, tmp_path / "there", options=Options(place=place))
+    assert (outcome.made, outcome.left) == (16, 0)
+    run_sweep(asked, tmp_path / "here", options=Options(jobs=2))
+    assert results(tmp_path / "there") == results(tmp_path / "here")
+    assert len(results(tmp_path / "there")) == 16
+    found = nodes_of(tmp_path / "there")
+    assert all(len(names) == 1 for names in found)
+    assert set.union(*found) == {"a", "b"}
+    here, there = (runs_csv(tmp_path / name) for name in ("here", "there"))
+    assert list(here.columns) == list(there.columns)
+    verified = list(Verifier().folder(tmp_path / "there"))
+    assert [each for each in verified if each.verdict == "does not hold"] == []
+    for name in "ab":  # each has its own rows, and nothing is left of the runs
+        assert list((two.folder / f"cache-{name}" / "datasets").iterdir())
+        assert not list((two.folder / f"local-{name}").rglob("*.part"))
+
+
+def test_weights_come_with_the_trace(two, tmp_path):
+    with two.open() as place:
+        run_sweep(sweep(), tmp_path, options=Options(place=place, keep_weights=True))
+    (found,) = [each for each in Verifier().folder(tmp_path) if each.kind == "run"]
+    assert found.verdict == "holds"
+    assert len(list((tmp_path / "runs").glob("*.weights.npz"))) == 1
+
+
+def test_a_file_of_the_users_own_travels(two, tmp_path):
+    path = tmp_path / "mine.libsvm"
+    path.write_text("".join(f"{1 if k % 2 else -1} 1:{k % 7} 2:{k % 2}.5\n" for k in range(60)))
+    asked = sweep(datasets=[{"path": str(path)}], repeats=2)
+    with two.open() as place:
+        outcome = run_sweep(asked, tmp_path / "out", options=Options(place=place))
+    assert (outcome.made, dict(outcome.states)) == (2, {"converged": 2})
+    (key,) = (path.name for path in (two.folder / "cache-a" / "datasets").iterdir())
+    assert "mine" in key
+    content = content_hash(key)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SVMBENCH_CACHE", str(two.folder / "cache-a"))
+        assert content_hash(key) == content
+
+
+def test_the_block_of_a_killed_node_goes_to_the_other(two, tmp_path):
+    class Killing(Reporter):
+        said = ()
+
+        def run_ends(self, run, state):
+            if not self.said:
+                self.said = ("killed",)
+                two.kill("a")
+
+        def stage(self, text):
+            if text.startswith("node"):
+                self.said = *self.said, text
+
+    reporter = Killing()
+    asked = sweep(**FOUR | {"repeats": 4})
+    with two.open() as place:
+        outcome = run_sweep(asked, tmp_path, reporter, Options(place=place))
+    assert any(text.startswith("node a: ") for text in reporter.said)
+    assert outcome.left == 0
+    assert outcome.made == len(list((tmp_path / "runs").iterdir())) == 16
+    assert all(len(names) == 1 for names in nodes_of(tmp_path))
+
+
+def test_a_node_that_its_nanny_starts_again_goes_on(cluster, tmp_path):
+    class Killing(Reporter):
+        killed = False
+
+        def run_ends(self, run, state):
+            if not self.killed:
+                self.killed = True
+                (there,) = known(cluster)
+                (pid,) = place._client.run(os.getpid, workers=[there]).values()
+                os.kill(pid, signal.SIGKILL)
+                while_waiting(lambda: set(known(cluster)) not in (set(), {there}))
+
+    cluster.add("a")
+    with cluster.open() as place:
+        outcome = run_sweep(sweep(**FOUR), tmp_path, Killing(), Options(place=place))
+    assert outcome.made == len(list((tmp_path / "runs").iterdir())) == 8
+    assert nodes_of(tmp_path) == 4 * [{"a"}]
+
+
+def test_changed_bytes_are_refused(cluster, tmp_path):
+    cluster.add("a", "--no-nanny", preload=CHANGED_BYTES)
+    place = cluster.open()
+    with place, pytest.raises(NodeLostError, match=r"node a: the files of .* changed on the way"):
+        run_sweep(sweep(), tmp_path, options=Options(place=place))
+    assert not list((tmp_path / "runs").iterdir())
+
+
+def test_an_error_of_a_node_arrives_whatever_it_is(cluster, tmp_path):
+    cluster.add("a", "--no-nanny", preload=BROKEN)
+    with cluster.open() as place, pytest.raises(NodeLostError, match="node a: RecursionError"):
+        run_sweep(sweep(), tmp_path, options=Options(place=place))
+
+
+@pytest.mark.parametrize("what", ["trace", "hash", "id", "weights"])
+def test_only_the_files_of_the_assignment_are_accepted(what, two, tmp_path):
+    with two.open() as place:
+        run_sweep(sweep(), tmp_path, options=Options(place=place, keep_weights=True))
+    (path,) = (tmp_path / "runs").glob("*.jsonl")
+    trace, weights = path.read_bytes(), path.with_suffix(".weights.npz").read_bytes()
+    header = json.loads(trace.splitlines()[0])
+    target = tmp_path / "received" / f"{path.stem}.part"
+    target.parent.mkdir()
+
+    def accepted(trace, weights, header, digest=None):
+        made = node.Made(trace, digest or sha(trace), weights, sha(weights))
+        return planner.accept(made, assignment(header), target)
+
+    assert accepted(trace, weights, header).state == "converged"
+    assert target.read_bytes() == trace
+    changed = {
+        "trace": (trace.replace(b"converged", b"max_steps"), weights, header),
+        "hash": (trace, weights, header, sha(b"another")),
+        "id": (trace, weights, header | {"repeat": 1}),
+        "weights": (trace, weights[:-1], header),
+    }[what]
+    with pytest.raises(NodeLostError):
+        accepted(*changed)
+
+
+def sha(content):
+    import hashlib
+
+    return hashlib.sha256(content).hexdigest()
+
+
+def assignment(header):
+    from svmbench.harness.assignment import Assignment
+
+    return Assignment(header, {}, "dcd", "", None, "", 0, 1, None, 1.0)
+
+
+def test_machines_are_not_mixed(cluster):
+    cluster.add("a", "--no-nanny").add("b", "--no-nanny", preload=ANOTHER_MACHINE)
+    while_waiting(lambda: len(known(cluster)) == 2)
+    with pytest.raises(ConfigError, match=r"different machines \(.*a.*b.*\); stop all but"):
+        DaskPlace(cluster.address)
+
+
+def test_runs_have_the_fingerprint_of_their_nodes(cluster, tmp_path):
+    cluster.add("b", "--no-nanny", preload=ANOTHER_MACHINE)
+    with cluster.open() as place:
+        run_sweep(sweep(), tmp_path, options=Options(place=place))
+    (path,) = (tmp_path / "runs").glob("*.jsonl")
+    assert json.loads(path.read_text().splitlines()[0])["machine"] == "f" * 16
+    with cluster.open() as place:
+        assert run_sweep(sweep(), tmp_path, options=Options(place=place)).reused == 1
+
+
+def test_a_node_of_another_build_is_left_out(cluster, tmp_path, caplog):
+    cluster.add("a", "--no-nanny").add("b", "--no-nanny", preload=ANOTHER_BUILD)
+    while_waiting(lambda: len(known(cluster)) == 2)
+    with cluster.open() as place:
+        assert place.nodes == {"a"}
+        run_sweep(sweep(repeats=2), tmp_path, options=Options(place=place))
+    assert caplog.text.count("node b: another build") == 1
+    assert nodes_of(tmp_path) == [{"a"}, {"a"}]
+
+
+def test_only_nodes_of_another_build_are_none(cluster):
+    cluster.add("b", "--no-nanny", preload=ANOTHER_BUILD)
+    while_waiting(lambda: len(known(cluster)) == 1)
+    with pytest.raises(NodeLostError, match=r"no node is left.*another build"):
+        DaskPlace(cluster.address)
+
+
+def test_a_node_under_a_nanny_has_the_environment_of_a_local_worker(cluster, monkeypatch):
+    monkeypatch.setenv("MALLOC_ARENA_MAX", "3")  # the user's own stays
+    cluster.add("a")
+    with cluster.open() as place:
+        (there,) = place._client.run(lambda: dict(os.environ)).values()
+    added = {name for name in there if name not in os.environ}
+    assert {name for name in added if name.startswith(("MALLOC", "DASK", "OMP"))} == set()
+    assert there["MALLOC_ARENA_MAX"] == "3"
+
+
+SLOW = ONE_RUN | {
+    "solvers": [{"name": "pegasos"}],
+    "stop": {"max_epochs": 1e9, "time_limit": 600.0},
+    "tables": [],
+    "plots": [],
+}
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path):
+    cluster.add("a", "--no-nanny")
+    config = tmp_path / "slow.yaml"
+    config.write_text(json.dumps(SLOW))
+    while_waiting(lambda: len(known(cluster)) == 1)
+    command = [sys.executable, "-m", "svmbench", "run", str(config), "--out", str(tmp_path / "out")]
+    run = subprocess.Popen(
+        [*command, "--cluster", cluster.address], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
+    parts = in_progress(cluster.folder / "local-a")
+    try:
+        while_waiting(lambda: any(parts()))
+    finally:
+        run.send_signal(how)
+    run.communicate()
+    assert run.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
+    while_waiting(lambda: not any(parts()), 3.0)
+    assert not list((tmp_path / "out" / "runs").iterdir())
+
+
+def in_progress(folder):
+    """The traces in progress below a folder."""
+    return lambda: [path.exists() for path in folder.rglob("*.part")]
+
+
+def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(planner, "PATIENCE", 0.5)
+    done = CliRunner().invoke(main, ["run", "smoke", "--cluster", "tcp://127.0.0.1:9"])
+    assert done.exit_code == 2
+    assert "no Dask scheduler there" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_the_command_runs_on_the_nodes(two, tmp_path):
+    config = tmp_path / "small.yaml"
+    config.write_text(json.dumps(ONE_RUN | {"repeats": 2}))
+    words = ["run", str(config), "--out", str(tmp_path / "out"), "--cluster", two.address]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    assert set(pd.read_csv(tmp_path / "out" / "runs.csv")["node"]) <= {"a", "b"}
+    assert threading.active_count() < 50

@@ -1,0 +1,252 @@
+"""Blocks of runs on nodes that come and go; the nodes are threads of this process."""
+
+import threading
+from contextlib import contextmanager
+from functools import partial
+from itertools import groupby
+
+import pytest
+from small_sweep import runs_csv, sweep
+
+from svmbench.data.cache import HEADER, cache_dir, content_hash, entry_path, open_cached
+from svmbench.data.load import load
+from svmbench.data.moved import Piece, admit, pieces, receive
+from svmbench.errors import DataError
+from svmbench.harness.environment import environment
+from svmbench.harness.place import Node, NodeLostError
+from svmbench.harness.plan import plan_runs
+from svmbench.harness.processes import hired
+from svmbench.harness.run import MOST_LOST, Options, Reporter, prepare, run_sweep
+from svmbench.harness.supervise import carry_out
+from svmbench.harness.turns import Turns
+
+FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
+
+
+class Thread(Node):
+    """A node that dies in its ``dies``-th run."""
+
+    def __init__(self, name, dies=None):
+        self.name, self.dies = name, dies
+        self.made, self.prepared = [], []
+
+    def prepare(self, instance):
+        self.prepared.append(instance.train_path.name)
+
+    def carry_out(self, assignment, path, stop, end):
+        if self.dies is not None and len(self.made) + 1 >= self.dies:
+            raise NodeLostError(f"node {self.name}: gone")
+        self.made.append(assignment.header["id"])
+        assignment.header["node"] = self.name
+        with hired() as worker:
+            return carry_out(assignment, path, stop, end, worker)
+
+
+class Threads:
+    """A place of such nodes; a dead one is replaced if there is a spare one."""
+
+    machine, contended = "0123456789abcdef", False
+    environment = staticmethod(environment)
+
+    def __init__(self, *nodes, spare=()):
+        self.there, self.spare = list(nodes), list(spare)
+
+    @property
+    def nodes(self):
+        if not self.there:
+            self.there = [self.spare.pop(0)] if self.spare else []
+        return {node.name for node in self.there}
+
+    def seats(self):
+        if not self.there:
+            raise NodeLostError("no node is left")
+        return [partial(self.seat, node) for node in self.there]
+
+    @contextmanager
+    def seat(self, node):
+        try:
+            yield node
+        except NodeLostError:
+            self.there.remove(node)
+            raise
+
+
+class Stages(Reporter):
+    def __init__(self):
+        self.said = []
+
+    def stage(self, text):
+        self.said.append(text)
+
+
+def places(folder):
+    """The nodes of each block of a results folder."""
+    table = runs_csv(folder).reset_index()
+    return {
+        block: set(rows["node"]) for block, rows in table.groupby(["dataset", "lambda", "repeat"])
+    }
+
+
+def test_the_fingerprint_is_that_of_the_nodes(tmp_path):
+    asked = sweep()
+    (here,) = plan_runs(asked, prepare(asked, Reporter(), Options()))
+    (there,) = plan_runs(asked, [here.instance], machine=Threads.machine)
+    assert there.facts() == here.facts() | {"machine": Threads.machine}
+    assert there.id != here.id
+
+
+def test_blocks_stay_together_and_nodes_are_named(tmp_path):
+    nodes = [Thread("a"), Thread("b")]
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(*nodes)))
+    assert (outcome.made, outcome.reused) == (8, 0)
+    found = places(tmp_path)
+    assert len(found) == 4
+    assert all(len(names) == 1 for names in found.values())
+    assert len(nodes[0].made) + len(nodes[1].made) == 8
+    again = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(*nodes)))
+    assert (again.made, again.reused) == (0, 8)
+
+
+def test_local_runs_name_no_node(tmp_path):
+    run_sweep(sweep(), tmp_path)
+    table = runs_csv(tmp_path)
+    assert table["node"].isna().all()
+    (trace,) = (tmp_path / "runs").iterdir()
+    assert '"node"' not in trace.read_text().splitlines()[0]
+
+
+@pytest.mark.parametrize("dies", [1, 2, 3, 4])
+def test_the_block_of_a_dead_node_is_carried_out_by_another(dies, tmp_path):
+    nodes, stages = [Thread("a", dies), Thread("b")], Stages()
+    outcome = run_sweep(sweep(**FOUR), tmp_path, stages, Options(place=Threads(*nodes)))
+    if len(nodes[0].made) + 1 >= dies:  # the other may have done all the work before
+        assert "node a: gone" in stages.said
+    assert (outcome.made, outcome.reused, outcome.states["converged"]) == (8, 0, 8)
+    assert len(list((tmp_path / "runs").iterdir())) == 8
+    assert all(len(names) == 1 for names in places(tmp_path).values())
+
+
+def test_a_block_that_was_begun_is_begun_again_after_its_node_has_died(tmp_path):
+    first, second = Thread("a", dies=2), Thread("b")
+    place = Threads(first, spare=[second])
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
+    (torn,) = first.made
+    assert torn in second.made
+    assert outcome.made == 8
+    assert {name for names in places(tmp_path).values() for name in names} == {"b"}
+
+
+def test_results_stay_when_no_node_is_left(tmp_path):
+    place = Threads(Thread("a", dies=4))
+    with pytest.raises(NodeLostError, match="no node is left"):
+        run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place))
+    assert len(list((tmp_path / "runs").glob("*.jsonl"))) == 3
+    assert not list((tmp_path / "runs").glob("*.part"))
+    other = Thread("b")
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(other)))
+    assert (outcome.made, outcome.reused) == (6, 2)  # the torn block was begun again
+
+
+def test_a_block_is_continued_by_the_node_that_began_it(tmp_path):
+    with pytest.raises(NodeLostError):
+        run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(Thread("a", dies=4))))
+    nodes = Thread("b"), Thread("a")
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(*nodes)))
+    assert (outcome.made, outcome.reused) == (5, 3)
+    assert all(len(names) == 1 for names in places(tmp_path).values())
+
+
+def test_a_block_that_ends_node_after_node_is_given_up(tmp_path):
+    place = Threads(Thread("a", 1), spare=[Thread("b", 1), Thread("c", 1), Thread("d")])
+    assert MOST_LOST == 3
+    with pytest.raises(NodeLostError, match="3 nodes were lost"):
+        run_sweep(sweep(), tmp_path, options=Options(place=place))
+
+
+def test_fresh_runs_are_not_found_again_after_a_death(tmp_path):
+    run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(Thread("a"))))
+    nodes = Thread("b", dies=2), Thread("c")
+    place = Threads(nodes[0], spare=[nodes[1]])
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=place, fresh=True))
+    assert (outcome.made, len(nodes[1].made)) == (8, 8)
+
+
+def test_turns_hand_out_whole_blocks_and_keep_their_homes():
+    asked = sweep(**FOUR)
+    runs = plan_runs(asked, prepare(asked, Reporter(), Options()))
+    singly = Turns(runs)
+    assert [singly.take()[0] for _ in runs] == runs
+    assert not singly.take()
+    assert not singly.left()
+    home = ("tiny-separable", 0.1, 0)
+    turns = Turns(runs, {home: "b"})
+    taken = [turns.take("a") for _ in range(4)]
+    assert list(map(len, taken)) == [2, 2, 2, 0]
+    assert all(len(list(groupby((run.cell[:2], run.repeat) for run in g))) < 2 for g in taken)
+    assert turns.left() == {home}
+    assert {run.cell[1] for run in turns.take("b")} == {0.1}
+    assert not turns.left()
+
+
+# --- rows that move ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def moved(tmp_path, monkeypatch):
+    """The pieces of an entry, its key and its content; the cache is another one now."""
+    monkeypatch.setattr("svmbench.data.moved.PIECE", 1000)
+    key = load("tiny-sparse").train_path.name
+    found, content = list(pieces(key)), content_hash(key)
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path / "other"))
+    assert content_hash(key) is None
+    assert len(found) > 5
+    return found, key, content
+
+
+def test_rows_move_in_pieces(moved):
+    found, key, content = moved
+    for piece in found:
+        receive("mark", piece)
+    admit("mark", key, content)
+    assert open_cached(entry_path(key)).n_samples > 0
+    assert content_hash(key) == content
+    assert [path.name for path in (cache_dir() / "datasets").iterdir()] == [key]
+
+
+def test_a_changed_piece_is_refused(moved):
+    found, _, _ = moved
+    changed = Piece(found[0].file, 0, found[0].content[:-1] + b"?", found[0].sha256)
+    with pytest.raises(DataError, match="changed on the way"):
+        receive("mark", changed)
+
+
+def test_a_missing_piece_is_noticed(moved):
+    found, key, content = moved
+    with pytest.raises(DataError, match="missing"):
+        receive("mark", next(piece for piece in found if piece.offset))
+    arrays = [piece for piece in found if piece.file != HEADER]
+    for piece in [*arrays[:-1], *found[len(arrays) :]]:  # one array is cut short
+        receive("other", piece)
+    with pytest.raises(DataError, match=r"damaged|sha256"):
+        admit("other", key, content)
+    assert content_hash(key) is None
+
+
+def test_other_rows_are_not_taken_for_these(moved):
+    found, key, _ = moved
+    for piece in found:
+        receive("mark", piece)
+    with pytest.raises(DataError, match="not the rows"):
+        admit("mark", key, "0" * 64)
+
+
+def test_a_stopped_sweep_stops_before_the_next_run(tmp_path):
+    class Interrupted(Thread):
+        def carry_out(self, assignment, path, stop, end):
+            stop.set()
+
+    node = Interrupted("a")
+    outcome = run_sweep(sweep(**FOUR), tmp_path, options=Options(place=Threads(node)))
+    assert outcome.made == 0
+    assert not list((tmp_path / "runs").iterdir())
+    assert threading.active_count() < 20

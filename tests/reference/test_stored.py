@@ -1,0 +1,179 @@
+"""Stored references that are not sound are refused, and each problem gets its methods in turn."""
+
+import errno
+import os
+import time
+
+import numpy as np
+import pytest
+
+from problems import dataset
+from svmbench.errors import DataError
+from svmbench.problem import Loss, Problem
+from svmbench.reference import optimum as references
+from svmbench.reference.optimum import certified_optimum, reference_path, stored_pair
+
+DAY = 24 * 3600.0
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("SVMBENCH_CACHE", str(tmp_path))
+
+
+def made(loss="hinge", bias="none", radius=np.inf, d=3):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, d))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=20) > 0, 1, -1)
+    return Problem(
+        dataset(X, y), 0.1, Loss(loss, 0.5 if loss == "smoothed-hinge" else 1.0), bias, radius
+    )
+
+
+@pytest.fixture
+def stored():
+    """A stored reference: its path, its arrays, and a function that writes others."""
+    problem = made()
+    certified_optimum(problem, 1e-6, 30.0)
+    path = reference_path(problem.facts())
+    with np.load(path) as file:
+        arrays = dict(file)
+
+    def write(**changed):
+        whole = {name: array for name, array in (arrays | changed).items() if array is not None}
+        np.savez(path, **whole)
+        return stored_pair(path, 3, 20)
+
+    return path, arrays, write
+
+
+def test_a_sound_reference_is_read_as_it_was_written(stored):
+    path, arrays, write = stored
+    w, bias, alpha = stored_pair(path, 3, 20)
+    assert (w == arrays["w"]).all()
+    assert (alpha == arrays["alpha"]).all()
+    assert bias == arrays["bias"] == 0.0
+    assert write() is not None
+    assert write(sought=None) is not None  # earlier versions did not write it
+
+
+@pytest.mark.parametrize("name", ["schema_version", "w", "alpha", "bias", "seconds"])
+def test_a_reference_without_an_array_is_refused(stored, name):
+    assert stored[2](**{name: None}) is None
+
+
+@pytest.mark.parametrize("name", ["w", "alpha", "bias", "seconds", "sought"])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_reference_with_one_number_that_is_not_finite_is_refused(stored, name, value):
+    array = stored[1][name].copy()
+    array.flat[-1] = value
+    assert stored[2](**{name: array}) is None
+
+
+def test_a_reference_of_another_shape_type_or_version_is_refused(stored):
+    path, arrays, write = stored
+    assert stored_pair(path, 4, 20) is None
+    assert stored_pair(path, 3, 21) is None
+    for changed in (
+        *({"w": arrays["w"].astype(kind)} for kind in (np.float32, np.int64, complex, str)),
+        {"alpha": arrays["alpha"].astype(np.float32)},
+        {"bias": np.zeros(1)},
+        {"bias": np.array("0.0")},
+        {"schema_version": np.array(int(arrays["schema_version"]) + 1)},
+    ):
+        assert write(**changed) is None, changed
+
+
+def test_an_archive_that_unpacks_to_more_than_a_reference_is_refused_unread(stored, monkeypatch):
+    _, _, write = stored
+    assert write(more=np.zeros(100)) is not None
+
+    def load(*_, **__):
+        raise AssertionError("it was unpacked")
+
+    monkeypatch.setattr(np, "load", load)
+    assert write(more=np.zeros(1 << 16)) is None
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
+def test_a_reference_that_the_system_does_not_let_us_open_is_not_damaged(stored, monkeypatch, code):
+    def refuse(*_):
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(references, "_unpacked", refuse)
+    with pytest.raises(DataError, match="cannot be opened"):
+        stored_pair(stored[0], 3, 20)
+
+
+def test_files_of_killed_processes_are_removed_after_a_day(stored):
+    path, _, _ = stored
+    old, new = (path.parent / f".{path.name}.999999999-{word}.tmp" for word in ("old", "new"))
+    for file, age in ((old, 2.0 * DAY), (new, 0.0)):
+        file.touch()
+        os.utime(file, (time.time() - age, time.time() - age))
+    certified_optimum(made(bias="free"), 1e-6, 30.0)
+    assert not old.exists()
+    assert new.exists()
+
+
+FEW, MANY = 2000, 2001
+
+
+@pytest.mark.parametrize(
+    ("problem", "turns"),
+    [
+        ({"loss": "logistic"}, [("newton", 1.0)]),
+        ({"d": FEW}, [("champion", 0.6), ("interior", 0.8), ("descent", 1.0)]),
+        ({"d": MANY}, [("champion", 0.6), ("descent", 1.0)]),
+        (
+            {"loss": "squared-hinge", "d": FEW},
+            [("descent", 0.1), ("interior", 0.8), ("descent", 1.0)],
+        ),
+        ({"loss": "squared-hinge", "d": MANY}, [("descent", 1.0)]),
+        (
+            {"bias": "free", "d": FEW},
+            [("balanced_descent", 0.1), ("interior", 0.8), ("balanced_descent", 1.0)],
+        ),
+        ({"bias": "free", "d": MANY}, [("balanced_descent", 1.0)]),
+        (
+            {"radius": 1.0, "d": FEW},
+            [("descent_inside", 0.1), ("interior", 0.8), ("dual_gradient", 1.0)],
+        ),
+        (
+            {"radius": 1.0, "d": MANY},
+            [
+                *(("descent_inside", 0.1), ("working_sets", 0.8)),
+                *(("descent_inside", 1.0), ("dual_gradient", 1.0)),
+            ],
+        ),
+    ],
+    ids=str,
+)
+def test_each_class_of_problems_has_its_methods_in_turn(problem, turns):
+    found = references._turns(made(**problem), 10.0)
+    assert [(pairs.__name__, share) for pairs, share in found] == turns
+    again = references._turns(made(**problem), 0.5)
+    at_once = {0.1: 1.0}  # the head start is a second
+    assert [share for _, share in again] == [at_once.get(share, share) for _, share in turns]
+    for (pairs, _), (name, _) in zip(found, turns, strict=True):  # a method that is resumed
+        assert all(other is pairs for other, _ in found if other.__name__ == name)
+
+
+def test_the_time_of_the_better_search_is_kept(monkeypatch):
+    problem = made()
+    first = certified_optimum(problem, 1e-2, 30.0)
+    again = certified_optimum(problem, 1e-10, 30.0)
+    assert again.gap < first.gap
+    path = reference_path(problem.facts())
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(path, **(arrays | {"seconds": np.array(123.0)}))
+
+    def nothing(problem, *_):
+        w, alpha = np.zeros(3), np.zeros(20)
+        return references.Reference(w, alpha, problem.primal(w), problem.dual(alpha), 7.0)
+
+    monkeypatch.setattr(references, "_search", nothing)
+    kept = certified_optimum(problem, 0.0, 30.0)
+    assert (kept.primal, kept.dual) == (again.primal, again.dual)
+    assert kept.seconds == 123.0
