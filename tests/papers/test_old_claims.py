@@ -49,9 +49,12 @@ def test_every_present_claim_that_is_named_is_one_of_its_item(script):
 
 
 def test_the_verdicts_are_those_of_the_page_that_the_table_names(script):
-    (page,) = set(re.findall(r"results/snapshots/\S+/index\.html", TABLE))
+    page, *full = re.findall(r"results/snapshots/\S+/index\.html", TABLE)
     found = script.verdicts_of((ROOT / page).read_text(encoding="utf-8"))
     assert script.updated(TABLE, found) == TABLE
+    for page in full:
+        found = script.verdicts_of((ROOT / page).read_text(encoding="utf-8"))
+        assert script.with_full(TABLE, found) == TABLE
 
 
 def test_another_page_gives_other_verdicts_and_another_count(script):
@@ -66,9 +69,27 @@ def test_another_page_gives_other_verdicts_and_another_count(script):
     assert f"{69 - removed} are open" in table
 
 
+def test_the_full_form_has_a_column_of_its_own(script):
+    every = {
+        (claim["item"].replace("/", "-"), claim["text"]): f"verdict of {claim['item']}"
+        for claim in script._CLAIM.finditer(TABLE)
+    }
+    table = script.with_full(TABLE, every)
+    before, after = (
+        [row for row in text.splitlines() if re.match(r"\| \d+ \|", row)] for text in (TABLE, table)
+    )
+    assert [row.rsplit(" | ", 1)[0] for row in after] == [row.rsplit(" | ", 1)[0] for row in before]
+    for row in after:
+        items = [claim["item"] for claim in script._CLAIM.finditer(row)]
+        expected = "<br>".join(f"verdict of {item}" for item in items) or "–"
+        assert row.rsplit(" | ", 1)[1] == f"{expected} |"
+
+
 def test_a_claim_that_the_page_does_not_have_is_named(script):
     with pytest.raises(SystemExit, match="the page has no claim"):
         script.updated(TABLE, {})
+    with pytest.raises(SystemExit, match="the page has no claim"):
+        script.with_full(TABLE, {})
 
 
 def test_the_page_is_read_with_its_marks(script):
