@@ -15,6 +15,7 @@ import hashlib
 import io
 import json
 import logging
+import math
 import os
 import secrets
 import shutil
@@ -180,6 +181,35 @@ def is_unchanged(path: Path, before: tuple[Stamp, ...]) -> bool:
         return _stamps(path) == before
     except OSError:
         return False
+
+
+def by_identity(most_features: int | None = None) -> dict[str, Path]:
+    """The cache's entries by the identity of their rows; the newer of two equal ones.
+
+    Parameters
+    ----------
+    most_features : int, optional
+        Leave out entries with more features, without opening them.
+
+    Returns
+    -------
+    dict
+        Damaged entries are left out.
+    """
+    paths = [path for path in (cache_dir() / "datasets").glob("[!.]*") if path.is_dir()]
+    paths.sort(key=lambda path: path.stat().st_mtime)
+    if most_features is not None:
+        paths = [path for path in paths if _features(path) <= most_features]
+    opened = ((path, open_cached(path)) for path in paths)
+    return {data.identity: path for path, data in opened if data is not None}
+
+
+def _features(path: Path) -> float:
+    try:
+        features: int = _read_header(path)["n_features"]
+    except _DAMAGE:
+        return math.inf
+    return features
 
 
 def _stamps(path: Path) -> tuple[Stamp, ...]:

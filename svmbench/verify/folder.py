@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from svmbench.config import Sweep, load_sweep
-from svmbench.data.cache import cache_dir, open_cached
+from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.cache import verify as verify_entry
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError, DataError
@@ -322,11 +322,7 @@ class Verifier:
 
     @cached_property
     def _entries(self) -> dict[str, Path]:
-        """The cache's entries by the identity of their rows; the newer of two equal ones."""
-        paths = [path for path in (cache_dir() / "datasets").glob("[!.]*") if path.is_dir()]
-        paths.sort(key=lambda path: path.stat().st_mtime)
-        opened = ((path, open_cached(path)) for path in paths)
-        return {data.identity: path for path, data in opened if data is not None}
+        return by_identity()
 
 
 def _built(run: Recorded) -> tuple[str, str]:

@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from svmbench.claims.measured import MeasuredRow
 from svmbench.config.sweep import DatasetSpec, Sweep
+from svmbench.data.cache import by_identity, open_cached
 from svmbench.data.dataset import Dataset
-from svmbench.data.load import load
-from svmbench.errors import ConfigError, DataError
+from svmbench.errors import ConfigError
 from svmbench.harness.trace import read_trace
 from svmbench.papers.report.drawing import Drawer, Drawn, Panel
 from svmbench.records.read import Results
@@ -28,6 +28,9 @@ FloatArray = NDArray[np.float64]
 
 #: The scores at which a line is drawn, and how.
 _LEVELS = ((0.0, "solid", 1.3), (-1.0, (0, (4, 2)), 0.8), (1.0, (0, (4, 2)), 0.8))
+
+#: Most features of rows whose plane is drawn: the two of the plane, and a constant one.
+_FEATURES = 3
 
 #: Classes: label, marker and colour, distinguishable in print and by the colour-blind.
 _CLASSES = ((1, "o", "#0072B2"), (-1, "x", "#D55E00"))
@@ -63,14 +66,18 @@ def final_line(results: Results, row: MeasuredRow) -> DecisionLine | None:
 
 
 def points(results: Results, row: MeasuredRow) -> Dataset | None:
-    """The training rows, if available without the network; stand-ins are not generated again."""
-    spec = _spec(results, row.group.dataset)
-    if spec is None or row.group.stand_in:
+    """The training rows of a row's first repeat, if they are still in the cache.
+
+    Drawing a page reads, generates and stores no rows.
+    """
+    if row.group.stand_in:
         return None
-    try:
-        return load(spec.source, offline=True).train
-    except DataError:
-        return None
+    for name in row.group.runs["id"]:
+        trace = read_trace(results.folder / "runs" / f"{name}.jsonl")
+        if trace is not None:
+            path = by_identity(_FEATURES).get(trace.header["problem"]["data"])
+            return None if path is None else open_cached(path)
+    return None
 
 
 def _spec(results: Results, dataset: str) -> DatasetSpec | None:

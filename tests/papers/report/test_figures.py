@@ -14,6 +14,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.text import Text
 from pydantic import ValidationError
 
+from svmbench.data.cache import cache_dir
+from svmbench.data.load import load
 from svmbench.harness.run import run_sweep
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
@@ -429,7 +431,16 @@ def plane_looks():
     }
 
 
+def test_a_page_reads_no_rows_that_are_not_in_the_cache(planes, plane_looks):
+    figure, _ = draw(planes, planes.item.figures[0], plane_looks)
+    assert all(points(planes.results["base"], row) is None for row in planes.rows)
+    assert list(cache_dir().glob("datasets/*")) == []
+    for at, axes in enumerate(figure.axes):
+        assert drawn(axes, f"panel-{at}-line") is not None
+
+
 def test_lines_have_the_scores_they_stand_for(planes, plane_looks):
+    load("plane-separable")  # every test has a cache of its own
     figure, _ = draw(planes, planes.item.figures[0], plane_looks)
     assert len(figure.axes) == 2
     for at, (axes, row) in enumerate(zip(figure.axes, planes.rows, strict=False)):
