@@ -11,16 +11,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from svmbench.evidence import Question, judge, log_ratios, unpaired, verdicts
-from svmbench.harness.plan import Cell
 from svmbench.records.groups import Group, heading, short
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results, read_results
 from svmbench.records.samples import samples, skipped_make_pairs
 from svmbench.records.statistics import median
 from svmbench.report.pairing import ASSUMED_SHIFT, samples_together
+
+if TYPE_CHECKING:
+    # A report loads no solver and no kernel.
+    from svmbench.harness.plan import Cell
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def test_warnings_of_the_program_are_lines_on_stderr():
 def test_the_program_says_one_line_and_exits_with_its_code(tmp_path):
     path = tmp_path / "bad.yaml"
     path.write_text("version: 1\nnaem: x\n")
-    done = svmbench_process("config", "check", str(path), stdout=subprocess.PIPE)
+    done = svmbench_process("run", str(path), "--dry-run", stdout=subprocess.PIPE)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         f"svmbench: {path}:2:1: unknown key 'naem'; did you mean 'name'? (and 3 more)\n"
