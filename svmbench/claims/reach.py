@@ -12,7 +12,7 @@ from svmbench.claims.parts import ClaimCell, ClaimPart, ClaimVerdict
 from svmbench.evidence import paired, reaching
 from svmbench.records.groups import short
 from svmbench.records.measures import Asked
-from svmbench.records.samples import measured, samples, states
+from svmbench.records.samples import enclosed, measured, samples, states
 from svmbench.records.states import LIMITED, STATES
 from svmbench.records.statistics import median
 
@@ -161,18 +161,38 @@ def _bounded(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
 def _facts(label: str, row: MeasuredRow, claim: Claim) -> Iterator[ClaimPart]:
     """A part for each bound on a fact of the data; one run observes it, and no seed changes it."""
     asked = claim.asked
-    values = list(measured(row.group, asked).values())
+    ends = list(enclosed(row.group, asked).values())
     for bound, sign in ((claim.at_least, "≥"), (claim.at_most, "≤")):
         if bound is None:
             continue
-        if not values:
+        if not ends:
             note = f"{asked.words} is not known"
             yield ClaimPart(label, row.cells, observed="open", note=note)
             continue
-        met = all(value >= bound if sign == "≥" else value <= bound for value in values)
-        note = f"{asked.words} {short(values[0], 7)}, to be {sign} {short(bound, 7)}"
-        verdict: ClaimVerdict = "holds" if met else "does not hold"
-        yield ClaimPart(label, row.cells, observed=verdict, note=note, seeds=len(values))
+        note = f"{asked.words} {_interval(*ends[0])}, to be {sign} {short(bound, 7)}"
+        observed = _observed(ends, bound, sign)
+        if observed == "open":
+            note += "; a smaller 'reference.gap' decides it"
+        yield ClaimPart(label, row.cells, observed=observed, note=note, seeds=len(ends))
+
+
+def _interval(low: float, high: float) -> str:
+    """A certified interval, or the value where both ends are the same."""
+    ends = short(low, 7), short(high, 7)
+    return ends[1] if ends[0] == ends[1] else f"in [{ends[0]}, {ends[1]}]"
+
+
+def _observed(ends: Sequence[tuple[float, float]], bound: float, sign: str) -> ClaimVerdict:
+    """Whether all values meet a bound; open where the bound lies inside an interval."""
+    if sign == "≥":
+        met = all(low >= bound for low, _ in ends)
+        missed = any(high < bound for _, high in ends)
+    else:
+        met = all(high <= bound for _, high in ends)
+        missed = any(low > bound for low, _ in ends)
+    if met:
+        return "holds"
+    return "does not hold" if missed else "open"
 
 
 def _values(row: MeasuredRow, asked: Asked, bound: float, sign: str) -> list[float]:

@@ -64,6 +64,9 @@ class Measure:
         If it is taken to an accuracy: the measure of the whole run, in its unit.
     limit : str
         If it is taken to an accuracy: the column of the sweep's limit in its unit.
+    certified : bool
+        Whether it is the upper end of an interval that certainly holds the true value; the
+        formula gives the lower end with D_ref in the place of P_ref.
     """
 
     name: str
@@ -82,6 +85,7 @@ class Measure:
     needs: str = ""
     spent: str = ""
     limit: str = ""
+    certified: bool = False
 
     @property
     def to_accuracy(self) -> bool:
@@ -282,10 +286,11 @@ MEASURES = {
         # facts of the data
         Measure(
             "optimal_primal", "certified P*", "of data", lambda runs: runs["reference_primal"],
+            certified=True,
         ),
         Measure(
             "optimal_J", "certified J* = P*/λ", "of data",
-            lambda runs: runs["reference_primal"] / runs["lambda"],
+            lambda runs: runs["reference_primal"] / runs["lambda"], certified=True,
         ),
         Measure("rows", "rows", "of data", lambda runs: runs["m"]),
         Measure("features", "features", "of data", lambda runs: runs["d"]),

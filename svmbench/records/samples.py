@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -65,6 +65,27 @@ def measured(group: Group, asked: Asked) -> dict[int, float]:
     values = _of_runs(group.runs, asked)
     known = {} if values is None else _known(group, asked, values)
     return {repeat: known[repeat] for repeat in in_order(known, group)}
+
+
+def enclosed(group: Group, asked: Asked) -> dict[int, tuple[float, float]]:
+    """Those of `measured`, each as the interval that certainly holds the true value.
+
+    Parameters
+    ----------
+    group : Group
+    asked : Asked
+
+    Returns
+    -------
+    dict
+        Both ends are the measured value unless the measure is `certified`.
+    """
+    found = measured(group, asked)
+    if not asked.measure.certified:
+        return {repeat: (value, value) for repeat, value in found.items()}
+    from_below = group.runs.assign(reference_primal=group.runs["reference_dual"])
+    low = measured(replace(group, runs=from_below), asked)
+    return {repeat: (low[repeat], value) for repeat, value in found.items()}
 
 
 def least(group: Group, asked: Asked) -> dict[int, float]:

@@ -258,6 +258,26 @@ def test_a_fact_of_the_data_is_observed_once_and_asks_nothing(bounds, verdict):
 
 
 @pytest.mark.parametrize(
+    ("bounds", "verdict"),
+    [
+        ({"at_most": 301.0}, "holds"),
+        ({"at_least": 298.0}, "holds"),
+        ({"at_least": 298.0, "at_most": 300.0}, "holds"),
+        ({"at_most": 298.0}, "does not hold"),
+        ({"at_least": 301.0}, "does not hold"),
+        ({"at_most": 299.5}, "open"),
+        ({"at_least": 299.5}, "open"),
+    ],
+)
+def test_an_optimum_is_judged_by_both_ends_of_its_certified_interval(bounds, verdict):
+    wanted = claim("reaches", solvers=["a"], measure="optimal_J", **bounds)
+    result = found(wanted, row("a", [1.0], reference_primal=0.3, reference_dual=0.299))
+    assert result.verdict == verdict
+    assert "in [299, 300], to be" in result.summary
+    assert ("reference.gap" in result.summary) == (verdict == "open")
+
+
+@pytest.mark.parametrize(
     ("how", "samples", "state", "verdict", "said"),
     [
         ("limit", [INF] * MANY, None, "holds", "30 s"),

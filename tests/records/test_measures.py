@@ -72,6 +72,14 @@ def test_the_flags_of_a_measure_fit_each_other(measure):
         assert measure.cost
 
 
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+def test_a_certified_measure_grows_with_the_certified_optimum(measure):
+    """So that D_ref in the place of P_ref gives its lower end."""
+    at_dual = measure.formula(ROW | {"reference_primal": ROW["reference_dual"]})
+    assert measure.certified == (at_dual != measure.formula(ROW))
+    assert not measure.certified or at_dual < measure.formula(ROW)
+
+
 def test_the_costs_and_distances():
     assert {name for name in VALUES if MEASURES[name].cost} == PER_MACHINE | {
         *("epochs", "data_passes", "steps", "train_epochs", "train_data_passes", "train_steps"),
