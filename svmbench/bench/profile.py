@@ -28,7 +28,7 @@ from svmbench.config.sweep import (
     Duration,
     Flag,
     Plugins,
-    Positive,
+    PositiveReal,
     RepeatsOrNumber,
     Slug,
     Sweep,
@@ -51,7 +51,7 @@ def _as_dataset(value: Any) -> Any:
 #: A solver as configurations write it; `champion` is the solver put forward as ours.
 SolverEntry = Annotated[str | dict[str, Any], Field(union_mode="left_to_right")]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_list)]
-Weights = Annotated[tuple[Weight, ...], BeforeValidator(as_list), Field(min_length=1)]
+LambdaValues = Annotated[tuple[Weight, ...], BeforeValidator(as_list), Field(min_length=1)]
 Accuracies = Annotated[
     tuple[Accuracy, ...],
     BeforeValidator(as_list),
@@ -92,13 +92,13 @@ class SweepPart(Strict):
 
     kind: Literal["oracle", "certificate", "ablation"] = Field(default="oracle")
     sets: Names = Field(default=(), description="Labels of sets; all unless given.")
-    lambdas: Weights = Field(alias="lambda")
+    lambdas: LambdaValues = Field(alias="lambda")
     accuracy: Accuracies
     solvers: tuple[SolverEntry, ...] = Field(
         default=(), description="As configurations write them; not for an ablation."
     )
     repeats: RepeatsOrNumber = 3
-    max_epochs: Positive | None = None
+    max_epochs: PositiveReal | None = None
     time_limit: Duration = 20.0
     grace: Duration = 10.0
     reference_limit: Duration = 60.0
@@ -161,7 +161,7 @@ class Growth(Strict):
     name: Slug
     nnz_row: Annotated[Whole, Field(ge=1)] = Field(description="Entries per row; d of them: dense.")
     d: Annotated[tuple[Annotated[Whole, Field(ge=1)], ...], Field(min_length=1)]
-    caches: Annotated[tuple[Positive, ...], Field(min_length=1)] = Field(
+    caches: Annotated[tuple[PositiveReal, ...], Field(min_length=1)] = Field(
         description="Sizes of the rows of the first d, in last-level caches."
     )
 
@@ -194,7 +194,7 @@ class Profile(Strict):
         description="Python files with solvers, relative to the profile; they are executed.",
     )
     budget: Duration | None = Field(default=None, description="Seconds for everything.")
-    entries_a_second: Positive = Field(
+    entries_a_second: PositiveReal = Field(
         default=5000.0, description="Entries of a stand-in, per second of the profile's own budget."
     )
     sets: Annotated[tuple[Annotated[SetSpec, BeforeValidator(_as_data)], ...], Field(min_length=1)]

@@ -10,11 +10,11 @@ from typing import Annotated, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from svmbench.bench.champion import ROLE, named
-from svmbench.bench.profile import Names, Profile, SolverEntry, SweepPart, Weights
+from svmbench.bench.profile import LambdaValues, Names, Profile, SolverEntry, SweepPart
 from svmbench.bundled import bundled
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
-from svmbench.config.sweep import Accuracy, Flag, Positive, Text
+from svmbench.config.sweep import Accuracy, Flag, PositiveReal, Text
 from svmbench.records.groups import short
 
 #: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.
@@ -26,7 +26,7 @@ class Tried(Strict):
 
     text: Text
     sets: Names = Field(default=(), description="Sets that it is about; all unless given.")
-    lambdas: Weights | None = Field(default=None, alias="lambda")
+    lambdas: LambdaValues | None = Field(default=None, alias="lambda")
 
 
 def _as_tried(value: object) -> object:
@@ -55,10 +55,10 @@ class Target(Strict):
         description="reaches: at_most is a multiple of the least time by this machine's speeds.",
     )
     sets: Names = ()
-    lambdas: Weights | None = Field(default=None, alias="lambda")
+    lambdas: LambdaValues | None = Field(default=None, alias="lambda")
     accuracy: Accuracy | None = None
-    by: Positive | None = None
-    at_most: Positive | None = None
+    by: PositiveReal | None = None
+    at_most: PositiveReal | None = None
     within: Annotated[float, Field(gt=1.0)] | None = None
     tried: Annotated[tuple[Tried, ...], BeforeValidator(_as_tried)] = ()
 
@@ -107,7 +107,7 @@ class Target(Strict):
         )
 
 
-def is_one_of(lam: float, lambdas: Weights | None) -> bool:
+def is_one_of(lam: float, lambdas: LambdaValues | None) -> bool:
     """Whether a λ is one of those named; any is if none are."""
     return lambdas is None or any(math.isclose(lam, one) for one in lambdas)
 

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from svmbench.config.refusal import refuse
-from svmbench.data.transforms import TRANSFORMS, Row, Rows, Transform
+from svmbench.data.transforms import TRANSFORMS, RowNumber, Rows, Transform
 from svmbench.data.transforms.step import MOST_ROWS
 from svmbench.document import short
 from svmbench.errors import nearest
@@ -37,7 +37,9 @@ def _field(kind: type[Transform]) -> Any:
         number = {"type": "integer", "maximum": MOST_ROWS}
         ends: Any = {"prefixItems": [number | {"minimum": 0}, number | {"minimum": 1}]}
         accepted = (
-            kind | Annotated[list[Row], Field(min_length=2, max_length=2, json_schema_extra=ends)]
+            kind
+            | Annotated[list[RowNumber], Field(min_length=2, max_length=2, json_schema_extra=ends)]
+            | Annotated[list[RowNumber], Field(min_length=2, max_length=2, json_schema_extra=ends)]
         )
     elif kind.main is not None:
         accepted = kind | kind.model_fields[kind.main].rebuild_annotation()

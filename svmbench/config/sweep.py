@@ -118,7 +118,7 @@ def _written(pattern: re.Pattern[str]) -> Any:
 
 Whole = Annotated[int, Strict()]
 Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-Positive = Annotated[Real, Field(gt=0.0)]
+PositiveReal = Annotated[Real, Field(gt=0.0)]
 Text = Annotated[
     str,
     AfterValidator(_printable),
@@ -128,7 +128,7 @@ Text = Annotated[
 Flag = Annotated[bool, Strict()]
 One = Annotated[Literal[1], BeforeValidator(_whole)]
 # A billion passes over 2^31 rows are as many presentations as a 64-bit integer counts.
-Passes = Annotated[Positive, Field(le=1e9)]
+Passes = Annotated[PositiveReal, Field(le=1e9)]
 # Bounds that keep lambda = 1/(C m) from overflowing and from vanishing.
 Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
 # Double precision cannot show a finer relative accuracy.
@@ -136,9 +136,10 @@ Accuracy = Annotated[Real, Field(ge=1e-15)]
 _Bytes = Annotated[int, Strict(), Field(ge=1 << 20, lt=1 << 63)]
 Size = Annotated[_Bytes, BeforeValidator(_bytes, json_schema_input_type=_Bytes | _written(_SIZE))]
 # The plan of a sweep lists every repeat of every cell.
-Count = Annotated[Whole, Field(ge=1, le=100_000)]
+Repetitions = Annotated[Whole, Field(ge=1, le=100_000)]
 Duration = Annotated[
-    Positive, BeforeValidator(_seconds, json_schema_input_type=Positive | _written(_DURATION))
+    PositiveReal,
+    BeforeValidator(_seconds, json_schema_input_type=PositiveReal | _written(_DURATION)),
 ]
 FileName = Annotated[Path, Field(json_schema_extra={"pattern": f"^[^{_CONTROL}]+$"})]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
@@ -247,7 +248,7 @@ class DatasetSpec(_Model):
     transforms: tuple[Step, ...] = Field(
         default=(), description="Transforms of the rows, in this order."
     )
-    bias: Positive | None = Field(
+    bias: PositiveReal | None = Field(
         default=None, description="Value of one more feature, the last, in every row."
     )
     given_label: Annotated[Text, Field(max_length=100)] | None = Field(
@@ -346,7 +347,7 @@ class LossSpec(_Model):
     """The loss of the margin."""
 
     name: LossName = Field(default="hinge", description="Name of the loss.")
-    gamma: Positive | None = Field(
+    gamma: PositiveReal | None = Field(
         default=None,
         validate_default=True,
         description="Width of the smoothed hinge's curve; 1 unless set.",
@@ -370,7 +371,7 @@ class LossSpec(_Model):
 class Constraint(_Model):
     """The constraint on w."""
 
-    l1: Positive = Field(description="Radius z of the ball ||w||_1 <= z.")
+    l1: PositiveReal = Field(description="Radius z of the ball ||w||_1 <= z.")
 
 
 class SolverSpec(_Model):
@@ -454,7 +455,7 @@ class Stop(_Model):
         description="What accuracies are: relative, (P(w) - D_ref)/D_ref, or absolute, P(w) - "
         "D_ref.",
     )
-    gap: Positive | None = Field(
+    gap: PositiveReal | None = Field(
         default=None,
         description="Target: relative gap P/D - 1 from the solver's own dual value; computing it "
         "is then part of the training time.",
@@ -515,7 +516,7 @@ class Stop(_Model):
 class SweepReference(_Model):
     """The certified optimum against which accuracies are measured."""
 
-    gap: Positive = Field(
+    gap: PositiveReal = Field(
         default=1e-4,
         description="Its relative gap; at most a hundredth of the tightest accuracy, and that or "
         "1e-4, whichever is less, unless set.",
@@ -528,11 +529,13 @@ class SweepReference(_Model):
 class Repeats(_Model):
     """How many repeats a cell has if the questions about the sweep decide it."""
 
-    at_least: Count = Field(default=5, description="For every cell.")
+    at_least: Repetitions = Field(default=5, description="For every cell.")
     until: Literal["decided"] = Field(
         description="decided: cells get further repeats while a question about them is open."
     )
-    at_most: Count = Field(default=60, description="For any cell, even if its questions are open.")
+    at_most: Repetitions = Field(
+        default=60, description="For any cell, even if its questions are open."
+    )
 
     @model_validator(mode="after")
     def _ordered(self) -> Repeats:
@@ -545,7 +548,7 @@ class Repeats(_Model):
         return self
 
 
-_COUNT = TypeAdapter(Count)
+_COUNT = TypeAdapter(Repetitions)
 
 
 def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
@@ -558,7 +561,7 @@ def _as_repeats(value: Any, _: ValidatorFunctionWrapHandler) -> int | Repeats:
 #: Repeats of each cell: a number, or a rule.
 RepeatsOrNumber = Annotated[
     int | Repeats,
-    WrapValidator(_as_repeats, json_schema_input_type=Count | Repeats),
+    WrapValidator(_as_repeats, json_schema_input_type=Repetitions | Repeats),
 ]
 
 

@@ -22,8 +22,8 @@ def _one_or_several(given: Any) -> Any:
 
 
 Label = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_one_or_several)]
-Column = Annotated[int, Field(ge=1)] | str
+PositiveLabels = Annotated[tuple[Label, ...], Field(min_length=1), BeforeValidator(_one_or_several)]
+CsvColumn = Annotated[int, Field(ge=1)] | str
 Role = Literal["train", "test"]
 Format = Literal["libsvm", "multilabel", "idx", "csv"]
 
@@ -104,8 +104,8 @@ class Csv(CatalogueModel):
 
     separator: Literal["comma", "semicolon", "tab", "blanks"] = "comma"
     header: bool = True
-    label: Column | None = None
-    drop: tuple[Column, ...] = ()
+    label: CsvColumn | None = None
+    drop: tuple[CsvColumn, ...] = ()
 
 
 class Recipe(CatalogueModel):
@@ -184,7 +184,7 @@ class Entry(CatalogueModel):
     csv: Csv | None = None
     scale: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     n_features: int | None = Field(default=None, gt=0, lt=1 << 31)
-    positive: Positive | None = None
+    positive: PositiveLabels | None = None
     positive_chosen: bool = False
     labels: str = ""
     licence: str = "unknown"
@@ -257,7 +257,7 @@ class OwnFiles(CatalogueModel):
     path: Path
     test: Path | None = None
     n_features: int | None = None
-    positive: Positive | None = None
+    positive: PositiveLabels | None = None
     name: str | None = None
 
 
@@ -272,7 +272,7 @@ class Chosen(CatalogueModel):
     """
 
     name: str
-    positive: Positive | None = None
+    positive: PositiveLabels | None = None
 
 
 def names() -> list[str]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from svmbench.data.catalogue import Column, Csv
+from svmbench.data.catalogue import Csv, CsvColumn
 from svmbench.data.libsvm import ParsedText, feed_text, parse_libsvm
 from svmbench.data.storage import FLOAT32_DIGITS, Part
 from svmbench.errors import DataError
@@ -173,7 +173,7 @@ class _Lines:
         if not self._kept:
             raise self._fault(self._line, 1, "no column is left; correct 'label' and 'drop'")
 
-    def _column(self, wanted: Column) -> int:
+    def _column(self, wanted: CsvColumn) -> int:
         names = self._names or []
         if isinstance(wanted, int):
             if wanted <= len(names):

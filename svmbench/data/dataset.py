@@ -10,10 +10,11 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from svmbench.kernels.rows import CompactRows
 
-FloatArray = np.ndarray[Any, np.dtype[np.float64]]
+FloatArray = NDArray[np.float64]
 Array = np.ndarray[Any, Any]
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.in_order import in_order
 from svmbench.data.stamp import Stamp
-from svmbench.data.storage import FLOAT32_DIGITS, Part, Precision, join
+from svmbench.data.storage import FLOAT32_DIGITS, Part, StoredPrecision, join
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
 from svmbench.memory import Growing
@@ -252,7 +252,7 @@ def parse_libsvm(
     *,
     n_features: int | None = None,
     multilabel: bool = False,
-    dtype: Precision | None = None,
+    dtype: StoredPrecision | None = None,
     threads: int | None = None,
 ) -> ParsedText:
     """Read a file of LIBSVM text.
@@ -415,7 +415,7 @@ def to_dataset(
     n_features: int,
     positive: Collection[float],
     transforms: tuple[str, ...] = (),
-    dtype: Precision | None = None,
+    dtype: StoredPrecision | None = None,
 ) -> Dataset:
     """Data set of a parsed text: labels mapped, rows stored compactly.
 
@@ -441,7 +441,7 @@ def read_libsvm(
     n_features: int | None = None,
     positive: float | Sequence[float] | None = None,
     name: str | None = None,
-    dtype: Precision | None = None,
+    dtype: StoredPrecision | None = None,
 ) -> Dataset:
     """Read a file of LIBSVM text as a data set for binary classification.
 

@@ -30,13 +30,13 @@ from svmbench.data.synthetic import stand_in as make_stand_in
 from svmbench.data.transforms import (
     TRANSFORMS_VERSION,
     Derived,
-    Pair,
+    TrainAndTest,
     apply_transforms,
     makes_test_rows,
 )
 from svmbench.errors import DataError
 
-Facts = list[str | int]
+FileFacts = list[str | int]
 
 _log = logging.getLogger(__name__)
 
@@ -170,7 +170,7 @@ def _load_stand_in(wanted: Entry, scale: float) -> Loaded:
         )
     seed = _stand_in_seed(wanted, shape)
 
-    def make() -> Pair:
+    def make() -> TrainAndTest:
         return make_stand_in(shape, wanted.name, scale=scale, seed=seed)
 
     return _generated(*_stand_in_key(wanted, shape, scale), make)
@@ -220,13 +220,15 @@ def _load_derived(spec: Derived, offline: bool, stand_in: float | None) -> Loade
     identity = [TRANSFORMS_VERSION, rows, [str(step) for step in steps]]
     has_test = base.test is not None or makes_test_rows(steps)
 
-    def make() -> Pair:
+    def make() -> TrainAndTest:
         return apply_transforms(base.train, base.test, steps, name=spec.name)
 
     return _generated(spec.name, identity, has_test, make)
 
 
-def _generated(name: str, identity: list[Any], has_test: bool, make: Callable[[], Pair]) -> Loaded:
+def _generated(
+    name: str, identity: list[Any], has_test: bool, make: Callable[[], TrainAndTest]
+) -> Loaded:
     """Open rows that ``make`` generates and ``identity`` determines."""
     paths = _generated_paths(name, identity, has_test)
 
@@ -411,7 +413,7 @@ def _check_counts(text: ParsedText, file: DataFile, positive: Collection[float])
             )
 
 
-def _file_facts(file: DataFile) -> Facts | None:
+def _file_facts(file: DataFile) -> FileFacts | None:
     # What identifies the file's content, without reading it.
     if file.sha256 is not None:
         return [file.file, file.sha256]
@@ -434,7 +436,7 @@ def _file_facts(file: DataFile) -> Facts | None:
     return [file.file, record.sha256]
 
 
-def _key(wanted: Entry, role: Role, facts: dict[Role, Facts]) -> str:
+def _key(wanted: Entry, role: Role, facts: dict[Role, FileFacts]) -> str:
     # Stated counts are not part of it: they check the rows and do not change them.
     both = wanted.n_features is None or wanted.positive is None
     identity: list[Any] = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 
-Precision = Literal["float64"]
+StoredPrecision = Literal["float64"]
 
 FLOAT32_DIGITS = 6
 """Decimal digits that survive float32: its rounding is below that of a text with as many."""
@@ -110,7 +110,7 @@ def part_of(
 
 
 def join(
-    parts: list[Part], n_features: int, *, dtype: Precision | None = None
+    parts: list[Part], n_features: int, *, dtype: StoredPrecision | None = None
 ) -> tuple[Array | None, Array | None, Array | None]:
     """Rows of consecutive parts in the smallest form that holds them all.
 
@@ -185,7 +185,7 @@ def compact(
     n_features: int,
     significant_digits: int,
     *,
-    dtype: Precision | None = None,
+    dtype: StoredPrecision | None = None,
 ) -> tuple[Array | None, Array | None, Array | None]:
     """Rows in their smallest form.
 

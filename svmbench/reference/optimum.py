@@ -28,7 +28,7 @@ from svmbench.errors import unopened
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference import smooth
 from svmbench.reference.search import (
-    Pair,
+    PrimalAndDual,
     balanced_descent,
     champion,
     descent,
@@ -152,7 +152,7 @@ def _search(
     return best
 
 
-def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], float]]:
+def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[PrimalAndDual], float]]:
     """The methods to try in turn, and the share of the time limit by which each turn ends."""
     if problem.loss.name == "logistic":
         return [(smooth.newton(problem), 1.0)]
@@ -175,7 +175,7 @@ def _turns(problem: Problem, time_limit: float) -> list[tuple[Iterator[Pair], fl
     return [(down, 1.0)]
 
 
-def _better(best: Reference, problem: Problem, pair: Pair, seconds: float) -> Reference:
+def _better(best: Reference, problem: Problem, pair: PrimalAndDual, seconds: float) -> Reference:
     """The best w and the best alpha so far; they may come from different pairs."""
     w, bias, alpha = pair
     primal, dual = problem.primal(w, bias), problem.dual(alpha)
@@ -200,7 +200,7 @@ _DAMAGED = (
 )  # fmt: skip
 
 
-def stored_pair(path: Path, n_features: int, n_samples: int) -> Pair | None:
+def stored_pair(path: Path, n_features: int, n_samples: int) -> PrimalAndDual | None:
     """Weights, bias and alpha of a stored reference; None if it is absent or damaged.
 
     Parameters

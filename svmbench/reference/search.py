@@ -23,7 +23,7 @@ from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.second_order.ipm import Ipm
 
 #: Weights, bias and a feasible alpha.
-Pair = tuple[FloatArray, float, FloatArray]
+PrimalAndDual = tuple[FloatArray, float, FloatArray]
 
 #: Value of the feature that represents a free bias, in units of the rows' root mean square norm.
 #: A larger value takes fewer multiplier steps but poses harder problems between them; of 0.3, 1
@@ -49,8 +49,8 @@ def never() -> bool:
 
 
 def descent(
-    problem: Problem, due: Callable[[], bool] = never, start: Pair | None = None
-) -> Iterator[Pair]:
+    problem: Problem, due: Callable[[], bool] = never, start: PrimalAndDual | None = None
+) -> Iterator[PrimalAndDual]:
     """Shrinking dual coordinate descent, for no bias and no ball.
 
     Parameters
@@ -58,7 +58,7 @@ def descent(
     problem : Problem
     due : callable
         Whether to yield what there is; asked after each epoch.
-    start : Pair, optional
+    start : PrimalAndDual, optional
         Its feasible alpha is where the descent begins; zeros by default.
     """
     solver = _Started()
@@ -71,7 +71,7 @@ def descent(
         yield problem.weights(alpha), 0.0, alpha
 
 
-def champion(problem: Problem) -> Iterator[Pair]:
+def champion(problem: Problem) -> Iterator[PrimalAndDual]:
     """The suite's fastest solver, for the hinge without bias and ball, until rounding ends it."""
     solver = Auto()
     solver.start(problem, seed=0)
@@ -98,8 +98,8 @@ class _Started(Dcd):
 
 
 def balanced_descent(
-    problem: Problem, due: Callable[[], bool] = never, start: Pair | None = None
-) -> Iterator[Pair]:
+    problem: Problem, due: Callable[[], bool] = never, start: PrimalAndDual | None = None
+) -> Iterator[PrimalAndDual]:
     """Coordinate descent for a free bias, by the method of multipliers.
 
     A constant feature rho penalises the imbalance a = sum_i alpha_i y_i by (rho a)^2, and the
@@ -141,7 +141,7 @@ def _descend(solver: Dcd, problem: Problem, due: Callable[[], bool]) -> None:
             return
 
 
-def descent_inside(problem: Problem) -> Iterator[Pair]:
+def descent_inside(problem: Problem) -> Iterator[PrimalAndDual]:
     """Descent without the ball, as long as the ball may turn out not to bind."""
     unconfined = replace(problem, l1_radius=math.inf)
     method = descent if problem.bias == "none" else balanced_descent
@@ -152,7 +152,7 @@ def descent_inside(problem: Problem) -> Iterator[Pair]:
             return
 
 
-def interior(problem: Problem) -> Iterator[Pair]:
+def interior(problem: Problem) -> Iterator[PrimalAndDual]:
     """The interior-point method, until rounding ends it."""
     solver = Ipm()
     solver.start(problem, seed=0)
@@ -161,7 +161,7 @@ def interior(problem: Problem) -> Iterator[Pair]:
         yield solver.w, solver.bias, solver.alpha
 
 
-def working_sets(problem: Problem, most: int) -> Iterator[Pair]:
+def working_sets(problem: Problem, most: int) -> Iterator[PrimalAndDual]:
     """The interior-point method on a working set: the features with weights in a binding ball.
 
     If the projection of the whole u(alpha) has no features outside the set, the set's optimum
@@ -197,7 +197,7 @@ def working_sets(problem: Problem, most: int) -> Iterator[Pair]:
             return
 
 
-def dual_gradient(problem: Problem) -> Iterator[Pair]:
+def dual_gradient(problem: Problem) -> Iterator[PrimalAndDual]:
     """Accelerated projected gradient ascent on D: slow, but applicable to every problem.
 
     Beck and Teboulle, SIAM J. Imaging Sciences 2 (2009), restarted when the momentum points

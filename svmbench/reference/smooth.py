@@ -22,7 +22,7 @@ from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.terms import losses
 from svmbench.problem import Problem
-from svmbench.reference.search import Pair, never
+from svmbench.reference.search import PrimalAndDual, never
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Losses that Newton steps minimise.
@@ -45,7 +45,7 @@ _DENSE_WORK = 0.06
 
 
 @dataclass
-class Count:
+class WorkCount:
     """What `newton` has done so far.
 
     Parameters
@@ -66,8 +66,8 @@ def newton(
     due: Callable[[], bool] = never,
     start: tuple[FloatArray, float] | None = None,
     wanted: float = math.inf,
-    count: Count | None = None,
-) -> Iterator[Pair]:
+    count: WorkCount | None = None,
+) -> Iterator[PrimalAndDual]:
     """Newton's method for the logistic loss and the squared hinge.
 
     Steps are solved by truncated conjugate gradients (Dembo and Steihaug, Mathematical Programming
@@ -91,7 +91,7 @@ def newton(
     wanted : float
         Relative gap (P - D)/D. Only steps that may be within it are yielded, from the
         fourth on one for each doubling of their number, and the last.
-    count : Count, optional
+    count : WorkCount, optional
         Kept up to date.
 
     Yields
@@ -108,7 +108,7 @@ def newton(
     point = np.append(w, b if free else 0.0)
     factored = _Factored(data, lam, free) if d <= _MOST_FEATURES else None
     ones = np.ones(m)
-    done = Count() if count is None else count
+    done = WorkCount() if count is None else count
 
     def scores_of(v: FloatArray) -> FloatArray:
         done.entries += data.nnz
@@ -128,7 +128,7 @@ def newton(
         last = _inner(labels, weights) / m if free else 0.0
         return np.append(combination(data.rows, weights) / m, last)
 
-    def pair(slopes: FloatArray) -> Pair:
+    def pair(slopes: FloatArray) -> PrimalAndDual:
         return point[:d].copy(), float(point[d]), problem.repaired(slopes)
 
     decrement, blind = math.inf, False
@@ -248,7 +248,7 @@ def _step(
     system: Callable[[], tuple[FloatArray, FloatArray]],
     downhill: FloatArray,
     factored: _Factored | None,
-    done: Count,
+    done: WorkCount,
     due: Callable[[], bool],
     exact: bool,
 ) -> FloatArray:
@@ -260,7 +260,7 @@ def _step(
     downhill : ndarray, shape (d + 1,)
     factored : _Factored or None
         None if there are too many features.
-    done : Count
+    done : WorkCount
     due : callable
         Whether it shall end early.
     exact : bool

@@ -12,7 +12,7 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.liblinear_model import read_liblinear
 from svmbench.errors import DataError
 
-Weights = tuple[FloatArray, float]
+AffineFunction = tuple[FloatArray, float]
 """Weights for the class +1, shape (d,), and the bias."""
 
 #: Entries that are turned into text at a time.
@@ -72,7 +72,7 @@ def _has_last(data: Dataset) -> bool:
     return bool(at.any() if data.values is None else data.values[at].any())
 
 
-def read_weights(path: Path, form: str, n_features: int) -> Weights:
+def read_weights(path: Path, form: str, n_features: int) -> AffineFunction:
     """Read a model.
 
     Parameters
@@ -105,7 +105,7 @@ def read_weights(path: Path, form: str, n_features: int) -> Weights:
         raise DataError(f"the model cannot be read as {form}: {said}") from None
 
 
-def _of_liblinear(path: Path, n_features: int) -> Weights:
+def _of_liblinear(path: Path, n_features: int) -> AffineFunction:
     model = read_liblinear(path)
     if len(model.weights) != 1 or set(model.labels) != {1, -1}:
         raise DataError(f"it separates the classes {', '.join(map(str, model.labels))}")
@@ -113,7 +113,7 @@ def _of_liblinear(path: Path, n_features: int) -> Weights:
     return _padded(sign * model.weights[0], n_features), sign * float(model.biases[0])
 
 
-def _of_text(path: Path, n_features: int) -> Weights:
+def _of_text(path: Path, n_features: int) -> AffineFunction:
     numbers = [float(line) for line in path.read_text(encoding="ascii").splitlines()]
     if len(numbers) not in (n_features, n_features + 1):
         raise DataError(f"it has {len(numbers)} lines")
@@ -121,7 +121,7 @@ def _of_text(path: Path, n_features: int) -> Weights:
     return np.array(numbers[:n_features]), bias
 
 
-def _of_vw(path: Path, n_features: int) -> Weights:
+def _of_vw(path: Path, n_features: int) -> AffineFunction:
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
     if ":0" not in lines:
         raise DataError("it is not written by --predict_only_model --readable_model")
@@ -139,7 +139,7 @@ def _of_vw(path: Path, n_features: int) -> Weights:
     return w, 0.0
 
 
-def _of_npz(path: Path, n_features: int) -> Weights:
+def _of_npz(path: Path, n_features: int) -> AffineFunction:
     with np.load(path, allow_pickle=False) as arrays:
         w = np.asarray(arrays["w"], dtype=np.float64).reshape(-1)
         bias = float(arrays["b"]) if "b" in arrays else 0.0
@@ -154,7 +154,7 @@ def _padded(w: FloatArray, n_features: int) -> FloatArray:
     return np.concatenate([w, np.zeros(n_features - w.size)])
 
 
-_READERS: dict[str, Callable[[Path, int], Weights]] = {
+_READERS: dict[str, Callable[[Path, int], AffineFunction]] = {
     "liblinear": _of_liblinear,
     "vw": _of_vw,
     "text": _of_text,

@@ -11,7 +11,7 @@ import numpy as np
 
 from svmbench.data import libsvm
 from svmbench.data.dataset import Array, Dataset, FloatArray
-from svmbench.data.storage import Precision
+from svmbench.data.storage import StoredPrecision
 from svmbench.errors import ConfigError, DataError
 from svmbench.solvers.second_order.ipm import take_rows
 
@@ -142,7 +142,7 @@ def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
 
 
 def read_examples(
-    path: Path, *, n_features: int | None = None, dtype: Precision | None = None
+    path: Path, *, n_features: int | None = None, dtype: StoredPrecision | None = None
 ) -> Examples:
     """Read a file of LIBSVM text.
 

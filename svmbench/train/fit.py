@@ -20,7 +20,7 @@ import numpy as np
 from svmbench.data.dataset import FloatArray
 from svmbench.problem import Problem, relative_gap
 from svmbench.reference import smooth
-from svmbench.reference.search import Pair, balanced_descent, descent, interior
+from svmbench.reference.search import PrimalAndDual, balanced_descent, descent, interior
 from svmbench.solvers.champion.auto import Auto, AutoParameters
 from svmbench.solvers.second_order.newton import Newton
 from svmbench.train.proof import proven_dual
@@ -178,7 +178,7 @@ class _Best:
         self._proven, self._checked = 0.0, True
         self._lost = 0.0  # of the best D, by the proof's allowance for rounding
 
-    def look(self, method: _Method, pair: Pair) -> None:
+    def look(self, method: _Method, pair: PrimalAndDual) -> None:
         """Compute P and D of a pair, and keep what is better."""
         w, bias, alpha = pair
         primal, dual = self._problem.primal(w, bias), self._problem.dual(alpha)
@@ -241,7 +241,7 @@ def _all_pairs(
     due: Callable[[], bool],
     start: Fit | None,
     best: _Best,
-) -> Iterator[tuple[_Method, Pair]]:
+) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of the start, and then those of all methods."""
     begin = None
     if start is not None:
@@ -251,7 +251,7 @@ def _all_pairs(
     yield from _pairs(_groups(problem, tolerance, seed, due, begin), due)
 
 
-def _starts(problem: Problem, start: Fit) -> Iterator[tuple[str, Pair]]:
+def _starts(problem: Problem, start: Fit) -> Iterator[tuple[str, PrimalAndDual]]:
     """The weights as they are, and as they are where all rows lie within the margin.
 
     As long as alpha does not change, w(alpha) is proportional to 1/lambda. The start may be of a
@@ -271,7 +271,7 @@ class _Method:
     Parameters
     ----------
     name : str
-    pairs : iterator of Pair
+    pairs : iterator of PrimalAndDual
     cost : callable
         Estimated work of its next pair, in stored entries, from that of its pairs so far.
     least : int
@@ -282,7 +282,7 @@ class _Method:
     """
 
     name: str
-    pairs: Iterator[Pair]
+    pairs: Iterator[PrimalAndDual]
     cost: Callable[[float], float] = lambda so_far: 1.0
     least: int = FEWEST_LOOKS
     done: Callable[[], tuple[int, float]] | None = None
@@ -293,7 +293,7 @@ class _Method:
         self._work_then, self._gap_then = 0.0, math.inf
         self.primal, self.dual = math.inf, 0.0
 
-    def next(self) -> Pair | None:
+    def next(self) -> PrimalAndDual | None:
         """Its next pair; None once it has ended."""
         if self._fruitless:
             return None
@@ -326,7 +326,9 @@ class _Method:
         )
 
 
-def _pairs(groups: list[list[_Method]], due: Callable[[], bool]) -> Iterator[tuple[_Method, Pair]]:
+def _pairs(
+    groups: list[list[_Method]], due: Callable[[], bool]
+) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of all methods; when one ends, the methods of the next group join.
 
     Those that remain end once they have had ample work and come no nearer than the ended ones.
@@ -366,7 +368,7 @@ def _groups(
     tolerance: float,
     seed: int,
     due: Callable[[], bool],
-    start: Pair | None = None,
+    start: PrimalAndDual | None = None,
 ) -> list[list[_Method]]:
     free, data = problem.bias == "free", problem.data
     if problem.loss.name == "logistic":
@@ -395,10 +397,10 @@ def _groups(
 
 
 def _smooth_newton(
-    problem: Problem, tolerance: float, due: Callable[[], bool], start: Pair | None
+    problem: Problem, tolerance: float, due: Callable[[], bool], start: PrimalAndDual | None
 ) -> _Method:
     """Newton steps that know weights of rows and a start; it yields few of them."""
-    count = smooth.Count()
+    count = smooth.WorkCount()
     steps = smooth.newton(problem, due, start[:2] if start else None, tolerance, count)
     # A step is some products with the rows. Until the next pair there may be as many as so far.
     cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
@@ -406,12 +408,12 @@ def _smooth_newton(
     return _Method("newton", _moved(steps), cost, MOST_ITERATIONS, done)
 
 
-def _moved(pairs: Iterator[Pair]) -> Iterator[Pair]:
+def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
     """Leave out pairs with w = 0, unless there are no others.
 
     Such a pair may meet the tolerance where C is tiny, and would predict nothing.
     """
-    still: Pair | None = None
+    still: PrimalAndDual | None = None
     for pair in pairs:
         if pair[0].any():
             still = None
@@ -425,7 +427,7 @@ def _moved(pairs: Iterator[Pair]) -> Iterator[Pair]:
 
 def _champion(
     problem: Problem, tolerance: float, seed: int, due: Callable[[], bool]
-) -> Iterator[Pair]:
+) -> Iterator[PrimalAndDual]:
     """The suite's fastest solver: once its own gap holds, and now and then before."""
     solver = Auto(AutoParameters(tolerance=tolerance))
     solver.halts = True
@@ -462,7 +464,7 @@ def _newton(problem: Problem, seed: int, due: Callable[[], bool]) -> _Method:
     solver.due = due
     solver.start(problem, seed)
 
-    def pairs() -> Iterator[Pair]:
+    def pairs() -> Iterator[PrimalAndDual]:
         while not solver.stopped:
             try:
                 solver.advance(1)

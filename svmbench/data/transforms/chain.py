@@ -11,7 +11,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.data.transforms.columns import Bias, CompactColumns, Drop, Standardise
 from svmbench.data.transforms.entries import listed, settled
 from svmbench.data.transforms.rows import Balance, Rows, Shuffled, Split, Subsample, Swap
-from svmbench.data.transforms.step import Pair, Portion, Transform
+from svmbench.data.transforms.step import Portion, TrainAndTest, Transform
 from svmbench.data.transforms.stored import Sparse
 from svmbench.data.transforms.values import Factor, MaxAbs, UnitNorm
 
@@ -54,7 +54,7 @@ class Derived:
 
 def apply_transforms(
     train: Dataset, test: Dataset | None, transforms: Sequence[Transform], *, name: str
-) -> Pair:
+) -> TrainAndTest:
     """Apply transforms in order, and store the rows in their smallest form.
 
     Parameters

@@ -11,7 +11,7 @@ from pydantic import Field
 from svmbench.data.blocks import Block, blocks, column_moments, occurring_columns
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.transforms.entries import is_single, is_single_number, rebuilt, rewritten
-from svmbench.data.transforms.step import Columns, OfTrain, Pair, PositiveNumber, Transform
+from svmbench.data.transforms.step import Columns, OfTrain, PositiveNumber, TrainAndTest, Transform
 from svmbench.memory import require_memory
 
 #: Entries that standardising may make of sparse rows: 2 GiB in double precision.
@@ -32,7 +32,7 @@ class Standardise(OfTrain):
         default=None, description="The columns, counted from 1; all of them unless set."
     )
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Standardise both with the training rows' means and deviations."""
         chosen = _chosen_columns(self, train, self.columns)
         for data in (train, test) if test is not None else (train,):
@@ -75,7 +75,7 @@ class Drop(Transform):
 
     columns: Columns = Field(description="The columns, counted from 1.")
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Remove the columns from both."""
         kept = ~_chosen_columns(self, train, self.columns)
         if not kept.any():
@@ -92,7 +92,7 @@ class CompactColumns(OfTrain):
 
     name = "compact-columns"
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Keep the columns that occur in the training rows in both."""
         kept = occurring_columns(train)
         if not len(kept):
@@ -108,7 +108,7 @@ class Bias(Transform):
 
     rho: PositiveNumber = Field(default=1.0, description="The feature's value.")
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Append the feature to both."""
         return self._appended(train), None if test is None else self._appended(test)
 

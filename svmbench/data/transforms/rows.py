@@ -10,7 +10,15 @@ from pydantic import Field, model_validator
 
 from svmbench.data.blocks import row_blocks, row_starts
 from svmbench.data.dataset import Array, Dataset
-from svmbench.data.transforms.step import Count, Pair, Portion, Row, Seed, Size, Transform
+from svmbench.data.transforms.step import (
+    Portion,
+    RowNumber,
+    SampleSize,
+    Seed,
+    StrictRowCount,
+    TrainAndTest,
+    Transform,
+)
 
 
 class Shuffled(Transform):
@@ -21,7 +29,7 @@ class Shuffled(Transform):
 
     seed: Seed = Field(default=0, description="Seed of the order.")
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Permute the training rows."""
         return take_rows(train, self.shuffled_rows(train.n_samples, self.seed)), test
 
@@ -31,8 +39,8 @@ class Rows(Transform):
 
     name = "rows"
 
-    start: Row = Field(description="First row, counted from 0.")
-    stop: Count = Field(description="The row after the last.")
+    start: RowNumber = Field(description="First row, counted from 0.")
+    stop: StrictRowCount = Field(description="The row after the last.")
 
     @classmethod
     def expand(cls, given: Any) -> Any:
@@ -47,7 +55,7 @@ class Rows(Transform):
             raise ValueError("Input should be [first row, row after the last], ascending")
         return self
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Keep the rows start .. stop - 1."""
         if self.stop > train.n_samples:
             self.refuse(train, f"there are only {train.n_samples} rows; end at that at most")
@@ -68,10 +76,10 @@ class Subsample(Transform):
     name = "subsample"
     main = "size"
 
-    size: Size = Field(description="Fraction of the rows, or how many.")
+    size: SampleSize = Field(description="Fraction of the rows, or how many.")
     seed: Seed = Field(default=0, description="Seed of the choice.")
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Keep that many rows, all equally likely."""
         count = _count(self, train, self.size)
         order = self.shuffled_rows(train.n_samples, self.seed)
@@ -90,13 +98,13 @@ class Balance(Transform):
     name = "balance"
     main = "count"
 
-    count: Count | None = Field(
+    count: StrictRowCount | None = Field(
         default=None,
         description="Rows to keep of the more frequent class; as many as the other has unless set.",
     )
     seed: Seed = Field(default=0, description="Seed of the choice.")
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Keep all rows of one class and that many of the other, in their order."""
         classes = [np.flatnonzero(train.labels == sign) for sign in (-1, 1)]
         fewer, more = sorted(classes, key=len)
@@ -119,13 +127,13 @@ class Split(Transform):
     name = "split"
     main = "test"
 
-    test: Size = Field(description="Test rows: a fraction of all rows, or how many.")
+    test: SampleSize = Field(description="Test rows: a fraction of all rows, or how many.")
     seed: Seed = Field(default=0, description="Seed of the choice.")
     stratified: bool = Field(
         default=False, description="Whether the test has the same share of each class."
     )
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Split the rows into two parts."""
         if test is not None:
             self.refuse(train, "there are test rows already; leave the split out")
@@ -155,7 +163,7 @@ class Swap(Transform):
 
     name = "swap"
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Exchange the two."""
         if test is None:
             self.refuse(train, "there are no test rows; leave the swap out")

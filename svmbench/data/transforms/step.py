@@ -22,7 +22,7 @@ from svmbench.data.dataset import Array, Dataset
 from svmbench.errors import DataError
 from svmbench.kernels.rng import Generator
 
-Pair = tuple[Dataset, Dataset | None]
+TrainAndTest = tuple[Dataset, Dataset | None]
 
 
 #: The largest count: no file has so many rows, and larger numbers overflow.
@@ -54,23 +54,23 @@ def _columns(values: tuple[int, ...]) -> tuple[int, ...]:
 
 RowCount = Annotated[int, Field(ge=1, le=MOST_ROWS)]
 RowShare = Annotated[float, Field(gt=0.0, lt=1.0)]
-Size = Annotated[
+SampleSize = Annotated[
     int | float,
     BeforeValidator(_size, json_schema_input_type=RowCount | RowShare),
 ]
 """A share of the rows: a fraction between 0 and 1, or a count."""
 
 Seed = Annotated[int, Strict(), Field(ge=0, lt=1 << 63)]
-Row = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
-Count = Annotated[RowCount, Strict()]
-Column = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
-_Several = Annotated[
-    list[Column], Field(min_length=1), Field(json_schema_extra={"uniqueItems": True})
+RowNumber = Annotated[int, Strict(), Field(ge=0, le=MOST_ROWS)]
+StrictRowCount = Annotated[RowCount, Strict()]
+ColumnNumber = Annotated[int, Strict(), Field(ge=1, lt=1 << 31)]
+_ColumnList = Annotated[
+    list[ColumnNumber], Field(min_length=1), Field(json_schema_extra={"uniqueItems": True})
 ]
 Columns = Annotated[
-    tuple[Column, ...],
+    tuple[ColumnNumber, ...],
     Field(min_length=1),
-    BeforeValidator(_as_columns, json_schema_input_type=Column | _Several),
+    BeforeValidator(_as_columns, json_schema_input_type=ColumnNumber | _ColumnList),
     AfterValidator(_columns),
 ]
 PositiveNumber = Annotated[float, Strict(), Field(gt=0.0, allow_inf_nan=False)]
@@ -168,7 +168,7 @@ class Transform(BaseModel, ABC):
         return {cls.main: given}
 
     @abstractmethod
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Apply it to training rows and, if there are any, test rows.
 
         Raises

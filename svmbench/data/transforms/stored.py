@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from svmbench.data.dataset import Dataset
-from svmbench.data.transforms.step import Pair, Transform
+from svmbench.data.transforms.step import TrainAndTest, Transform
 
 
 class Sparse(Transform):
@@ -15,6 +15,6 @@ class Sparse(Transform):
 
     name = "sparse"
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Return the rows unchanged: `apply_transforms` stores them at the end."""
         return train, test

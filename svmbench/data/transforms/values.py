@@ -8,7 +8,7 @@ from pydantic import Field
 from svmbench.data.blocks import column_extremes, row_maxima
 from svmbench.data.dataset import Dataset
 from svmbench.data.transforms.entries import rewritten
-from svmbench.data.transforms.step import OfTrain, Pair, PositiveNumber, Transform
+from svmbench.data.transforms.step import OfTrain, PositiveNumber, TrainAndTest, Transform
 
 
 class UnitNorm(Transform):
@@ -16,7 +16,7 @@ class UnitNorm(Transform):
 
     name = "unit-norm"
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Divide the rows of both."""
         return self._normalise(train), None if test is None else self._normalise(test)
 
@@ -39,7 +39,7 @@ class MaxAbs(OfTrain):
 
     name = "max-abs"
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Divide the columns of both by the training rows' largest values."""
         low, high = column_extremes(train)
         largest = np.maximum(-low, high)
@@ -59,7 +59,7 @@ class Factor(Transform):
 
     by: PositiveNumber = Field(description="The number.")
 
-    def apply(self, train: Dataset, test: Dataset | None) -> Pair:
+    def apply(self, train: Dataset, test: Dataset | None) -> TrainAndTest:
         """Multiply both."""
 
         def multiplied(data: Dataset) -> Dataset:

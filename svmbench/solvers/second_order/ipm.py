@@ -89,7 +89,7 @@ class IpmParameters(Parameters):
 
 
 #: Cholesky factor, and whether it is the lower one.
-Factor = tuple[Array, bool]
+Factorisation = tuple[Array, bool]
 
 
 class Products(NamedTuple):
@@ -117,7 +117,7 @@ class NewtonStep(NamedTuple):
 class System(NamedTuple):
     """A factor, with the rows' curvature and the ball's terms for the eliminated variables."""
 
-    factor: Factor
+    factor: Factorisation
     curvature: FloatArray
     ball: BallTerms | None
 
@@ -470,7 +470,7 @@ class Ipm(Solver):
             total = np.append(total, self._labels @ weights)
         return total / self._total
 
-    def _factor(self, weights: FloatArray, ball: BallTerms | None) -> Factor | None:
+    def _factor(self, weights: FloatArray, ball: BallTerms | None) -> Factorisation | None:
         """Cholesky factor of the system, its diagonal raised as little as rounding demands.
 
         Rows with small terms are dropped, so that all dropped rows together change the system
