@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from svmbench.config import Sweep
-from svmbench.harness.run import Options, run_sweep
+from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.report.write import write_report
 
 SWEEP = {

@@ -7,7 +7,7 @@ import pytest
 
 from svmbench.config import Sweep
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.run import Options, Reporter, prepare
+from svmbench.harness.sweeps import Options, Reporter, prepare
 
 ONE_RUN = {
     "version": 1,

@@ -740,7 +740,7 @@ class Sweep:
     def __init__(self, folder: Path) -> None:
         from svmbench.config import Sweep as Model
         from svmbench.harness.plan import plan_runs
-        from svmbench.harness.run import Options, Reporter, prepare, run_sweep
+        from svmbench.harness.sweeps import Options, Reporter, prepare, run_sweep
 
         os.environ["SVMBENCH_CACHE"] = str(folder / "cache")
         sweep = Model.model_validate(

@@ -39,7 +39,7 @@ from svmbench.evidence import (
     unpaired,
     verdicts,
 )
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.problem import Problem
 from svmbench.records.read import Results, read_results
 from svmbench.report.comparison import Comparison, Side, compare

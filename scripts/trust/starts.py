@@ -27,9 +27,9 @@ from svmbench.config import Sweep
 from svmbench.evidence import Question, judge, log_ratios
 from svmbench.harness.plan import Run, plan_runs
 from svmbench.harness.processes import Worker
-from svmbench.harness.run import Options, Reporter, prepare
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
+from svmbench.harness.sweeps import Options, Reporter, prepare
 from svmbench.report.comparison.judge import region
 
 #: Differences up to this factor do not matter.

@@ -22,8 +22,8 @@ from svmbench.cli.series import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from svmbench.bench.carry_out import Progress
     from svmbench.bench.plan import Plan
-    from svmbench.bench.run import Progress
     from svmbench.harness.series import Job
 
 
@@ -69,9 +69,9 @@ def command(
     bounds.
     """
     options.refuse_fetch_and_offline(fetch, offline)
+    from svmbench.bench.carry_out import carry_out
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
-    from svmbench.bench.run import carry_out
     from svmbench.bench.targets import load_targets, measured_by
 
     chosen = load_profile(profile).with_plugins(plugins)
@@ -87,7 +87,7 @@ def command(
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.harness.run import Options
+    from svmbench.harness.sweeps import Options
 
     begun, known = time.monotonic(), KnownParts()
     with ProgressReporter(quiet) as reporter:

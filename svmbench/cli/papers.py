@@ -24,8 +24,8 @@ from svmbench.cli.series import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from svmbench.harness.run import Options
     from svmbench.harness.series import Job, Result
+    from svmbench.harness.sweeps import Options
     from svmbench.papers.forecast import Forecast
     from svmbench.papers.model import Paper
 
@@ -94,7 +94,7 @@ def command(
     if budget is None and not full:
         budget = DEFAULT_BUDGET
     seconds = None if budget is None else options.budget_seconds(budget)
-    from svmbench.harness.run import Options
+    from svmbench.harness.sweeps import Options
     from svmbench.papers.model import papers
     from svmbench.papers.plan import choose, jobs
 

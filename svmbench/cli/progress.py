@@ -16,7 +16,7 @@ from rich.progress import (
 
 from svmbench.cli.series import counted
 from svmbench.harness.plan import Run
-from svmbench.harness.run import Reporter
+from svmbench.harness.sweeps import Reporter
 
 #: Share of the runs between two lines if there is no terminal to draw on.
 LINE_EVERY = 0.1

@@ -13,8 +13,8 @@ from svmbench.cli.series import counted, duration, open_questions, time_spent
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
-    from svmbench.harness.run import Outcome
     from svmbench.harness.series import Result
+    from svmbench.harness.sweeps import Outcome
 
 
 @click.command(name="run")
@@ -83,9 +83,9 @@ def command(
         return 0
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError
-    from svmbench.harness.run import Options
     from svmbench.harness.series import Job, run_series
     from svmbench.harness.sources import Source
+    from svmbench.harness.sweeps import Options
     from svmbench.report.doubts import doubts_of
     from svmbench.report.write import write_report
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from svmbench.harness.options import RepeatsOf
 from svmbench.harness.plan import Cell
-from svmbench.harness.run import Sitting
+from svmbench.harness.sweeps import Sitting
 
 #: Share of the pairs that a question is expected to need which it gets before it is asked again.
 BATCH = 0.5

@@ -34,7 +34,7 @@ from svmbench.harness.doubts import Batch, Doubt, Open, batches, first_repeats, 
 from svmbench.harness.job import Job
 from svmbench.harness.options import Options, Outcome, Reporter
 from svmbench.harness.plan import Cell
-from svmbench.harness.run import Sitting
+from svmbench.harness.sweeps import Sitting
 
 __all__ = ["Doubt", "Job", "Open", "Result", "Spent", "run_series"]
 

@@ -19,12 +19,12 @@ from hypothesis import strategies as st
 from svmbench.bench import bounds, doubts, rows, versus, write
 from svmbench.bench import found as findings
 from svmbench.bench.bounds import judge_bounds
+from svmbench.bench.carry_out import carry_out
 from svmbench.bench.champion import ablations, named
 from svmbench.bench.found import Found, Measured
 from svmbench.bench.pace import ForeignPace, nanoseconds
 from svmbench.bench.plan import plan
 from svmbench.bench.profile import Growth, Profile, SweepPart, entries
-from svmbench.bench.run import carry_out
 from svmbench.bench.tables import fastest, ratios
 from svmbench.bench.tables.bounds import aimed_text
 from svmbench.bench.tables.columns import over_arrays

@@ -12,7 +12,7 @@ from small_paper import write_small_paper
 from svmbench.bundled import bundled
 from svmbench.cli import main
 from svmbench.harness import series
-from svmbench.harness.run import Outcome
+from svmbench.harness.sweeps import Outcome
 from svmbench.papers.report import write
 
 TABLE = (

@@ -86,7 +86,7 @@ def test_a_folder_without_locks_is_one_line(tmp_path, monkeypatch):
 
 
 def test_only_is_refused_before_anything_is_read(sweep, tmp_path, monkeypatch):
-    monkeypatch.setattr("svmbench.harness.run.load", lambda *args, **extra: 1 / 0)
+    monkeypatch.setattr("svmbench.harness.sweeps.load", lambda *args, **extra: 1 / 0)
     result = CliRunner().invoke(
         main, ["run", str(sweep), "--only", "nothing", "--out", str(tmp_path / "results")]
     )

@@ -9,7 +9,7 @@ import pytest
 
 from svmbench.config import Sweep
 from svmbench.harness import blocks, crew, supervise
-from svmbench.harness.run import Options, run_sweep
+from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import close_trace
 from svmbench.solvers.registry import find_solver
 

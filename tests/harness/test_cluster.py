@@ -20,7 +20,7 @@ from svmbench.data.cache import content_hash
 from svmbench.errors import ConfigError
 from svmbench.harness.options import Options, Reporter
 from svmbench.harness.place import NodeLostError
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.verify.folder import Verifier
 
 pytest.importorskip("distributed", reason="the extra cluster is not installed")

@@ -18,9 +18,9 @@ from svmbench.config import dump_sweep
 from svmbench.errors import ConfigError, UnwritableError
 from svmbench.harness import supervise
 from svmbench.harness.plan import plan_runs
-from svmbench.harness.run import Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
+from svmbench.harness.sweeps import Options, Reporter, prepare, run_sweep
 from svmbench.harness.trace import read_trace
 
 

@@ -13,9 +13,9 @@ import pytest
 from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
 from svmbench.harness.processes import Worker
-from svmbench.harness.run import Options, run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import make_run
+from svmbench.harness.sweeps import Options, run_sweep
 
 
 def is_alive(pid):
@@ -81,7 +81,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from small_sweep import sweep
 from svmbench.harness.processes import Worker
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 report, note = Worker.report, Path(sys.argv[2])
 def noted(self, seconds):
     note.write_text(str(self._launcher.pid))

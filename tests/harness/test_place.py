@@ -16,8 +16,8 @@ from svmbench.harness.environment import environment
 from svmbench.harness.place import Node, NodeLostError
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import hired
-from svmbench.harness.run import MOST_LOST, Options, Reporter, prepare, run_sweep
 from svmbench.harness.supervise import carry_out
+from svmbench.harness.sweeps import MOST_LOST, Options, Reporter, prepare, run_sweep
 from svmbench.harness.turns import Turns
 
 FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}

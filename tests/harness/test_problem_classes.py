@@ -15,7 +15,7 @@ from svmbench.cli import main
 from svmbench.config import Sweep
 from svmbench.data.load import load
 from svmbench.harness.measurement import Measurement
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.harness.trace import TraceWriter, read_trace
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum

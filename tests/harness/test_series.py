@@ -11,8 +11,8 @@ from simulated import Simulation, job_of, sweep_of
 
 from svmbench.cli.series import open_questions, time_spent
 from svmbench.errors import DataError
-from svmbench.harness.run import Options, Reporter, Sitting
 from svmbench.harness.series import Doubt, run_series
+from svmbench.harness.sweeps import Options, Reporter, Sitting
 from svmbench.harness.trace import Trace
 
 RULE = {"at_least": 2, "until": "decided", "at_most": 12}
@@ -445,7 +445,7 @@ def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp
     def broken(*_, **__):
         raise DataError("the rows are gone")
 
-    monkeypatch.setattr("svmbench.harness.run.load", broken)
+    monkeypatch.setattr("svmbench.harness.sweeps.load", broken)
     counted = Counted()
     result = run_series([job_of(sweep_of("dcd", repeats=3), tmp_path / "one")], counted)
     assert result.faults == ["paper/item, one: the rows are gone"]

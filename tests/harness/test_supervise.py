@@ -14,9 +14,9 @@ from small_sweep import SILENT, linux, plan, runs_csv, sweep
 
 from svmbench.harness import accounts, child, processes, supervise, system
 from svmbench.harness.processes import Report, Worker
-from svmbench.harness.run import run_sweep
 from svmbench.harness.store import Store
 from svmbench.harness.supervise import Waited, make_run
+from svmbench.harness.sweeps import run_sweep
 from svmbench.harness.trace import TraceWriter
 
 

@@ -7,7 +7,7 @@ import pytest
 from zoo import SPECIMENS, WORK, table
 
 from svmbench.config import Sweep
-from svmbench.harness.run import Options, run_sweep
+from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
 from svmbench.report.notices import notices

@@ -18,9 +18,9 @@ from svmbench.data.load import load
 from svmbench.errors import ConfigError
 from svmbench.harness import series, sources
 from svmbench.harness.pilot import Pilot, pilot
-from svmbench.harness.run import Options, Reporter, run_sweep
 from svmbench.harness.series import run_series
 from svmbench.harness.sources import SCALES, is_here, scale_for, source_of
+from svmbench.harness.sweeps import Options, Reporter, run_sweep
 from svmbench.papers.model import papers
 from svmbench.papers.plan import choose, jobs, reserve
 from svmbench.problem import Problem

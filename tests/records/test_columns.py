@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from svmbench.config import Sweep
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.records.columns import OF_ACCURACY, REGRETS, RUNS, TRACES
 from svmbench.records.measures import MEASURES, Asked, Measure
 from svmbench.records.read import read_results

@@ -27,7 +27,7 @@ from problems import (
 )
 from svmbench.config import Sweep
 from svmbench.harness.plan import for_each_horizon
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.problem import Problem
 from svmbench.solvers.peers import peer as peers
 from svmbench.solvers.peers.liblinear import _passes

@@ -17,7 +17,7 @@ from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
 from svmbench.harness import supervise
 from svmbench.harness.measurement import Measurement
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.solvers import program as programs
 from svmbench.solvers.execution import KEPT, execute
 from svmbench.solvers.program import ForeignProgram, ProgramParameters

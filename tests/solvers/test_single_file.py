@@ -16,7 +16,7 @@ from svmbench.config import dump_sweep, load_sweep, with_plugins
 from svmbench.data.csr import csr
 from svmbench.errors import ConfigError
 from svmbench.harness import supervise
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.harness.worker import loaded_solver
 from svmbench.solvers import registry, single_file
 

@@ -10,7 +10,7 @@ from recorded_folders import SWEEP, copy_of, make, records_of, write_records
 
 from svmbench.cli import main
 from svmbench.config import Sweep
-from svmbench.harness.run import Options, run_sweep
+from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.harness.weights import SUFFIX, kept_weights
 

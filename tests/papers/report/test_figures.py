@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from svmbench.data.cache import cache_dir
 from svmbench.data.load import load
-from svmbench.harness.run import run_sweep
+from svmbench.harness.sweeps import run_sweep
 from svmbench.papers.folders import read_item
 from svmbench.papers.model import FigureShape, SweepSource, papers
 from svmbench.papers.published import Published

@@ -14,11 +14,11 @@ from svmbench import memory
 from svmbench.config import Sweep
 from svmbench.errors import ConfigError, DataError
 from svmbench.harness import crew
-from svmbench.harness import run as run_module
+from svmbench.harness import sweeps as sweeps_module
 from svmbench.harness.plan import plan_runs
 from svmbench.harness.processes import Worker
-from svmbench.harness.run import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.store import Store
+from svmbench.harness.sweeps import MORE_ROOM, Options, Reporter, prepare, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_regret
 
@@ -583,7 +583,7 @@ def test_weights_beyond_the_memory_are_one_line_where_the_system_does_not_tell(
         raise MemoryError("no room")
 
     monkeypatch.setattr(memory, "available_memory", lambda: None)
-    monkeypatch.setattr(run_module, "certified_optimum", exhausted)
+    monkeypatch.setattr(sweeps_module, "certified_optimum", exhausted)
     with pytest.raises(DataError, match=r"2,147,483,647 features needs .* \(no room\); if many"):
         run_sweep(wide(tmp_path), tmp_path / "results")
 

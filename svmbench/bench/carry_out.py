@@ -18,8 +18,8 @@ from svmbench.bench.plan import Plan
 from svmbench.bench.tasks import Task, repeats_of, run_task
 from svmbench.errors import DataError
 from svmbench.harness.doubts import BATCH, Doubt
-from svmbench.harness.run import Options, Reporter
 from svmbench.harness.series import Result, run_series
+from svmbench.harness.sweeps import Options, Reporter
 
 #: Shares of the budget for the measurements beside the sweeps, for the first and for the further
 #: repeats; the share for writing, and the seconds that are kept for writing at most.
