@@ -8,6 +8,8 @@ from typing import Literal
 #: Version of runs.csv.
 SCHEMA_VERSION = 1
 
+OverHorizons = Literal["most accurate", "least", "greatest", "none"]
+
 
 @dataclass(frozen=True)
 class Column:
@@ -24,6 +26,9 @@ class Column:
     presence : {'filled', 'required', 'optional', 'unread'}
         Whether it has a value in every row; exists, but may be empty; is absent from older
         results, and then read as empty; or is for human readers only.
+    over_horizons : {'most accurate', 'least', 'greatest', 'none'}
+        What a repeat has that consists of a run for each horizon: the value of its most accurate
+        run, the least or the greatest of all, or no value.
     """
 
     name: str
@@ -31,6 +36,7 @@ class Column:
     meaning: str
     unit: str = ""
     presence: Literal["filled", "required", "optional", "unread"] = "required"
+    over_horizons: OverHorizons = "most accurate"
 
 
 def _text(name: str, meaning: str, presence: str = "required") -> Column:
@@ -41,8 +47,14 @@ def _flag(name: str, meaning: str) -> Column:
     return Column(name, "flag", meaning)
 
 
-def _number(name: str, meaning: str, unit: str = "", presence: str = "required") -> Column:
-    return Column(name, "number", meaning, unit, presence)  # type: ignore[arg-type]
+def _number(
+    name: str,
+    meaning: str,
+    unit: str = "",
+    presence: str = "required",
+    over_horizons: OverHorizons = "most accurate",
+) -> Column:
+    return Column(name, "number", meaning, unit, presence, over_horizons)  # type: ignore[arg-type]
 
 
 #: runs.csv has a row for each run.
@@ -80,8 +92,8 @@ RUNS = (
     _number("reference_primal", "P_ref, the certified upper bound on P*"),
     _number("reference_gap", "relative gap of the two"),
     _number("setup_seconds", "set-up, which is part of the training time", "s"),
-    _number("train_seconds", "training time", "s"),
-    _number("train_cpu_seconds", "processor time of training", "s", "optional"),
+    _number("train_seconds", "training time", "s", over_horizons="greatest"),
+    _number("train_cpu_seconds", "processor time of training", "s", "optional", "greatest"),
     _number("conversion_seconds", "bringing the rows into a program's form", "s", "optional"),
     _number("pass_seconds", "reading the rows once, in order", "s", "optional"),
     _number("involuntary_switches", "times the processor was taken away", presence="optional"),
@@ -98,8 +110,8 @@ RUNS = (
     _number("limit_seconds", "time limit", "s"),
     _number("max_epochs", "limit of epochs"),
     _number("presentations", "rows presented to the solver", presence="unread"),
-    _number("epochs", "presentations over rows"),
-    _number("data_passes", "visits of rows over rows", presence="optional"),
+    _number("epochs", "presentations over rows", over_horizons="greatest"),
+    _number("data_passes", "visits of rows over rows", "", "optional", "greatest"),
     _number("updates", "presentations that changed w or a dual variable", presence="unread"),
     _number("nonzeros", "stored entries read or written", presence="unread"),
     _number(
@@ -124,12 +136,19 @@ RUNS = (
 
 #: runs.csv has these once for each accuracy E of the sweep, as ``seconds_to_E``.
 OF_ACCURACY = (
-    _number("seconds_to", "training time until E was first reached", "s"),
-    _number("cpu_seconds_to", "processor time until then", "s", "optional"),
-    _number("epochs_to", "epochs until then"),
-    _number("data_passes_to", "passes over the data until then", presence="optional"),
+    _number("seconds_to", "training time until E was first reached", "s", over_horizons="least"),
+    _number("cpu_seconds_to", "processor time until then", "s", "optional", "least"),
+    _number("epochs_to", "epochs until then", over_horizons="least"),
+    _number("data_passes_to", "passes over the data until then", "", "optional", "least"),
     _number("primal_at", "P(w) then", presence="unread"),
-    _number("last_above_seconds", "when the run was last above E", "s"),
+    # The points of other runs say nothing about this one's.
+    _number("last_above_seconds", "when the run was last above E", "s", over_horizons="none"),
+)
+
+#: Reading adds these, in units of a streaming pass over the rows, for each E and of the whole run.
+IN_PASSES = (
+    _number("passes_to", "streaming passes that seconds_to takes", over_horizons="least"),
+    _number("train_passes", "streaming passes that training takes", over_horizons="greatest"),
 )
 
 #: Columns that identify the run of a row in every table.
@@ -169,3 +188,21 @@ REGRETS = (
     _number("regret_high", "its upper end"),
     _number("regret_bound", "bound proved for the solver; empty where none is"),
 )
+
+_BY_NAME = {column.name: column for column in (*RUNS, *IN_PASSES)}
+
+
+def over_horizons(name: str) -> OverHorizons:
+    """What a repeat of several runs, one per horizon, has in a column of the runs.
+
+    Parameters
+    ----------
+    name : str
+        Of a column of runs.csv, of an accuracy (``seconds_to_0.01``), or added by reading.
+    """
+    if name in _BY_NAME:
+        return _BY_NAME[name].over_horizons
+    for column in (*OF_ACCURACY, *IN_PASSES):
+        if name.startswith(f"{column.name}_"):
+            return column.over_horizons
+    return "most accurate"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
+from svmbench.records.columns import over_horizons
 from svmbench.records.states import HORIZON, LIMITED, RERUN
 from svmbench.records.statistics import median
 
@@ -130,13 +131,11 @@ def _merged(runs: pd.DataFrame) -> pd.Series:
     row = runs.sort_values("accuracy", kind="stable").iloc[0].copy()  # nan comes last
     row["state"] = _state(runs)
     for column in runs.columns:
-        if column.startswith(("seconds_to_", "epochs_to_", "data_passes_to_", "passes_to_")):
-            row[column] = runs[column].min()
-        elif column.startswith("last_above_seconds_"):
-            row[column] = math.nan  # other runs' points say nothing about this one's
-    for column in ("train_seconds", "train_cpu_seconds", "train_passes", "epochs", "data_passes"):
-        if column in runs:
-            row[column] = runs[column].max()
+        rule = over_horizons(column)
+        if rule == "none":
+            row[column] = math.nan
+        elif rule != "most accurate":
+            row[column] = runs[column].min() if rule == "least" else runs[column].max()
     return row
 
 

@@ -13,7 +13,7 @@ from svmbench.durable import replacing
 from svmbench.errors import ConfigError, nearest
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, heading, place_words, regularisation, short
-from svmbench.records.measures import MEASURES
+from svmbench.records.measures import ALONG, MEASURES, Measure
 from svmbench.records.read import Results
 from svmbench.report.curves import (
     Curve,
@@ -30,13 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-#: The vertical axes: the measure, the words beside the axis, and whether the axis is logarithmic.
+#: The distance from the optimum has one name, whichever distance the sweep takes; regret has no
+#: points in traces.csv.
+_NOT_AN_ORDINATE = ("accuracy", "suboptimality", "regret")
+
+#: The measure of each vertical axis: all that can be drawn along a run.
 ORDINATES = {
-    "suboptimality": ("accuracy", "relative suboptimality", True),
-    "primal": ("primal", "objective P(w)", True),
-    "gap": ("gap", "solver's own relative gap", True),
-    "train-error": ("train_error", "training error [%]", False),
-    "test-error": ("test_error", "test error [%]", False),
+    "suboptimality": "accuracy",
+    **{name.replace("_", "-"): name for name in ALONG if name not in _NOT_AN_ORDINATE},
 }
 
 SUFFIXES = ("pdf", "png", "svg")
@@ -264,7 +265,7 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
     x, y : str
         Keys of `ABSCISSAE` and `ORDINATES`.
     """
-    measure = MEASURES[_ordinate(results, y)[0]]
+    measure = _ordinate(results, y)
     found: dict[str, Curve] = {}
     for group in groups:
         curve = median_curve(
@@ -280,12 +281,12 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
     return found
 
 
-def _ordinate(results: Results, y: str) -> tuple[str, str]:
-    """The measure of a vertical axis, and the words beside it."""
+def _ordinate(results: Results, y: str) -> Measure:
+    """The measure of a vertical axis."""
     stop = results.config.get("stop")
     if y == "suboptimality" and isinstance(stop, dict) and stop.get("distance") == "absolute":
-        return "suboptimality", "suboptimality"
-    return ORDINATES[y][:2]
+        return MEASURES["suboptimality"]
+    return MEASURES[ORDINATES[y]]
 
 
 def _drawn(
@@ -301,7 +302,7 @@ def _drawn(
 
     from svmbench.report.style import looks
 
-    log = ORDINATES[asked.y][2]
+    measure = _ordinate(results, asked.y)
     # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
     ems = 4.5 + 0.62 * max(map(len, curves))
     across = max(1, min(len(curves), int(width * 72 / (0.9 * style.text * ems))))
@@ -313,8 +314,8 @@ def _drawn(
     FigureCanvasAgg(figure)
     axes = figure.subplots()
     axes.set_xscale("log")
-    axes.set_yscale("log" if log else "linear")
-    axes.set_ylim(*_limits(list(curves.values()), groups[0].middle("reference_dual"), asked.y))
+    axes.set_yscale("linear" if measure.share else "log")
+    axes.set_ylim(*_limits(list(curves.values()), groups[0], measure))
     limit_abscissa(axes, list(curves.values()))
     look = looks(results)
     for label, curve in curves.items():
@@ -329,7 +330,7 @@ def _drawn(
             label=label,
         )
     first = groups[0]
-    least = no_errors(first, MEASURES[_ordinate(results, asked.y)[0]])
+    least = no_errors(first, measure)
     ends = [
         (c.x[-1], c.middle[-1]) for c in curves.values() if c.middle[-1] <= least * (1.0 + 1e-9)
     ]
@@ -347,7 +348,7 @@ def _drawn(
     axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
                    color="#B00000" if first.stand_in else "black")  # fmt: skip
     axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
-    axes.set_ylabel(_ordinate(results, asked.y)[1], fontsize=style.text)
+    axes.set_ylabel(measure.heading, fontsize=style.text)
     axes.tick_params(labelsize=0.9 * style.text)
     _legend(figure, axes, style, across)
     return figure
@@ -368,15 +369,18 @@ def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> None
         text.set_parse_math(False)  # names are the user's: a $ in them is a $
 
 
-def _limits(curves: Sequence[Curve], optimum: float, y: str) -> tuple[float, float]:
+def _limits(curves: Sequence[Curve], group: Group, measure: Measure) -> tuple[float, float]:
     """From below the lowest curve to where the last curve becomes visible."""
     least = min(float(curve.middle.min()) for curve in curves)
-    most = max(float(curve.middle.max()) for curve in curves)
-    if not ORDINATES[y][2]:
+    ceiling = most = max(float(curve.middle.max()) for curve in curves)
+    if measure.share:
         span = max(most - least, 1e-9)
         return least - 0.05 * span, most + 0.05 * span
-    ceiling = min(most, 10.0 / optimum) if y == "suboptimality" and optimum > 0 else most
-    if y == "primal":
-        ceiling = min(most, max(3.0, 10.0 * least))
+    optimum = group.middle("reference_dual")
+    if measure.distance and measure.name != "gap" and optimum > 0:
+        ceiling = min(most, 10.0 / optimum)
+    three = measure.optimum(3.0, group.lam, group.middle("m"))  # three times P(0), in its unit
+    if three is not None:
+        ceiling = min(most, max(three, 10.0 * least))
     ceiling = lifted(ceiling, curves)
     return least / 1.3, max(ceiling, 2 * least) * 1.1

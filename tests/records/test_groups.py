@@ -143,3 +143,26 @@ def test_solver_without_a_horizon_is_as_it_was(results):
     (group,) = (g for g in results.groups["adult", False] if g.label == "dcd")
     assert not group.separate_runs
     assert group.repeats is group.runs
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *[(f"{what}_to_0.01", 2.0) for what in ("seconds", "cpu_seconds", "epochs", "data_passes")],
+        ("passes_to_0.01", 2.0),
+        *[(what, 4.0) for what in ("train_seconds", "train_cpu_seconds", "train_passes", "epochs")],
+        ("data_passes", 4.0),
+        ("last_above_seconds_0.01", math.nan),
+        ("setup_seconds", 3.0),
+        ("primal", 3.0),
+    ],
+)
+def test_what_a_repeat_of_several_runs_has_in_each_column(column, value):
+    runs = pd.DataFrame(
+        {
+            "repeat": 0, "state": "horizon", "horizon": [1.0, 2.0, 4.0],
+            "accuracy": [0.3, 0.1, 0.2], column: [4.0, 3.0, 2.0],
+        }
+    )  # fmt: skip
+    (found,) = Group("adult", False, 1e-3, "pegasos", "pegasos", runs).column(column)
+    assert found == value or (math.isnan(found) and math.isnan(value))
