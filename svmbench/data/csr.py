@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Dataset
 
@@ -36,6 +35,9 @@ def csr(data: Dataset, dtype: Any = None) -> Any:
         indptr = data.indptr.astype(narrow, copy=False)
     if dtype is not None:
         values = values.astype(dtype, copy=False)
+    # Loading it takes longer than many runs, and few of them need it.
+    import scipy.sparse  # type: ignore[import-untyped]
+
     rows = scipy.sparse.csr_matrix((values, indices, indptr), shape, copy=False)
     # The columns ascend in each row; scipy would otherwise find out by a pass over the rows.
     rows.has_sorted_indices = rows.has_canonical_format = True

@@ -10,7 +10,6 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -117,9 +116,11 @@ def _memory_gib() -> int | None:
 
 
 def _version(package: str) -> str | None:
+    from importlib import metadata  # it takes longer to load than all else here
+
     try:
-        return version(package)
-    except PackageNotFoundError:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
         return None
 
 

@@ -83,7 +83,8 @@ class FigureRequest:
     Parameters
     ----------
     x : {'seconds', 'seconds_after_setup', 'epochs', 'steps', 'presentations', 'percent'}
-    y : {'suboptimality', 'primal', 'gap', 'train-error', 'test-error'}
+    y : str
+        A key of `ORDINATES`.
     solvers : sequence of str
         Names of solvers or labels; all unless given.
     dataset : str, optional

@@ -261,3 +261,16 @@ if os.fork() == 0:
 assert os.wait()[1] == 0
 """
     subprocess.run([sys.executable, "-P", "-c", script], check=True)
+
+
+def test_a_launcher_loads_no_library_that_only_some_runs_need():
+    """It starts again for every repeat, and loading one of these takes as long as a short run."""
+    heavy = {"scipy", "pandas", "matplotlib", "yaml", "click", "rich", "sklearn"}
+    code = (
+        "import sys, svmbench.harness.launcher; "
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not heavy & set(answer.stdout.split())

@@ -94,7 +94,7 @@ def test_the_suffix_is_the_format_and_the_width_is_kept(folder, tmp_path, suffix
             (*ONE, "--x", "hours"),
             "unknown x 'hours'; known: seconds, seconds_after_setup, epochs, steps",
         ),
-        ((*ONE, "--y", "beauty"), "unknown y 'beauty'; known: suboptimality, primal, gap, "),
+        ((*ONE, "--y", "beauty"), "unknown y 'beauty'; known: suboptimality, primal, J, "),
         ((*ONE, "--style", "poster"), "unknown style 'poster'; known: paper, slides"),
         ((*ONE, "--width", "wide"), "width 'wide' is not between 1in and 40in"),
         ((*ONE, "--width", "nan"), "width 'nan' is not between 1in and 40in"),
