@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from svmbench.config import Sweep
-from svmbench.harness import crew, options, run, series
+from svmbench.harness import crew, options, series, sweeps
 from svmbench.harness.series import Job
 from svmbench.harness.sources import Source
 from svmbench.harness.supervise import header_of
@@ -52,7 +52,7 @@ class Simulation:
     def install(self, monkeypatch):
         """Have series make their runs here."""
         clock = SimpleNamespace(monotonic=lambda: self.now, sleep=time.sleep)
-        for module in (crew, options, run, series):
+        for module in (crew, options, series, sweeps):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(crew, "make_run", self.make_run)
         return self

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from svmbench.bench import champion, plan, run
+from svmbench.bench import carry_out, champion, plan
 from svmbench.bench.profile import load_profile, profiles
 from svmbench.cli import main
 from svmbench.harness.series import Result
@@ -170,7 +170,7 @@ def test_runs_are_made_in_whole_blocks(bench, monkeypatch):
         told.append(wanted)
         return Result()
 
-    monkeypatch.setattr(run, "run_series", pretend)
+    monkeypatch.setattr(carry_out, "run_series", pretend)
     assert bench("tiny.yaml", "--budget", "1ms", "--quiet").exit_code == 0
     assert [wanted.whole_blocks for wanted in told] == [True]
 

@@ -175,6 +175,7 @@ class Ipm(Solver):
         self._free = problem.bias == "free"
         # A ball that holds every possible optimum would only cost accuracy.
         self._confined = problem.constraint == "l1" and problem.l1_radius < 2.0 * _farthest(problem)
+        self._without_entries = _columns_without_entries(data)
         # w and b; b alone is not regularised
         self._w = np.zeros(d + self._free)
         self._regular = np.full(d + self._free, problem.lam)
@@ -216,7 +217,10 @@ class Ipm(Solver):
     @property
     def w(self) -> FloatArray:
         """The primal iterate, inside the ball."""
-        return self._problem.project(self._w[: self._data.n_features])
+        w = self._w[: self._data.n_features].copy()
+        # The two parts of such a weight cancel only up to rounding.
+        w[self._without_entries] = 0.0
+        return self._problem.project(w)
 
     @property
     def bias(self) -> float:
@@ -549,6 +553,13 @@ def take_rows(data: Dataset, chosen: Array) -> Dataset:
     places = np.repeat(data.indptr[chosen] - indptr[:-1], lengths) + np.arange(indptr[-1])
     values = None if data.values is None else data.values[places]
     return Dataset(data.name, data.n_features, indptr, data.indices[places], values, labels)
+
+
+def _columns_without_entries(data: Dataset) -> Array:
+    """Whether each column of sparse rows has no entry; all have one in dense rows."""
+    if data.indices is None:
+        return np.zeros(data.n_features, dtype=bool)
+    return np.bincount(data.indices, minlength=data.n_features) == 0
 
 
 def _farthest(problem: Problem) -> float:
