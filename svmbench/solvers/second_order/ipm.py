@@ -559,7 +559,8 @@ def _columns_without_entries(data: Dataset) -> Array:
     """Whether each column of sparse rows has no entry; all have one in dense rows."""
     if data.indices is None:
         return np.zeros(data.n_features, dtype=bool)
-    return np.bincount(data.indices, minlength=data.n_features) == 0
+    absent: Array = np.bincount(data.indices, minlength=data.n_features) == 0
+    return absent
 
 
 def _farthest(problem: Problem) -> float:
