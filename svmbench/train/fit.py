@@ -73,7 +73,7 @@ class Fit:
     primal, dual : float
         P(w, b), and a lower bound on P* that allows for rounding.
     errors : int
-        Training rows on the wrong side.
+        Training rows that w and b predict wrongly; a row on the plane is predicted as negative.
     looks : int
         Times that a certificate was computed.
     seconds : float
@@ -155,7 +155,7 @@ def fit(
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
         found = _best(problem, tolerance, seed, due, given_up, progress, start)
-        errors = problem.evaluate(found.w, found.bias).errors
+        errors = _errors(problem, found.w, found.bias)
     seconds = time.monotonic() - begun
     if problem.is_below(found.proven(), found.primal, found.w, found.bias):
         raise AssertionError(f"P = {found.primal!r} is below the proven D = {found.proven()!r}")
@@ -164,6 +164,11 @@ def fit(
         found.w, found.bias, found.primal, dual, errors, found.looks, seconds, found.method,
         problem.lam, found.alpha,
     )  # fmt: skip
+
+
+def _errors(problem: Problem, w: FloatArray, bias: float) -> int:
+    positive = problem.data.rows.dot(np.ascontiguousarray(w)) + bias > 0.0
+    return int(np.count_nonzero(positive != (problem.data.labels > 0)))
 
 
 class _Best:

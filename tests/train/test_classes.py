@@ -20,6 +20,18 @@ def examples(k):
     return Examples(dataset(X, np.ones(60), "dense float64"), labels)
 
 
+def test_training_errors_are_those_of_the_model_s_predictions():
+    # Without a bias, rows without entries lie on the plane, and are predicted as the second class.
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(80, 3)) * (np.arange(80) % 4 < 2)[:, None]
+    labels = np.where(X.sum(axis=1) + rng.normal(size=80) > 0.0, 5, 2)
+    for order in (np.arange(80), np.argsort(labels, kind="stable")):
+        rows = Examples(dataset(X[order], np.ones(80), "uint16+float64"), labels[order])
+        trained = train(rows, Objective(bias="none"))
+        predicted = trained.model.classes_of(trained.model.decision_values(rows.rows))
+        assert trained.fits[0].errors == np.count_nonzero(predicted != labels[order])
+
+
 @pytest.mark.parametrize(("k", "threads"), [(2, 1), (2, 4), (3, 1)])
 def test_one_fit_at_a_time_runs_in_the_main_thread_which_ctrl_c_reaches(monkeypatch, k, threads):
     found = []
