@@ -92,13 +92,11 @@ def compare_command(
 ) -> int:
     """Compare two results folders, or two labels of one.
 
-    With SECOND, it is compared with FIRST; without, the labels of FIRST are compared.
-
     Two folders contain one configuration that was run twice: by two versions, builds or machines.
-    Cells match by data set, label, lambda and accuracy, and their repeats are paired by number.
-    Folders from different times share the seeds but not the state of the machine; their intervals
-    are wider to allow for that. With --labels and FIRST alone, two solvers of one sweep, whose
-    runs were interleaved, are compared.
+    SECOND is compared with FIRST. Cells match by data set, label, lambda and accuracy, and their
+    repeats are paired by number. Folders from different times share the seeds but not the state of
+    the machine, so their intervals are wider. FIRST alone needs --labels: two solvers of one sweep,
+    whose runs were interleaved, are compared.
 
     With --run, FIRST and SECOND are not folders of results. They are two environments (a python,
     a virtual environment, or a checkout with a .venv), each with its version of svmbench, or two
@@ -109,8 +107,8 @@ def compare_command(
     seconds in units of one streaming read of the data on the same machine: compare these if
     the folders come from two machines.
 
-    Exits with code 4 if B is slower than A in some cell by more than the threshold, or reaches
-    the accuracy less often. All cells are judged together.
+    Exits with code 4 if SECOND (or label B) is slower than FIRST (or label A) in some cell by more
+    than the threshold, or reaches the accuracy less often. All cells are judged together.
     """
     from svmbench.durable import write_text
     from svmbench.report.comparison import to_json, to_markdown

@@ -30,7 +30,8 @@ def list_command() -> None:
     """List the data sets of the catalogue and where their files are.
 
     "cached" files are ready to run; "mirror" and "downloaded" files are read before the first
-    run; "to be fetched" means not on this machine. A density with ~ is the stand-in's.
+    run; "to be fetched" means that they are not on this machine. A density with ~ is that of the
+    set's stand-in, its synthetic imitation.
     """
     from svmbench.data.catalogue import entry, names
 
@@ -53,10 +54,9 @@ def list_command() -> None:
 def info(name: str) -> None:
     """Describe the data set NAME.
 
-    It names its files, labels, licence, origin and stand-in.
-
-    NAME is one of "svmbench data list", or a path to a LIBSVM file of your own, which is read
-    to show its rows, columns and labels, and how svmbench stores it.
+    The description has its files, labels, licence, origin and stand-in. NAME is one of "svmbench
+    data list", or a path to a LIBSVM file of your own, which is read to show its rows, columns and
+    labels, and how svmbench stores it.
     """
     from svmbench.data import catalogue
 
@@ -102,8 +102,7 @@ def check(names: tuple[str, ...]) -> None:
     """Check the files of each data set NAME against their hashes.
 
     These are the raw files and the rows in the cache. A file without a stated hash must be
-    readable. Without NAME, all sets of the catalogue
-    are checked; sets that are not on this machine are left out.
+    readable. Without NAME, all sets that are on this machine are checked.
     """
     from svmbench.data import catalogue
     from svmbench.errors import DataError

@@ -16,10 +16,10 @@ offline = click.option("--offline", is_flag=True, help="Do not look for data on 
 
 #: For commands that look for data on the network only if asked to.
 offline_beside_fetch = click.option(
-    "--offline", is_flag=True, help="Do not look for data on the network, as without --fetch."
+    "--offline", is_flag=True, help="Do not look for data on the network; the default."
 )
 
-fetch = click.option("--fetch", is_flag=True, help="Download data that are not here.")
+fetch = click.option("--fetch", is_flag=True, help="Download data that are not on this machine.")
 
 fresh = click.option("--fresh", is_flag=True, help="Rerun everything, finished or not.")
 
@@ -38,7 +38,9 @@ cluster = click.option(
     "scheduler.json.",
 )
 
-report_only = click.option("--report-only", is_flag=True, help="Run nothing; rewrite all output.")
+report_only = click.option(
+    "--report-only", is_flag=True, help="Run nothing; rewrite tables, plots and page."
+)
 
 pictures = click.option(
     "--pictures",
@@ -72,7 +74,7 @@ plugins = click.option(
     metavar="FILE",
     type=click.Path(path_type=Path),
     callback=_loaded,
-    help="A Python file that defines a solver, which then takes part. May be repeated.",
+    help="Include the solver that this Python file defines. May be repeated.",
 )
 
 

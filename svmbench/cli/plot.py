@@ -23,11 +23,11 @@ _NAMES = re.compile(r"(?:[^,()]|\([^)]*\))+")
     "--y",
     default="suboptimality",
     show_default=True,
-    help="suboptimality, primal, gap, train-error or test-error.",
+    help="suboptimality, primal, J, sum-objective, gap, train-error, test-error or test-accuracy.",
 )
 @click.option("--solvers", metavar="A,B", help="Solvers or labels.  [default: all]")
-@click.option("--dataset", metavar="NAME", help="Needed if there are several.")
-@click.option("--lambda", "lam", type=float, help="Needed if there are several.")
+@click.option("--dataset", metavar="NAME", help="Needed if RESULTS have several.")
+@click.option("--lambda", "lam", type=float, help="Needed if RESULTS have several.")
 @click.option("--style", default="paper", show_default=True, help="paper or slides.")
 @click.option("--width", metavar="WIDTH", help="3.3in, 84mm, ...  [default: the style's]")
 @click.option(
@@ -51,8 +51,9 @@ def plot_command(
 ) -> None:
     """Draw the curves of one data set and λ of the results in RESULTS.
 
-    Medians of the repeats, with bands from the 10 to the 90 % quantile. Reads files and runs
-    nothing. `svmbench.load_results(RESULTS).plot(...)` draws the same in Python.
+    RESULTS is a folder that svmbench run has written. The curves are medians of the repeats, with
+    bands from the 10 to the 90 % quantile. `svmbench.load_results(RESULTS).plot(...)` draws the
+    same in Python.
     """
     # Deferred: pandas and matplotlib take longer to load than most commands to run.
     from svmbench.records.read import read_results

@@ -18,10 +18,9 @@ import click
 def command(folder: Path, out: Path | None) -> None:
     """Copy what others need of RESULTS, with a hash of each file.
 
-    The folder has the page (also as index.html), tables, plots, environment, configuration and the
-    trace of every run; weights stay behind. Its page can be put on any static host. Results that
-    contradict themselves are refused, as by `svmbench verify`. `svmbench merge` compares published
-    folders.
+    The copy has the page (also as index.html), tables, plots, environment, configuration and the
+    trace of every run, but no weights. Any static host can serve it. Results that contradict
+    themselves are refused, as by `svmbench verify`. `svmbench merge` compares such copies.
     """
     from svmbench.report.sharing.publish import publish
 

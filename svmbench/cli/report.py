@@ -12,8 +12,8 @@ import click
 def report_command(folder: Path) -> None:
     """Rewrite the tables and plots of the results in FOLDER.
 
-    Reads config.yaml, runs.csv, traces.csv and environment.json there and runs nothing;
-    writes tables/ as Markdown, CSV and LaTeX, plots/ as PNG, SVG and PDF, and report.html.
+    Reads config.yaml, runs.csv, traces.csv and environment.json there, and runs nothing. Writes
+    tables/ as Markdown, CSV and LaTeX, plots/ as PNG, SVG and PDF, and report.html.
     """
     # Deferred: pandas and matplotlib take longer to load than most commands to run.
     from svmbench.report.write import write_report

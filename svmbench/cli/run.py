@@ -1,4 +1,4 @@
-"""``svmbench run``: run a configuration and write its tables and plots."""
+"""``svmbench run``: run a configuration and write its tables, plots and page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     default=1,
     show_default=True,
-    help="Runs at a time; if there is more than one, they are marked as contended.",
+    help="Runs at a time. More than one disturb each other and are marked as contended.",
 )
 @options.cluster
 @click.option("--stand-in", is_flag=True, help="Use the data sets' synthetic stand-ins.")

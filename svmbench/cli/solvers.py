@@ -97,12 +97,13 @@ def command(
 ) -> int:
     """List the solvers, or describe the solver NAME in full.
 
-    Those of a file given by --plugin are listed too. With --check, NAME is trained on small
-    problems instead, and every line says what holds or what is wrong. Exits 1 if something is
-    wrong, 2 if there is no such solver, and 3 if it is not installed.
+    The description has the solver's mathematics, every parameter with default and source, and the
+    details that are reconstructed or that the sources leave open. Solvers of a file given by
+    --plugin are listed too.
 
-    The description has its mathematics, every parameter with default and source, what is
-    reconstructed and what the sources leave open.
+    With --check, NAME is trained on small problems instead, and every line says what holds or what
+    is wrong. Exits 1 if something is wrong, 2 if there is no such solver, and 3 if it is not
+    installed.
     """
     from svmbench.solvers.registry import find_solver, solvers
 

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     "--path",
     "along",
     is_flag=True,
-    help="Train at each of 25 powers of two as C and show what changes. No model without --cv.",
+    help="Train at 25 powers of two as C, and show what changes. Writes no model without --cv.",
 )
 @click.option(
     "--bias",

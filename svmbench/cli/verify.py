@@ -1,4 +1,4 @@
-"""``svmbench verify``: recompute the figures in results, in extended precision."""
+"""``svmbench verify``: recompute the numbers in results, in extended precision."""
 
 from __future__ import annotations
 
@@ -28,9 +28,11 @@ _READ = (
 @click.argument(
     "folders", metavar="FOLDER...", nargs=-1, required=True, type=click.Path(path_type=Path)
 )
-@click.option("--csv", "table", type=click.Path(path_type=Path), help="Write results to this file.")
+@click.option(
+    "--csv", "table", type=click.Path(path_type=Path), help="Write the checks to this file."
+)
 @click.option("--plots", is_flag=True, help="Also draw the plots again, and compare the files.")
-@click.option("--all", "everything", is_flag=True, help="Also list the figures that hold.")
+@click.option("--all", "everything", is_flag=True, help="Also list the numbers that hold.")
 @click.option("--quiet", is_flag=True, help="Print only what does not hold, and the summary.")
 @options.plugins
 def command(
@@ -41,18 +43,19 @@ def command(
     quiet: bool,
     plugins: tuple[Path, ...],
 ) -> int:
-    """Recompute the figures of results in extended precision.
+    """Recompute the numbers in results, in extended precision.
 
-    P, D_ref and errors of all results in and below FOLDER are recomputed.
+    All results in and below FOLDER are checked. For runs with --keep-weights, the objective P and
+    the errors are recomputed from the final weights. For the reference optima, P and the lower
+    bound D_ref are recomputed from the weights and dual variables in the cache. The rows are first
+    checked against their hashes.
 
-    Every row of runs.csv, traces.csv and regret.csv, the tables and the page of the report are
-    written again from the traces and compared, and every run of the configuration must be listed.
-    For runs with --keep-weights, P and the errors are recomputed from their final weights; for the
-    reference optima, from the weights and dual variables in the cache. The rows are first checked
-    against their hashes. A figure holds if it deviates by no more than rounding may explain, a
-    bound that is computed along with it. Exits 1 if a figure does not hold, and 3 if something
-    needed is missing or damaged. No file that the results name as a plug-in is executed; give those
-    that you trust with --plugin.
+    The tables, the page of the report and every row of runs.csv, traces.csv and regret.csv are
+    written again from the traces and compared. Every run of the configuration must be listed.
+
+    A number holds if it deviates by no more than rounding can explain, which is computed along
+    with it. Exits 1 if a number does not hold, and 3 if something needed is missing or damaged.
+    Plug-ins that the results name are not executed; give those that you trust with --plugin.
     """
     # Deferred: SciPy takes longer to load than most commands to run.
     from rich.console import Console

@@ -18,6 +18,7 @@ from PIL import Image
 
 import svmbench
 from svmbench.cli import main
+from svmbench.cli.plot import plot_command
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import short
@@ -210,6 +211,13 @@ def test_a_stand_in_is_marked(loaded):
     (axes,) = loaded.plot(dataset="covtype", lam=1e-4).figure.axes
     assert axes.get_title(loc="left") == "covtype (STAND-IN), λ = 1e-4"
     assert axes.title.get_color() != axes._left_title.get_color() == "#B00000"
+
+
+def test_the_help_names_every_axis():
+    options = {option.name: option for option in plot_command.params}
+    for name, axes in (("x", ABSCISSAE), ("y", ORDINATES)):
+        named = re.split(r", | or ", options[name].help.rstrip("."))
+        assert sorted(named) == sorted(axes)
 
 
 def test_every_ordinate_is_a_measure_along_runs():
