@@ -15,6 +15,7 @@ from svmbench.bench.rows import caches, drop_rows, made_rows, plain_text, rows_p
 from svmbench.bench.tasks import Task, solver_job
 from svmbench.data.libsvm import read_libsvm
 from svmbench.data.load import Loaded, load
+from svmbench.harness.environment import fingerprint
 from svmbench.harness.series import Job
 from svmbench.harness.sources import Source, source_of
 from svmbench.problem import Problem
@@ -23,6 +24,12 @@ from svmbench.solvers.registry import find_solver
 
 #: Relative gap of a text's optimum, as a share of the accuracy.
 REFERENCE_SHARE = 0.01
+
+#: Said if the sweeps are carried out on another kind of machine.
+LEFT_OUT = (
+    "The measurements beside the sweeps are left out: they would be made on this machine, which is"
+    " of another kind than the nodes."
+)
 
 
 @dataclass(frozen=True)
@@ -42,6 +49,9 @@ class Plan:
         The measurements beside the sweeps.
     jobs : list of Job
         The sweeps, one for each part and set.
+    elsewhere : bool
+        Whether their runs are carried out on another kind of machine than this one, so that there
+        are no tasks.
     """
 
     profile: Profile
@@ -50,6 +60,7 @@ class Plan:
     sources: dict[str, Source]
     tasks: list[Task]
     jobs: list[Job]
+    elsewhere: bool = False
 
     @property
     def parts(self) -> Path:
@@ -63,7 +74,9 @@ class Plan:
         return tasks + sum(job.bound for job in self.jobs)
 
 
-def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False) -> Plan:
+def plan(
+    profile: Profile, root: Path, budget: float | None, fetch: bool = False, machine: str = ""
+) -> Plan:
     """Plan a benchmark.
 
     Parameters
@@ -74,6 +87,8 @@ def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False
         Seconds for everything; no limit unless given.
     fetch : bool
         Download missing data.
+    machine : str
+        Fingerprint of the machine that carries out the sweeps; empty for this machine.
     """
     # Stand-ins are scaled to the profile's own budget, so that a shorter call reuses the rows.
     sources = {
@@ -82,24 +97,22 @@ def plan(profile: Profile, root: Path, budget: float | None, fetch: bool = False
         )
         for each in profile.sets
     }
+    elsewhere = machine not in ("", fingerprint())
+    tasks = [] if elsewhere else list(_tasks(profile, sources))
+    jobs = _jobs(profile, root, sources, machine)
+    return Plan(profile, root, budget, sources, tasks, jobs, elsewhere)
+
+
+def _tasks(profile: Profile, sources: dict[str, Source]) -> Iterator[Task]:
     data = _Data(profile, sources)
-    return Plan(
-        profile,
-        root,
-        budget,
-        sources,
-        [
-            *_physics(profile),
-            *_epochs(profile, data),
-            *_reading(profile, data),
-            *_growth(profile),
-            *_texts(profile, data),
-        ],
-        list(_jobs(profile, root, sources)),
-    )
+    yield from _physics(profile)
+    yield from _epochs(profile, data)
+    yield from _reading(profile, data)
+    yield from _growth(profile)
+    yield from _texts(profile, data)
 
 
-def _jobs(profile: Profile, root: Path, sources: dict[str, Source]) -> list[Job]:
+def _jobs(profile: Profile, root: Path, sources: dict[str, Source], machine: str) -> list[Job]:
     return [
         Job(
             "bench",
@@ -108,6 +121,7 @@ def _jobs(profile: Profile, root: Path, sources: dict[str, Source]) -> list[Job]
             profile.sweep(name, each),
             root / "sweeps" / name / each.label.replace(" ", "-"),
             (sources[each.label],),
+            machine=machine,
         )
         for name, part in profile.sweeps.items()
         for each in profile.chosen(part.sets)

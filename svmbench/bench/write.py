@@ -15,7 +15,7 @@ import pandas as pd
 from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
 from svmbench.bench.champion import champion, notice
 from svmbench.bench.found import Found, read_found
-from svmbench.bench.plan import Plan
+from svmbench.bench.plan import LEFT_OUT, Plan
 from svmbench.bench.plots import write_plots
 from svmbench.bench.profile import SetSpec
 from svmbench.bench.tables import build_tables
@@ -132,7 +132,7 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     pictures += write_overall(
         problems, looks, plan.root / "plots", "Benchmark", "the oracle's sweeps of the benchmark"
     )
-    facts = environment()
+    facts = _environment(found)
     write_text(plan.root / "environment.json", json.dumps(facts, indent=2) + "\n")
     page = plan.root / "index.html"
     suffix = ".png" if linked else ".svg"
@@ -169,6 +169,12 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
     return judged
 
 
+def _environment(found: Found) -> dict[str, Any]:
+    """The latest record of the sweeps, whose runs may be of another machine; else of this one."""
+    known = [results.environment for _, results in found.sweeps if results.environment]
+    return max(known, key=lambda facts: str(facts.get("recorded")), default=None) or environment()
+
+
 #: What to look at in each picture.
 _WATCH = {
     "peers": "Look left of the line at 1: there a peer was faster than the champion.",
@@ -196,6 +202,7 @@ def _looks(everything: Sequence[Results]) -> dict[str, Look]:
 def _notices(found: Found) -> list[str]:
     """What makes the numbers less trustworthy, or fewer."""
     said = [notice()] if notice() else []
+    said += [LEFT_OUT] if found.plan.elsewhere else []
     runs = [results.runs for _, results in found.sweeps]
     if runs:
         together = pd.concat(runs)

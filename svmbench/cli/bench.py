@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
     from svmbench.bench.carry_out import Progress
     from svmbench.bench.plan import Plan
+    from svmbench.bench.targets import Target
     from svmbench.harness.series import Job
+    from svmbench.harness.sweeps import Options
 
 
 @click.command(name="bench")
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
 @click.option("--fresh", is_flag=True, help="Repeat everything, finished or not.")
 @options.retry_failed
 @options.keep_weights
+@options.cluster
 @options.out_folder("results/bench/PROFILE")
 @options.pictures
 @options.report_only
@@ -56,6 +59,7 @@ def command(
     fresh: bool,
     retry_failed: bool,
     keep_weights: bool,
+    cluster: str | None,
     out: Path | None,
     pictures: str,
     report_only: bool,
@@ -69,31 +73,49 @@ def command(
     bounds.
     """
     options.refuse_fetch_and_offline(fetch, offline)
-    from svmbench.bench.carry_out import carry_out
+    options.refuse_cluster_for_nothing(cluster, report_only)
     from svmbench.bench.plan import plan
     from svmbench.bench.profile import load_profile
     from svmbench.bench.targets import load_targets, measured_by
+    from svmbench.harness.sweeps import Options
 
     chosen = load_profile(profile).with_plugins(plugins)
     targets = measured_by(chosen, load_targets())
     allowed = chosen.budget if budget is None else options.budget_seconds(budget)
     root = out or Path("results") / "bench" / chosen.name
-    planned = plan(chosen, root, allowed, fetch and not (dry_run or report_only))
-    if dry_run or not (quiet or report_only):
-        click.echo(describe(planned))
-    if dry_run:
-        return 0
+    with options.place_of(cluster) as place:
+        fetched = fetch and not (dry_run or report_only)
+        planned = plan(chosen, root, allowed, fetched, place.machine)
+        if dry_run or not (quiet or report_only):
+            click.echo(describe(planned))
+        if dry_run:
+            return 0
+        asked = Options(
+            fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place
+        )
+        linked = pictures == "linked"
+        return _make(planned, targets, None if report_only else asked, linked=linked, quiet=quiet)
+
+
+def _make(
+    planned: Plan,
+    targets: Sequence[Target],
+    asked: Options | None,
+    *,
+    linked: bool,
+    quiet: bool,
+) -> int:
+    """Carry out the plan, unless nothing is asked for, and write its page."""
+    from svmbench.bench.carry_out import carry_out
     from svmbench.bench.doubts import open_doubts, open_tasks
     from svmbench.bench.write import write_bench
     from svmbench.claims.judge import KnownParts
     from svmbench.cli.progress import ProgressReporter
-    from svmbench.harness.sweeps import Options
 
     begun, known = time.monotonic(), KnownParts()
     with ProgressReporter(quiet) as reporter:
         progress = None
-        if not report_only:
-            asked = Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights)
+        if asked is not None:
             progress = carry_out(
                 planned,
                 reporter,
@@ -102,20 +124,21 @@ def command(
                 lambda: open_tasks(planned, targets, known),
             )
         reporter.stage("tables, plots and the page")
-        judged = write_bench(planned, targets, linked=pictures == "linked")
+        judged = write_bench(planned, targets, linked=linked)
     if not quiet:
         if progress is not None:
             click.echo(_summary(progress, planned.jobs, time.monotonic() - begun))
         counts = Counter(one.verdict for one in judged.results)
         said = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
         click.echo(f"bounds: {said or 'none measured'}")
-        click.echo(f"page: {root / 'index.html'}")
+        click.echo(f"page: {planned.root / 'index.html'}")
     return 0 if progress is None else exit_code(progress.sweeps, progress.faults)
 
 
 def describe(planned: Plan) -> str:
     """The plan: each set and its source, each part, and the bounds."""
     from svmbench.bench.champion import champion, notice
+    from svmbench.bench.plan import LEFT_OUT
 
     profile = planned.profile
     lines = [f"{profile.name}: {profile.title}", f"champion: {champion()}"]
@@ -149,6 +172,8 @@ def describe(planned: Plan) -> str:
         members = [task for task in tasks if task.name.partition("-")[0] == kind]
         bound = sum(task.bound for task in members)
         lines.append(f"  {kind}: {len(members)}, at most {duration(bound)} (every limit hit)")
+    if planned.elsewhere:
+        lines.append(f"  {LEFT_OUT}")
     lines.append(f"in all at most {duration(planned.bound)} if every limit is hit")
     lines.append(budget_line(planned.budget))
     return "\n".join(lines)

@@ -96,6 +96,12 @@ def out_folder(default: str) -> Callable[[Any], Any]:
     )
 
 
+def refuse_cluster_for_nothing(cluster: str | None, report_only: bool) -> None:
+    """Refuse a cluster if there is nothing to carry out."""
+    if cluster is not None and report_only:
+        raise click.UsageError("--report-only runs nothing; leave --cluster out")
+
+
 def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
     """Refuse the two options together."""
     if fetch and offline:
@@ -103,18 +109,20 @@ def refuse_fetch_and_offline(fetch: bool, offline: bool) -> None:
 
 
 @contextmanager
-def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace | None]:
-    """Where ``--cluster`` has runs carried out; None for this machine.
+def place_of(cluster: str | None, jobs: int = 1) -> Iterator[RunPlace]:
+    """Where ``--cluster`` has runs carried out; on this machine without it.
 
     Raises
     ------
     ConfigError
         If Dask is not installed, or there is no cluster.
     """
-    if cluster is None:
-        yield None
-        return
     from svmbench.errors import ConfigError
+    from svmbench.harness.place import Here
+
+    if cluster is None:
+        yield Here(jobs)
+        return
 
     if jobs > 1:
         raise click.UsageError("--cluster and --jobs; a node carries out one run at a time")

@@ -54,6 +54,7 @@ VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 @options.retry_failed
 @options.keep_weights
 @options.offline_beside_fetch
+@options.cluster
 @options.out_folder("results/papers, with --full results/papers-full")
 @click.option(
     "--from",
@@ -75,6 +76,7 @@ def command(
     retry_failed: bool,
     keep_weights: bool,
     offline: bool,
+    cluster: str | None,
     out: Path | None,
     folder: Path | None,
     pictures: str,
@@ -91,6 +93,7 @@ def command(
     options.refuse_fetch_and_offline(fetch, offline)
     if fetch and report_only:
         raise click.UsageError("--report-only runs nothing; leave --fetch out")
+    options.refuse_cluster_for_nothing(cluster, report_only)
     if budget is None and not full:
         budget = DEFAULT_BUDGET
     seconds = None if budget is None else options.budget_seconds(budget)
@@ -104,28 +107,30 @@ def command(
         click.echo(listing(known, chosen))
         return 0
     root = out or Path("results") / (f"{QUICK}-full" if full else QUICK)
-    planned = jobs(
-        known,
-        chosen,
-        root,
-        full=full,
-        budget=None if full else seconds,
-        fetch=fetch and not (dry_run or report_only),
-    )
-    if dry_run or not (quiet or report_only):
-        click.echo(plan(known, planned, seconds, root.parent / QUICK if full else None))
-    if dry_run:
-        return 0
-    return _make(
-        known,
-        chosen,
-        root,
-        [] if report_only else planned,
-        seconds,
-        Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights),
-        linked=pictures == "linked",
-        quiet=quiet,
-    )
+    with options.place_of(cluster) as place:
+        planned = jobs(
+            known,
+            chosen,
+            root,
+            full=full,
+            budget=None if full else seconds,
+            fetch=fetch and not (dry_run or report_only),
+            machine=place.machine,
+        )
+        if dry_run or not (quiet or report_only):
+            click.echo(plan(known, planned, seconds, root.parent / QUICK if full else None))
+        if dry_run:
+            return 0
+        return _make(
+            known,
+            chosen,
+            root,
+            [] if report_only else planned,
+            seconds,
+            Options(fresh=fresh, retry_faults=retry_failed, keep_weights=keep_weights, place=place),
+            linked=pictures == "linked",
+            quiet=quiet,
+        )
 
 
 def _make(

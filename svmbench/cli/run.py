@@ -94,8 +94,7 @@ def command(
     sources = tuple(Source(data, scale if stand_in else None) for data in sweep.datasets)
     begun = time.monotonic()
     with options.place_of(cluster, jobs) as place, ProgressReporter(quiet or as_json) as reporter:
-        machine = "" if place is None else place.machine
-        job = Job("", "", sweep.name, sweep, folder, sources, offline, machine)
+        job = Job("", "", sweep.name, sweep, folder, sources, offline, place.machine)
         asked = Options(
             fresh=fresh,
             retry_faults=retry_failed,

@@ -51,6 +51,7 @@ def jobs(
     full: bool = False,
     budget: float | None = None,
     fetch: bool = False,
+    machine: str = "",
 ) -> list[Job]:
     """The sweeps of items, with the source of each data set; shared sweeps appear once.
 
@@ -67,6 +68,8 @@ def jobs(
         Seconds for everything, which determine the scale of stand-ins.
     fetch : bool
         Download what is not here.
+    machine : str
+        Fingerprint of the machine that carries out the runs; empty for this machine.
     """
     sources: dict[DatasetSpec, Source] = {}
 
@@ -83,6 +86,7 @@ def jobs(
             sweep,
             sweep_folder(root, papers[key], item, name),
             tuple(known(dataset) for dataset in sweep.datasets),
+            machine=machine,
         )
         for key, item, name in _own_sweeps(papers, chosen)
         for sweep in [papers[key].items[item].sweep_at(name, full)]

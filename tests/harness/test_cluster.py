@@ -6,18 +6,17 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from contextlib import contextmanager, suppress
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from small_cluster import ANOTHER_MACHINE, known, started, two_nodes, while_waiting
 from small_sweep import ONE_RUN, linux, runs_csv, sweep
 
 from svmbench.cli import main
 from svmbench.data.cache import content_hash
 from svmbench.errors import ConfigError
+from svmbench.harness.environment import fingerprint
 from svmbench.harness.options import Options, Reporter
 from svmbench.harness.place import NodeLostError
 from svmbench.harness.sweeps import run_sweep
@@ -32,8 +31,7 @@ from svmbench.harness.cluster.place import DaskPlace  # noqa: E402
 
 FOUR = {"solvers": ["dcd", "pegasos"], "lambda": [0.1, 0.01], "repeats": 2}
 
-#: Loaded into a node before anything else.
-ANOTHER_MACHINE = "import svmbench.harness.environment as e\ne.fingerprint = lambda: 'f' * 16\n"
+#: Loaded into nodes before anything else.
 ANOTHER_BUILD = "import svmbench.solvers.base as b\nb.LIBRARIES = ('numpy',)\n"
 CHANGED_BYTES = """
 import dataclasses
@@ -52,66 +50,10 @@ n._made = broken
 """
 
 
-class Cluster:
-    """A scheduler, and nodes that can be killed."""
-
-    def __init__(self, folder):
-        self.folder, self.address, self.processes = folder, str(folder / "scheduler.json"), {}
-        self._start(
-            "scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"
-        )
-
-    def add(self, name, *options, preload=None):
-        if preload:
-            script = self.folder / f"{name}.py"
-            script.write_text(preload)
-            options = *options, "--preload", str(script)
-        local = self.folder / f"local-{name}"
-        fixed = ["--name", name, "--nthreads", "1", "--no-dashboard", "--local-directory", local]
-        self._start(name, "worker", *options, *map(str, fixed))
-        return self
-
-    def _start(self, name, what, *options):
-        cache = self.folder / f"cache-{name}"
-        command = [sys.executable, "-m", "dask", what, "--scheduler-file", self.address, *options]
-        with (self.folder / f"{name}.log").open("w") as log:
-            self.processes[name] = subprocess.Popen(
-                command,
-                env=os.environ | {"SVMBENCH_CACHE": str(cache)},
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-
-    def open(self, nodes=None):
-        """The cluster as a place, once its nodes are there."""
-        place = DaskPlace(self.address)
-        place._client.wait_for_workers(len(self.processes) - 1 if nodes is None else nodes, 60)
-        return place
-
-    def kill(self, name):
-        self.processes[name].kill()
-
-    def end(self):
-        for process in self.processes.values():
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-
-
 @pytest.fixture(autouse=True)
 def settled(monkeypatch):
     """Tests wait for their nodes themselves."""
     monkeypatch.setattr(planner, "SETTLING", 0.1)
-
-
-@contextmanager
-def started(folder):
-    cluster = Cluster(folder)
-    try:
-        yield cluster
-    finally:
-        cluster.end()
 
 
 @pytest.fixture
@@ -121,26 +63,9 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture
-def two(cluster):
-    cluster.add("a", "--no-nanny").add("b", "--no-nanny")
-    while_waiting(lambda: len(known(cluster)) == 2)
-    return cluster
-
-
-def known(cluster):
-    from distributed import Client
-
-    if not Path(cluster.address).exists():
-        return {}
-    with Client(scheduler_file=cluster.address, set_as_default=False, timeout=30) as client:
-        return client.scheduler_info(n_workers=-1)["workers"]
-
-
-def while_waiting(true, seconds=60.0):
-    until = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < until, "it does not happen"
-        time.sleep(0.05)
+def two(tmp_path_factory):
+    with two_nodes(tmp_path_factory.mktemp("cluster")) as both:
+        yield both
 
 
 def results(folder):
@@ -311,7 +236,7 @@ def test_runs_have_the_fingerprint_of_their_nodes(cluster, tmp_path):
     with cluster.open() as place:
         run_sweep(sweep(), tmp_path, options=Options(place=place))
     (path,) = (tmp_path / "runs").glob("*.jsonl")
-    assert json.loads(path.read_text().splitlines()[0])["machine"] == "f" * 16
+    assert json.loads(path.read_text().splitlines()[0])["machine"] != fingerprint()
     with cluster.open() as place:
         assert run_sweep(sweep(), tmp_path, options=Options(place=place)).reused == 1
 
