@@ -63,7 +63,7 @@ def _each(value, states):
 def documented() -> dict[str, tuple[str, str, str]]:
     """The table of docs/measuring.md by state."""
     text = MEASURING.read_text(encoding="utf-8")
-    section = text[text.index("**What a repeat counts as.**") :]
+    section = text[text.index("## What a repeat counts as") :]
     rows = re.findall(r"^\| `(\w+)` \|(.*)\|(.*)\|(.*)\|$", section, flags=re.MULTILINE)
     return {state: tuple(cell.strip() for cell in cells) for state, *cells in rows}
 
