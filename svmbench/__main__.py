@@ -1,6 +1,36 @@
-"""``python -m svmbench``: the command line."""
+"""``svmbench`` and ``python -m svmbench``: the command line."""
 
+import os
 import sys
+
+_INTERRUPTED = 130
+
+
+def main(prog_name: str | None = None) -> None:
+    """Run the command line of this process.
+
+    Until it is loaded, which takes tenths of a second, Ctrl-C and SIGTERM end the process at once:
+    nothing has been written, and an import that an exception leaves would show a traceback.
+
+    Parameters
+    ----------
+    prog_name : str, optional
+    """
+    import signal  # not before the search path is mended, below
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, _end)
+    from svmbench.cli import main as command_line
+
+    command_line(prog_name=prog_name)
+
+
+def _end(*_: object) -> None:
+    try:
+        os.write(2, b"svmbench: interrupted\n")
+    finally:  # also where standard error is closed or full
+        os._exit(_INTERRUPTED)
+
 
 # Workers are spawned and import this module under another name.
 if __name__ == "__main__":
@@ -8,6 +38,4 @@ if __name__ == "__main__":
     # it. In place of this file it executes svmbench.py there; only `python -P -m` prevents that.
     if not sys.flags.safe_path:
         del sys.path[0]
-    from svmbench.cli import main
-
-    main(prog_name="svmbench")
+    main("svmbench")

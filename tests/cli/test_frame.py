@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import click
@@ -244,6 +245,30 @@ def test_an_interruption_from_outside_is_one_line_and_130(inherited):
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     assert (process.returncode, error) == (130, "svmbench: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("loading", ["svmbench.cli", "click", "numpy"])
+def test_an_interruption_while_the_program_is_loaded_is_one_line_and_130(loading, number):
+    code = (
+        "import signal, sys\n"
+        "class Interrupter:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {loading!r}:\n"
+        f"            signal.raise_signal({int(number)})\n"
+        "sys.meta_path.insert(0, Interrupter())\n"
+        "from svmbench.__main__ import main\n"
+        "main('svmbench')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "train", "none"], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
+
+
+def test_the_installed_command_is_the_one_that_can_be_interrupted():
+    settings = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert settings["project"]["scripts"] == {"svmbench": "svmbench.__main__:main"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
