@@ -5,13 +5,14 @@ odds that are fair if it is true. If it is true, the wealth is large only with s
 however often one looks and whenever one stops, so that repeats may be added until a question is
 decided.
 
-- `Question`, `paired`, `reaching`, `growing`, `unpaired`: the questions and their pairs
+- `Question`, `paired`, `reaching`, `growing`, `changing`, `unpaired`: the questions and their pairs
 - `judge`: the answers to a page of questions, with one bound on false verdicts for all of them
 - `least_factor`: the least factor that some pairs are likely to show
 - `across`: Wilcoxon's signed ranks over data sets, one value each
 """
 
 from svmbench.evidence.across import MIN_DATA_SETS, Across, across
+from svmbench.evidence.changes import changing
 from svmbench.evidence.forecast import least_factor
 from svmbench.evidence.growth import exponent, growing
 from svmbench.evidence.page import LEVEL, Answer, Verdict, judge, verdicts
@@ -27,6 +28,7 @@ __all__ = [
     "RatioEvidence",
     "Verdict",
     "across",
+    "changing",
     "exponent",
     "growing",
     "judge",

@@ -55,7 +55,7 @@ def pairs_until_decided(
     observed = {1.0: evidence_of(logs), -1.0: evidence_of(uppers)}
     sides = [
         (boundary, side)
-        for boundary, side in _needed(observed[1.0].median, observed[-1.0].median, low, high)
+        for boundary, side in needed_sides(observed[1.0].median, observed[-1.0].median, low, high)
         if math.isfinite(boundary)
     ]
     if not sides or any(
@@ -109,10 +109,15 @@ def least_factor(scatter: float, pairs: int, threshold: float, power: float = 0.
     return math.exp(high)
 
 
-def _needed(lower: float, upper: float, low: float, high: float) -> list[tuple[float, float]]:
+def needed_sides(lower: float, upper: float, low: float, high: float) -> list[tuple[float, float]]:
     """The boundaries to be rejected for the side of the estimate, each with its direction.
 
-    The estimate is known by a lower and an upper bound, which may be equal.
+    Parameters
+    ----------
+    lower, upper : float
+        Bounds of the estimate, which may be equal.
+    low, high : float
+        Region, as logarithms.
     """
     if math.isnan(lower):
         return []

@@ -32,6 +32,7 @@ from typing import Literal
 import numpy as np
 from scipy.stats import norm  # type: ignore[import-untyped]
 
+from svmbench.evidence.changes import ChangeEvidence, change_of, pairs_of_halves
 from svmbench.evidence.forecast import pairs_until_decided
 from svmbench.evidence.processes import RatioEvidence, evidence_of
 from svmbench.evidence.questions import Question
@@ -71,6 +72,9 @@ class Answer:
         decided, None if `forecast.MOST` more pairs would not decide it.
     estimate_high : float
         The same as `estimate` unless that is a bound.
+    halves : tuple of (int, int or None)
+        Of an open question about a change: informative pairs, and further ones needed, of the
+        problem before and of the one after. `pairs` is the smaller of both, `more` the larger.
     """
 
     verdict: Verdict
@@ -83,6 +87,7 @@ class Answer:
     threshold: float
     more: int | None
     estimate_high: float = math.nan
+    halves: tuple[tuple[int, int | None], ...] = ()
 
 
 def judge(
@@ -181,8 +186,8 @@ class _View:
     """
 
     question: Question
-    lower: RatioEvidence
-    upper: RatioEvidence
+    lower: RatioEvidence | ChangeEvidence
+    upper: RatioEvidence | ChangeEvidence
     low: float
     high: float
     widening: float
@@ -192,7 +197,7 @@ class _View:
     def of(question: Question, first: float) -> _View:
         low = math.log(question.low) if question.low > 0 else -math.inf
         high = math.log(question.high)
-        lower, upper = evidence_of(question.logs), evidence_of(question.uppers)
+        lower, upper = _evidence(question)
         if question.shift_sd == 0.0:
             return _View(question, lower, upper, low, high, 0.0, 0.0)
         widening = question.shift_sd * float(norm.isf(SHIFT_SHARE / first))
@@ -227,17 +232,19 @@ class _View:
         inside, outside = self.inside, self.outside
         verdict = self.verdict(math.log(threshold))
         low, high = self._interval(threshold)
+        halves = self._halves(following) if verdict == "open" else ()
         return Answer(
             verdict=verdict,
             estimate=_exp(self.lower.median),
             low=_exp(low),
             high=_exp(high),
-            pairs=self.lower.logs.size,
+            pairs=self.lower.pairs,
             e_inside=_exp(inside),
             e_outside=_exp(outside),
             threshold=threshold,
-            more=0 if verdict != "open" else self._more(following),
+            more=0 if verdict != "open" else self._more(following, halves),
             estimate_high=_exp(self.upper.median),
+            halves=halves,
         )
 
     def _interval(self, threshold: float) -> tuple[float, float]:
@@ -252,7 +259,18 @@ class _View:
                 high = (min if self.below(boundary) >= least else max)(high, boundary)
         return low, high
 
-    def _more(self, threshold: float) -> int | None:
+    def _halves(self, threshold: float) -> tuple[tuple[int, int | None], ...]:
+        if self.question.before is None:
+            return ()
+        more = pairs_of_halves(self.question, self.low, self.high, math.log(threshold))
+        return tuple(
+            zip((len(self.question.before[0]), len(self.question.logs)), more, strict=True)
+        )
+
+    def _more(self, threshold: float, halves: Sequence[tuple[int, int | None]]) -> int | None:
+        if halves:
+            wanted = [more for _, more in halves if more is not None]
+            return max(wanted) if len(wanted) == len(halves) else None
         return pairs_until_decided(
             self.question.logs,
             self.question.uppers,
@@ -261,6 +279,16 @@ class _View:
             math.log(threshold) + self.loss,
             self.widening,
         )
+
+
+def _evidence(
+    question: Question,
+) -> tuple[RatioEvidence | ChangeEvidence, RatioEvidence | ChangeEvidence]:
+    """Evidence that the ratio is above a boundary, and evidence that it is below."""
+    if question.before is None:
+        return evidence_of(question.logs), evidence_of(question.uppers)
+    lowers, uppers = question.before
+    return change_of(uppers, question.logs), change_of(lowers, question.uppers)
 
 
 def _exp(log: float) -> float:

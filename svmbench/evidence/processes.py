@@ -140,6 +140,11 @@ class RatioEvidence:
         self._scales = scales(logs)
         self._intervals: dict[float, tuple[float, float]] = {}
 
+    @property
+    def pairs(self) -> int:
+        """How many pairs there are."""
+        return self.logs.size
+
     @cached_property
     def median(self) -> float:
         """Median of the log-ratios; nan if there are none.

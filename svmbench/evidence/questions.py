@@ -27,13 +27,16 @@ class Question:
         Upper bounds of the log-ratios, if ``logs`` are lower bounds. Evidence that the ratio is
         above a boundary comes from ``logs``, evidence that it is below from ``upper_logs``, so that
         neither can be larger than the evidence of the unknown log-ratios in between.
+    before : tuple of two tuples of float, optional
+        Lower and upper bounds of the log-ratios on another problem. The region is then that of the
+        change: of the ratio divided by the one on that problem.
 
     Raises
     ------
     ValueError
         For a region that is empty or has no bound, log-ratios that are nan, a shift_sd that
-        is negative or not finite, and upper bounds that are not one for each log-ratio and at
-        least as large.
+        is negative or not finite, or that of a change, and upper bounds that are not one for each
+        log-ratio and at least as large.
     """
 
     logs: tuple[float, ...]
@@ -41,6 +44,7 @@ class Question:
     high: float = math.inf
     shift_sd: float = 0.0
     upper_logs: tuple[float, ...] | None = None
+    before: tuple[tuple[float, ...], tuple[float, ...]] | None = None
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.low < self.high:
@@ -49,10 +53,13 @@ class Question:
             raise ValueError("a region without a bound contains every ratio")
         if not 0.0 <= self.shift_sd < math.inf:
             raise ValueError("a standard deviation is a finite number of at least 0")
-        if any(math.isnan(log) for log in self.logs):
-            raise ValueError("a log-ratio is nan")
-        if len(self.uppers) != len(self.logs) or not all(map(le, self.logs, self.uppers)):
-            raise ValueError("every log-ratio has an upper bound, which is at least as large")
+        if self.before is not None and self.shift_sd > 0.0:
+            raise ValueError("the pairs of a change have no shift in common")
+        for lowers, uppers in filter(None, ((self.logs, self.uppers), self.before)):
+            if any(math.isnan(log) for log in lowers):
+                raise ValueError("a log-ratio is nan")
+            if len(uppers) != len(lowers) or not all(map(le, lowers, uppers)):
+                raise ValueError("every log-ratio has an upper bound, which is at least as large")
 
     @property
     def uppers(self) -> tuple[float, ...]:

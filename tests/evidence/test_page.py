@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from svmbench.evidence import Question, judge, log_ratios, paired, reaching, unpaired
+from svmbench.evidence import Question, changing, judge, log_ratios, paired, reaching, unpaired
 from svmbench.evidence.page import LEVEL, SHIFT_SHARE, decisions
 from svmbench.evidence.processes import evidence_of
 
@@ -24,11 +24,21 @@ LOGS = st.lists(
 REGIONS = st.sampled_from(
     [(0.0, 1.0), (1.0, math.inf), (1.5, math.inf), (0.9, 1.1), (1.0, 2.0), (0.0, 1.5)]
 )
-QUESTIONS = st.builds(
-    lambda logs, region, shift: Question(logs, *region, shift),
-    LOGS,
-    REGIONS,
-    st.sampled_from([0.0, 0.0, 0.04]),
+QUESTIONS = st.one_of(
+    st.builds(
+        lambda logs, region, shift: Question(logs, *region, shift),
+        LOGS,
+        REGIONS,
+        st.sampled_from([0.0, 0.0, 0.04]),
+    ),
+    st.builds(
+        lambda before, after, region: changing(
+            Question(before, 1.0), Question(after, 1.0), *region
+        ),
+        LOGS,
+        LOGS,
+        REGIONS,
+    ),
 )
 
 

@@ -1,0 +1,127 @@
+"""Changes of a ratio between two problems: evidence, verdicts, and what would decide them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+from svmbench.evidence import Question, changing, judge
+from svmbench.evidence.changes import change_of
+from svmbench.evidence.processes import evidence_of
+
+LOGS = st.lists(
+    st.one_of(st.floats(-1.0, 2.0), st.sampled_from([0.0, 0.4, -math.inf, math.inf])), max_size=14
+).map(tuple)
+
+
+def pairs(factor, count, scatter=0.1, seed=0):
+    """Pairs whose ratio scatters about a factor."""
+    noise = scatter * np.random.default_rng(seed).standard_normal(count)
+    return Question(tuple((math.log(factor) + noise).tolist()), 1.0)
+
+
+def asked(first, last, low=1.0, high=math.inf):
+    (answer,) = judge([changing(first, last, low, high)])
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "low", "verdict"),
+    [
+        (2.0, 6.0, 1.0, "holds"),
+        (2.0, 6.0, 2.0, "holds"),
+        (2.0, 6.0, 4.0, "does not hold"),
+        (6.0, 2.0, 1.0, "does not hold"),
+        (0.5, 2.0, 1.0, "holds"),
+        (0.2, 0.5, 1.0, "holds"),
+        (2.0, 2.0, 1.0, "open"),
+    ],
+)
+def test_a_planted_change(first, last, low, verdict):
+    answer = asked(pairs(first, 14), pairs(last, 12, seed=1), low)
+    assert answer.verdict == verdict
+    assert answer.pairs == 12
+    assert answer.estimate == pytest.approx(last / first, rel=0.15)
+    assert answer.low < last / first < answer.high
+
+
+def test_a_change_within_two_bounds():
+    first, last = pairs(1.0, 40), pairs(2.0, 40, seed=1)
+    assert asked(first, last, 1.4, 2.8).verdict == "holds"
+    assert asked(first, last, 2.5, 5.0).verdict == "does not hold"
+
+
+@given(LOGS, LOGS, st.sampled_from([-0.5, 0.0, 0.7]), st.sampled_from([1.0, -1.0]))
+@settings(max_examples=60, deadline=None)
+def test_evidence_is_half_the_largest_minimum(first, last, boundary, side):
+    before, after = evidence_of(first), evidence_of(last)
+    found = change_of(first, last)
+    if side > 0:
+        by_grid = [min(before.below(t), after.above(t + boundary)) for t in np.linspace(-4, 4, 801)]
+        shown = found.above(boundary)
+    else:
+        by_grid = [min(before.above(t), after.below(t + boundary)) for t in np.linspace(-4, 4, 801)]
+        shown = found.below(boundary)
+    assert shown >= max(by_grid) - math.log(2) - 1e-3
+    # It is no more than half of what either problem has by itself at its best t.
+    most = min(before.evidence(side * 60.0, -side), after.evidence(-side * 60.0 + boundary, side))
+    assert shown <= most - math.log(2) + 1e-9
+
+
+def test_equal_ratios_are_hardly_ever_said_to_change_whoever_gets_further_pairs():
+    """The problem that looks more extreme gets the next pair, and every look may end the page."""
+    random = np.random.default_rng(5)
+    pages, false = 150, 0
+    for _ in range(pages):
+        stock = 0.2 * random.standard_t(3, (2, 40))
+        counts = [5, 5]
+        while max(counts) < 40:
+            first, last = (tuple(row[:n].tolist()) for row, n in zip(stock, counts, strict=True))
+            evidence = change_of(first, last)
+            if max(evidence.above(0.0), evidence.below(0.0)) >= math.log(40.0):
+                false += 1
+                break
+            counts[int(abs(evidence_of(first).median) < abs(evidence_of(last).median))] += 1
+    assert false <= norm.isf(0.001) * math.sqrt(0.05 * pages) + 0.05 * pages
+
+
+def test_each_problem_is_said_to_need_pairs_of_its_own():
+    answer = asked(pairs(1.0, 40), pairs(3.0, 6, seed=1))
+    (first, none), (last, more) = answer.halves
+    assert (first, last) == (40, 6)
+    assert none == 0
+    assert answer.more == more > 0
+    assert asked(pairs(1.0, 40), pairs(3.0, 6 + more, seed=1)).verdict == "holds"
+    assert asked(pairs(1.0, 40), pairs(3.0, 40, seed=1)).halves == ()
+
+
+def test_a_change_without_pairs_on_one_problem_is_open():
+    answer = asked(pairs(1.0, 40), Question((), 1.0))
+    assert (answer.verdict, answer.pairs, answer.more) == ("open", 0, None)
+    assert (answer.low, answer.high) == (0.0, math.inf)
+
+
+def test_bounds_of_one_ratio_bound_the_change():
+    known = pairs(2.0, 16)
+    above = pairs(9.0, 16, seed=1)
+    limited = Question(above.logs, 1.0, upper_logs=(math.inf,) * 16)
+    assert asked(known, limited, 3.0).verdict == "holds"
+    assert asked(known, limited, 8.0).verdict == "open"
+    # The ratio before may be any larger one, so that nothing is known of its growth.
+    assert asked(limited, known, 1.0).verdict == "does not hold"
+    assert asked(limited, above, 1.0).verdict == "open"
+    unknown = asked(limited, limited, 1.0)
+    assert (unknown.verdict, unknown.estimate, unknown.estimate_high) == ("open", 0.0, math.inf)
+    assert unknown.more is None
+
+
+def test_a_change_has_no_shift():
+    with pytest.raises(ValueError, match="no shift"):
+        Question((0.0,), 1.0, shift_sd=0.04, before=((0.0,), (0.0,)))
+    with pytest.raises(ValueError, match="upper bound"):
+        Question((0.0,), 1.0, before=((0.0,), ()))
