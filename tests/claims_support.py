@@ -88,6 +88,7 @@ def claim(kind="faster", **keys):
         "path": {"solver": "a", "over": "b", "measure": "suboptimality", "along": "epochs"},
         "fails": {"solver": "a"},
         "grows": {"solver": "a", "along": "lambda", "measure": "suboptimality"},
+        "widens": {"solver": "a", "over": "b", "along": "C", "between": [1, 10]},
         "untestable": {"why": "no such machine"},
     }.get(kind, {})
     plain = kind not in ("untestable", "fails")

@@ -27,6 +27,8 @@ def cells_of(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> list[C
     several : bool
         Whether the item has several sweeps, which are then named.
     """
+    if claim.kind == "widens":
+        return list(_changes(claim, rows, several))
     if _spans(claim):
         return list(_series(claim, rows, several))
     return list(_problems(claim, rows, several))
@@ -47,25 +49,26 @@ def cells_not_run(
         Whether the item has several sweeps, which are then named.
     """
     labels = set(claim.labels)
-    mine = [slot for slot in slots if slot["solver"] in labels and _in_place(slot, claim.where)]
+    mine = [slot for slot in slots if slot["solver"] in labels and _in_place(slot, claim)]
     run: dict[str, set[str]] = {}
-    missing: dict[tuple[str, ...], list[Slot]] = {}
     for slot in mine:
         run.setdefault(str(slot["sweep"]), set()).add(str(slot["solver"]))
-        missing.setdefault(_problem(claim, slot), []).append(slot)
+    missing: dict[tuple[str, ...], list[Slot]] = {}
+    for slot in mine:
+        planned = run[str(slot["sweep"])] == labels or labels not in run.values()
+        if claim.kind in _ALONE or planned:
+            missing.setdefault(_problem(claim, slot, several), []).append(slot)
     measured = [row for row in rows if row.group.label in labels and row.lies_in(claim.where)]
-    alone = claim.kind in _ALONE
     return [
         ClaimCell(
-            ", ".join(key if several else key[1:]),
-            key[1],
+            ", ".join(key),
+            str(members[0]["dataset"]),
             False,
             {},
             tuple(sorted({str(slot["solver"]) for slot in members})),
         )
         for key, members in missing.items()
-        if (alone or run[key[0]] == labels or labels not in run.values())
-        and not any(_same_problem(row, slot) for row in measured for slot in members)
+        if not any(_same_problem(row, slot) for row in measured for slot in members)
     ]
 
 
@@ -74,16 +77,24 @@ def _spans(claim: Claim) -> bool:
     return claim.kind == "grows" and not claim.along_curve
 
 
-def _in_place(slot: Slot, place: Place) -> bool:
+def _in_place(slot: Slot, claim: Claim) -> bool:
+    given = claim.where.given
+    if claim.kind == "widens" and claim.along is not None and claim.between is not None:
+        given = {**given, claim.along: claim.between}
     return all(
         name in slot and any(same(slot[name], value) for value in values)
-        for name, values in place.given.items()
+        for name, values in given.items()
     )
 
 
-def _problem(claim: Claim, slot: Slot) -> tuple[str, ...]:
-    """Sweep, data set and λ or C in words; a claim about growth with λ or m spans all λ."""
-    words = (str(slot["sweep"]), str(slot["dataset"]))
+def _problem(claim: Claim, slot: Slot, several: bool) -> tuple[str, ...]:
+    """Sweep, data set and λ or C in words.
+
+    A claim about growth with λ or m spans all λ, and one about a change spans sweeps, too.
+    """
+    if claim.kind == "widens":
+        return (str(slot["dataset"]),)
+    words = (*([str(slot["sweep"])] if several else []), str(slot["dataset"]))
     if _spans(claim):
         return words
     name, sign = ("C", "C") if "C" in slot else ("lambda", "λ")
@@ -152,6 +163,22 @@ def _series(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterato
         yield ClaimCell(
             place, group.dataset, group.stand_in, {}, series={group.label: tuple(ordered)}
         )
+
+
+def _changes(claim: Claim, rows: Sequence[MeasuredRow], several: bool) -> Iterator[ClaimCell]:
+    """Cells of a claim about a change: the problems of a data set at two values of λ or C."""
+    assert claim.along is not None
+    assert claim.between is not None
+    found: dict[tuple[str, bool], dict[float, ClaimCell]] = {}
+    for end in claim.between:
+        there = [row for row in rows if same(row.axis(claim.along), end)]
+        for problem in _problems(claim, there, several):
+            found.setdefault((problem.dataset, problem.stand_in), {})[end] = problem
+    for (dataset, stand_in), problems in found.items():
+        place = heading(dataset, stand_in)
+        none = ClaimCell(place, dataset, stand_in, {})
+        first, last = (problems.get(end, none) for end in claim.between)
+        yield ClaimCell(place, dataset, stand_in, {}, ends=(first, last))
 
 
 def _rows(row: MeasuredRow) -> str:

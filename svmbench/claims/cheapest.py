@@ -103,10 +103,12 @@ def _looks_contrary(part: PartResult) -> bool:
 
 
 def _way(part: PartResult) -> _Way:
-    pairs = worth(part.more, part.pairs)
-    if pairs is None or part.answer is None:  # a cell that was not run costs nobody knows what
+    wanted = [(worth(need.more, need.pairs), need.cells) for need in part.needs]
+    pairs = [(count, cells) for count, cells in wanted if count is not None]
+    # A cell that was not run costs nobody knows what.
+    if len(pairs) < len(wanted) or part.answer is None:
         return _NONE
-    seconds = pairs * sum(part.seconds.get(cell, 0.0) for cell in part.part.rests_on)
+    seconds = sum(count * part.seconds.get(cell, 0.0) for count, cells in pairs for cell in cells)
     return _Way(math.inf if math.isnan(seconds) else seconds, (part,))
 
 

@@ -22,19 +22,19 @@ def faster(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part: over / solver is at least `by`."""
     assert claim.solver is not None
     assert claim.over is not None
-    yield _factor(claim, cell, claim.solver, claim.over, (claim.by, math.inf))
+    yield factor(claim, cell, claim.solver, claim.over, (claim.by, math.inf))
 
 
 def order(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each two neighbours in the list, up to the factor of a tie."""
     for first, second in pairwise(claim.solvers):
-        yield _factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
+        yield factor(claim, cell, first, second, (1.0 / claim.tie, math.inf))
 
 
 def largest(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     """One part for each solver after the first: the first has at least as much as it."""
     for other in claim.solvers[1:]:
-        yield _factor(claim, cell, other, claim.solvers[0], (1.0, math.inf))
+        yield factor(claim, cell, other, claim.solvers[0], (1.0, math.inf))
 
 
 def ratio(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -44,7 +44,7 @@ def ratio(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     assert claim.published is not None
     region = (claim.published / claim.within, claim.published * claim.within)
     note = f"published {short(claim.published, 3)}"
-    yield _factor(claim, cell, claim.over, claim.solver, region, note)
+    yield factor(claim, cell, claim.over, claim.solver, region, note)
 
 
 def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -52,7 +52,7 @@ def alike(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     region = (1.0 / claim.within, claim.within)
     for other in claim.solvers[1:]:
         note = f"alike within a factor of {short(claim.within, 3)}"
-        yield _factor(claim, cell, claim.solvers[0], other, region, note)
+        yield factor(claim, cell, claim.solvers[0], other, region, note)
 
 
 def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
@@ -64,10 +64,10 @@ def differ(claim: Claim, cell: ClaimCell) -> Iterator[ClaimPart]:
     assert claim.over is not None
     note = f"to be apart by more than a factor of {short(claim.by, 3)}"
     region = (1.0 / claim.by, claim.by)
-    yield replace(_factor(claim, cell, claim.solver, claim.over, region, note), denied=True)
+    yield replace(factor(claim, cell, claim.solver, claim.over, region, note), denied=True)
 
 
-def _factor(
+def factor(
     claim: Claim,
     cell: ClaimCell,
     below: str,
@@ -75,7 +75,18 @@ def _factor(
     region: tuple[float, float],
     note: str = "",
 ) -> ClaimPart:
-    """Whether above / below lies in the region."""
+    """The part that asks whether above / below lies in the region.
+
+    Parameters
+    ----------
+    claim : Claim
+    cell : ClaimCell
+    below, above : str
+        Labels.
+    region : (float, float)
+    note : str
+        What is said of the factor besides.
+    """
     what = f"{above} / {below}"
     missing = [label for label in (below, above) if label not in cell.rows]
     if missing:

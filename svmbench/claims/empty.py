@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from svmbench.claims.model import Claim
+from svmbench.claims.places import same
 from svmbench.config.sweep import SolverSpec, Sweep
 from svmbench.errors import ConfigError
 
@@ -72,6 +73,29 @@ def _unknown(
     for name in claim.labels:
         if name not in labels:
             return f"no sweep runs {name!r}; write the label of a solver"
+    return _unknown_end(claim, [sweeps[name] for name in chosen])
+
+
+def _unknown_end(claim: Claim, sweeps: Sequence[Sweep]) -> str:
+    """A value at which a change begins or ends that is not that of one sweep for each data set."""
+    if claim.kind != "widens":
+        return ""
+    wanted = claim.where.given.get("dataset")
+    for end in claim.between or ():
+        found = [
+            data.label
+            for sweep in sweeps
+            for data in sweep.datasets
+            for value in (sweep.C if claim.along == "C" else sweep.lambdas) or ()
+            if same(value, end)
+            and (wanted is None or data.label in wanted)
+            and set(claim.labels) <= {solver.label for solver in sweep.solvers}
+        ]
+        place = f"{claim.sign_along} = {end:g}"
+        if not found:
+            return f"no sweep runs all of its solvers at {place}; correct 'between'"
+        if len(set(found)) < len(found):
+            return f"two sweeps run its solvers at {place}; name one in 'where'"
     return ""
 
 

@@ -13,7 +13,6 @@ it cannot be tested, whatever its cells say.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,6 +43,7 @@ from svmbench.claims.quantifiers import decide, may_change
 from svmbench.claims.reach import fails, reaches
 from svmbench.claims.rises import rises
 from svmbench.claims.spans import spans
+from svmbench.claims.widens import widens
 from svmbench.evidence import MIN_DATA_SETS, Across, Answer, Question, across, judge
 from svmbench.evidence import exponent as exponent_of
 from svmbench.report.numbers import format_value
@@ -63,6 +63,7 @@ KINDS: Mapping[str, Callable[[Claim, ClaimCell], Iterator[ClaimPart]]] = {
     "rises": rises,
     "counts": counts,
     "spans": spans,
+    "widens": widens,
 }
 
 #: Largest number of cells in a summary.
@@ -115,7 +116,7 @@ class KnownParts:
             The same, or the claim that its rows are brought together for.
         cell : ClaimCell
         """
-        rows = (*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values()))
+        rows = cell.all_rows
         key = (id(claim), cell.place, cell.absent, tuple(cell.rows), tuple(map(id, rows)))
         if key in self._before:
             self._now[key] = self._before[key]
@@ -218,8 +219,7 @@ def _parts(claim: Claim, asked: Claim, cell: ClaimCell, known: KnownParts) -> tu
     least = claim.least_rows.get(cell.dataset)
     if least is None:
         return known.of(claim, asked, cell)
-    rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
-    m = max((int(row.group.runs["m"].iloc[0]) for row in rows), default=least)
+    m = max((int(row.group.runs["m"].iloc[0]) for row in cell.all_rows), default=least)
     if m >= least:
         return known.of(claim, asked, cell)
     return (ClaimPart("rows", reason=f"{m:,}, and the paper makes the claim on {least:,}"),)
@@ -340,8 +340,7 @@ def _statistically(ranks: Across, published: Across | None) -> str:
 
 
 def _cell(cell: ClaimCell, parts: Sequence[ClaimPart], answers: Iterator[Answer]) -> CellResult:
-    rows = [*cell.rows.values(), *itertools.chain.from_iterable(cell.series.values())]
-    seconds = {key: each for row in rows for key, each in row.seconds.items()}
+    seconds = {key: each for row in cell.all_rows for key, each in row.seconds.items()}
     found = tuple(_part(part, answers, seconds) for part in parts)
     verdict = combine([part.verdict for part in found])
     return CellResult(cell.place, cell.dataset, cell.stand_in, verdict, found)
@@ -374,8 +373,11 @@ _DENIED: Mapping[str, ClaimVerdict] = {
 def estimate(answer: Answer, *, exponent: bool = False) -> str:
     """The factor of an answer, or its exponent, with a sign and its interval: ``= 2 [1.5, 3]``.
 
-    A factor of which only a bound is known has the sign ``≥`` or ``≤``.
+    A factor of which only a bound is known has the sign ``≥`` or ``≤``. One without any bound,
+    which changes of a factor have where limits ended runs on both sides, is "not known".
     """
+    if answer.estimate == 0.0 and answer.estimate_high == math.inf:
+        return "not known"
     value, low, high = (
         exponent_of(answer) if exponent else (answer.estimate, answer.low, answer.high)
     )

@@ -104,6 +104,16 @@ def _rises(claim: Claim) -> str:
     return f"{claim.asked.words} rises between two points of the curve in most runs"
 
 
+def _widens(claim: Claim) -> str:
+    assert claim.between is not None
+    first, last = (f"{claim.sign_along} = {_number(end)}" for end in claim.between)
+    ratio = f"{claim.over} / {claim.solver}"
+    if claim.solvers:
+        ratio = f"the largest of {', '.join(claim.solvers)} / the smallest"
+    times = "as much as" if claim.by == 1.0 else f"{_number(claim.by)} times as much as"
+    return f"{claim.asked.words}: {ratio} at {last} at least {times} at {first}"
+
+
 def _bounds(claim: Claim) -> str:
     bounds = (("at least", claim.at_least), ("at most", claim.at_most))
     return " and ".join(f"{words} {_number(bound)}" for words, bound in bounds if bound is not None)
@@ -127,4 +137,5 @@ _MARGINS: Mapping[str, Callable[[Claim], str]] = {
     "grows": _grows,
     "path": _path,
     "rises": _rises,
+    "widens": _widens,
 }

@@ -16,7 +16,7 @@ from svmbench.records.measures import ALONG, Asked
 
 ClaimKind = Literal[
     "faster", "order", "largest", "ratio", "alike", "differ", "reaches", "fails", "grows", "path",
-    "rises", "counts", "spans", "untestable",
+    "rises", "counts", "spans", "widens", "untestable",
 ]  # fmt: skip
 
 #: Keys that a kind requires, and optional ones; all kinds have text, source and where.
@@ -43,8 +43,12 @@ _KEYS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rises": (("solvers", "measure"), ("cells",)),
     "counts": (("solver", "over", "measure"), ("by", "cells")),
     "spans": (("solvers", "measure"), ("cells",)),
+    "widens": (("measure", "along", "between"), ("solver", "over", "solvers", "by", "cells")),
     "untestable": (("why",), ()),
 }
+#: Kinds that compare the solvers of a list.
+_LISTED = ("order", "largest", "alike")
+
 _ALWAYS = ("text", "source", "where", "kind", "least_rows")
 
 #: Repeats that the verdict of a claim of kind spans takes. A further run of the same method lies
@@ -53,7 +57,7 @@ LEAST_REPEATS = 20
 
 #: Values of `along`, by kind.
 _CURVES = tuple(name for name, each in ABSCISSAE.items() if each.in_claims)
-_ALONG = {"grows": ("lambda", "m", *_CURVES), "path": _CURVES}
+_ALONG = {"grows": ("lambda", "m", *_CURVES), "widens": ("C", "lambda"), "path": _CURVES}
 
 
 class Claim(Strict):
@@ -72,7 +76,8 @@ class Claim(Strict):
         "reaches: an accuracy, or a value within bounds. fails: a solver, in one of two ways. "
         "grows: a power of λ, m or the abscissa of a curve. path: one curve lies below another. "
         "rises: a curve rises between two of its points. counts: what a seed determines, observed "
-        "and compared. spans: our repeats lie on both sides of the published values. untestable: "
+        "and compared. spans: our repeats lie on both sides of the published values. widens: a "
+        "factor between solvers is larger at a second value of C or λ. untestable: "
         "says why."
     )
     solver: str | None = Field(default=None, description="Label of the solver it is about.")
@@ -86,10 +91,15 @@ class Claim(Strict):
     )
     solvers: tuple[str, ...] = Field(
         default=(),
-        description="Labels. order: the least measure first. largest: the largest first.",
+        description="Labels. order: the least measure first. largest: the largest first. widens, "
+        "instead of 'solver' and 'over': those whose largest measure is divided by the smallest.",
     )
     measure: WrittenMeasure | None = None
-    by: float = Field(default=1.0, gt=0.0, description="At least by this factor.")
+    by: float = Field(
+        default=1.0,
+        gt=0.0,
+        description="At least by this factor. widens: at least this many times the factor before.",
+    )
     at_most: float | None = Field(
         default=None, description="reaches: bound of the value. grows: bound of the exponent."
     )
@@ -115,14 +125,14 @@ class Claim(Strict):
     )
     along: str | None = Field(
         default=None,
-        description="grows: lambda, m, or the abscissa of a curve. path: that of its curves: "
-        f"{', '.join(_CURVES)}.",
-        json_schema_extra={"enum": ["lambda", "m", *_CURVES, None]},
+        description="grows: lambda, m, or the abscissa of a curve. widens: C or lambda. path: that "
+        f"of its curves: {', '.join(_CURVES)}.",
+        json_schema_extra={"enum": ["C", "lambda", "m", *_CURVES, None]},
     )
     between: tuple[float, float] | None = Field(
         default=None,
         description="path: the range of 'along' in which the curve lies below. grows along a "
-        "curve: the range over which it grows.",
+        "curve: the range over which it grows. widens: the two values of 'along'.",
     )
     points: int = Field(
         default=5,
@@ -192,9 +202,12 @@ class Claim(Strict):
             refuse(f"{self.measure.name} is known along a run only; use another one", "measure")
         if self.kind == "grows":
             self._check_growth()
+        if self.kind == "widens":
+            self._check_ends()
         if self.kind == "differ" and self.by <= 1.0:
             refuse("any two results differ by this factor; write one above 1", "by")
-        if len(self.solvers) < 2 and self.kind in ("order", "largest", "alike"):
+        listed = self.solvers if self.kind == "widens" else self.kind in _LISTED
+        if len(self.solvers) < 2 and listed:
             refuse(f"a claim of kind {self.kind} compares two solvers or more; add them", "solvers")
         if self.over_dataset is None and len(set(self.labels)) < len(self.labels):
             key = "solvers" if self.solvers else "over"
@@ -207,8 +220,17 @@ class Claim(Strict):
             refuse(f"no curve shows {self.measure.name}; use {', '.join(curves)}", "measure")
         if self.kind == "path":
             self._check_path()
+        self._check_range()
+
+    def _check_range(self) -> None:
         if self.between is not None and not 0.0 < self.between[0] < self.between[1]:
             refuse("write the range as [FROM, TO], both above 0", "between")
+
+    def _check_ends(self) -> None:
+        self._check_range()
+        pair = (self.solver is not None, self.over is not None)
+        if pair != (not self.solvers, not self.solvers):
+            refuse("which factor? give either 'solver' and 'over', or 'solvers'", "measure")
 
     def _check_path(self) -> None:
         if (self.between is None) == (not self.ratios):
@@ -265,6 +287,11 @@ class Claim(Strict):
     def along_curve(self) -> bool:
         """Whether it is about growth along the curves of single runs."""
         return self.kind == "grows" and self.along not in ("lambda", "m")
+
+    @property
+    def sign_along(self) -> str:
+        """What it is along, as one writes it before its value."""
+        return {"lambda": "λ"}.get(self.along or "", self.along or "")
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import chain
+from typing import Literal, NamedTuple
 
 from svmbench.claims.margins import held_to
 from svmbench.claims.measured import MeasuredRow, SweepCell
@@ -44,6 +45,8 @@ class ClaimCell:
         Labels that have no runs here, although they should.
     series : dict of str to tuple of MeasuredRow
         By label, the rows along λ or m, ascending; only for claims about growth.
+    ends : tuple of two ClaimCell, optional
+        The problems at the two values of λ or C that a claim of kind widens is about.
     """
 
     place: str
@@ -52,6 +55,13 @@ class ClaimCell:
     rows: dict[str, MeasuredRow]
     absent: tuple[str, ...] = ()
     series: dict[str, tuple[MeasuredRow, ...]] = field(default_factory=dict)
+    ends: tuple[ClaimCell, ClaimCell] | None = None
+
+    @property
+    def all_rows(self) -> tuple[MeasuredRow, ...]:
+        """The rows of all its problems."""
+        of_ends = (row for end in self.ends or () for row in end.all_rows)
+        return (*self.rows.values(), *chain.from_iterable(self.series.values()), *of_ends)
 
 
 @dataclass(frozen=True)
@@ -89,6 +99,8 @@ class ClaimPart:
         Repeats that it is to have, whatever they show.
     limit : str
         The limit that would decide what more repeats cannot, in words.
+    halves : tuple of two tuples
+        The cells it rests on before and after, if its question is about a change.
     """
 
     what: str
@@ -104,6 +116,25 @@ class ClaimPart:
     seeds: int = 0
     lacks: int = 0
     limit: str = ""
+    halves: tuple[tuple[SweepCell, ...], ...] = ()
+
+
+class Need(NamedTuple):
+    """Repeats that a part needs.
+
+    Parameters
+    ----------
+    cells : tuple
+        Each further pair takes a repeat of each of them.
+    more : int or None
+        Further pairs; None if more are not expected to decide it.
+    pairs : int
+        Informative pairs, or seeds, so far.
+    """
+
+    cells: tuple[SweepCell, ...]
+    more: int | None
+    pairs: int
 
 
 @dataclass(frozen=True)
@@ -139,6 +170,17 @@ class PartResult:
         if self.part.lacks or self.answer is None:
             return self.part.lacks
         return self.answer.more
+
+    @property
+    def needs(self) -> list[Need]:
+        """What it needs of the cells that are repeated together; those that need none are absent.
+
+        The problems before and after a change are repeated separately.
+        """
+        if self.answer is None or not self.answer.halves:
+            return [Need(self.part.rests_on, self.more, self.pairs)]
+        halves = zip(self.part.halves, self.answer.halves, strict=True)
+        return [Need(cells, more, pairs) for cells, (pairs, more) in halves if more != 0]
 
 
 @dataclass(frozen=True)

@@ -71,9 +71,10 @@ def expected_seconds(parts: Sequence[PartResult]) -> float:
     repeats: dict[SweepCell, int] = {}
     seconds: dict[SweepCell, float] = {}
     for part in parts:
-        for cell in part.part.rests_on:
-            repeats[cell] = max(part.more or 0, repeats.get(cell, 0))
-            seconds[cell] = START + part.seconds.get(cell, math.nan)
+        for need in part.needs:
+            for cell in need.cells:
+                repeats[cell] = max(need.more or 0, repeats.get(cell, 0))
+                seconds[cell] = START + part.seconds.get(cell, math.nan)
     return sum(repeats[cell] * seconds[cell] for cell in repeats)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from svmbench.claims.cheapest import cheapest
 from svmbench.claims.judge import KnownParts, judge_claims
 from svmbench.claims.measured import MeasuredRow, rows, unchanged
-from svmbench.claims.parts import ClaimResult, PartResult
+from svmbench.claims.parts import ClaimResult, Need
 from svmbench.harness.series import Doubt, Job
 from svmbench.papers.folders import sweep_folder
 from svmbench.papers.model import Paper
@@ -80,24 +80,25 @@ class Doubts:
         needed = set(map(id, cheapest(result)))
         for parts, later in ((result.open_parts, False), (result.spare_parts, True)):
             for part in parts:
-                job = self._job(paper, item, part)
-                if job is not None and (part.answer is not None or part.part.lacks):
-                    first = id(part) in needed
-                    yield Doubt(
-                        job,
-                        tuple(cell[1:] for cell in part.part.rests_on),
-                        part.more,
-                        part.pairs,
-                        f"{result.claim.text} {part.part.what}",
-                        frozenset(cell[1:] for cell in part.part.skippable),
-                        later,
-                        frozenset({goal} if first else ()),
-                        first,
-                    )
+                first = id(part) in needed
+                for need in part.needs:
+                    job = self._job(paper, item, need)
+                    if job is not None and (part.answer is not None or part.part.lacks):
+                        yield Doubt(
+                            job,
+                            tuple(cell[1:] for cell in need.cells),
+                            need.more,
+                            need.pairs,
+                            f"{result.claim.text} {part.part.what}",
+                            frozenset(cell[1:] for cell in part.part.skippable),
+                            later,
+                            frozenset({goal} if first else ()),
+                            first,
+                        )
 
-    def _job(self, paper: Paper, item: str, part: PartResult) -> int | None:
-        """The sweep whose repeats the part needs; None if it is not being run."""
-        sweeps = {sweep for sweep, *_ in part.part.rests_on}
+    def _job(self, paper: Paper, item: str, need: Need) -> int | None:
+        """The sweep whose repeats are needed; None if it is not being run."""
+        sweeps = {sweep for sweep, *_ in need.cells}
         if len(sweeps) != 1:
             return None
         return self._places.get(sweep_folder(self._root, paper, item, *sweeps))

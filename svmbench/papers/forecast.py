@@ -42,7 +42,7 @@ Basis = Literal["full", "quick", "passes", "limit"]
 
 #: Kinds of claims that are decided by pairs of repeats, and how many repeats the clear ones of a
 #: page with hundreds of questions take.
-_PAIRED = ("faster", "order", "largest", "ratio", "alike", "differ", "path", "grows")
+_PAIRED = ("faster", "order", "largest", "ratio", "alike", "differ", "path", "grows", "widens")
 PAIRS = 12
 
 _COLUMNS = (

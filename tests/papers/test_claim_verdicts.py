@@ -470,6 +470,8 @@ def sweep(**keys):
     ("wanted", "message"),
     [
         (claim(over="c"), "no sweep runs 'c'"),
+        (claim("widens", along="lambda", between=[1e-3, 1]), "at λ = 1; correct 'between'"),
+        (claim("widens", between=[1, 10]), "at C = 1; correct 'between'"),
         (claim(where={"dataset": "adlut"}), "no sweep has the data set 'adlut'"),
         (claim(where={"sweep": "bsae"}), "there is no sweep 'bsae'"),
         (
@@ -512,6 +514,14 @@ def test_a_sweep_that_runs_until_a_tighter_accuracy_is_refused(at):
             "regret: exponent at most 0.5 over 5 abscissae from 10 to 1000 steps",
         ),
         (claim("differ", solver="a", over="b", by=2), "b and a apart by more than 2"),
+        (
+            claim("widens", by=2, cells="most"),
+            "b / a at C = 10 at least 2 times as much as at C = 1; in most cells",
+        ),
+        (
+            claim("widens", solver=None, over=None, solvers=["a", "b", "c"], along="lambda"),
+            "the largest of a, b, c / the smallest at λ = 10 at least as much as at λ = 1; in all",
+        ),
         (claim("rises", solvers=["a"], measure="primal"), "rises between two points"),
         (claim("path", between=[1, 5], by=2), "at least 2 at 5 abscissae from 1 to 5 epochs"),
         (claim(across="datasets"), "decided by signed ranks over at least 6 data sets"),
