@@ -74,8 +74,8 @@ def train(
     progress : callable
         Called with a class and its gap.
     start : Trained, optional
-        To begin from: of the same rows, with any C, loss and weights. It is ignored where the
-        numbers of rows, columns or classes differ.
+        A model of the same rows, with any C, loss and weights, to begin from. It is ignored where
+        the numbers of rows, columns or classes differ.
 
     Raises
     ------
@@ -190,8 +190,8 @@ def _in_threads(
 def _require_room(rows: Dataset, threads: int, fits: int) -> None:
     """Refuse more columns or rows than there is memory for.
 
-    So many columns are a slip of the pen. Rows in a file, which are read in random order, would be
-    read from the disk again and again if they did not fit: training would not end.
+    So many columns are usually a mistake in the file. Rows are read in random order; if they did
+    not fit, they would be read from the disk again and again, and training would not end.
     """
     require_memory(
         (_VECTORS * threads + _KEPT * fits) * 8 * rows.n_features,

@@ -275,15 +275,16 @@ class LinearSVC(_Linear):
     fit_intercept : bool, default True
         Scikit-learn's LinearSVC regularises its intercept; this one does not.
     tol : float, default 1e-4
-        Relative gap (P - D)/D at which training ends: P is then within this share of the optimum.
+        Relative gap (P - D)/D at which training ends: P then exceeds the optimum by at most this
+        fraction.
     class_weight : dict or 'balanced', optional
-        Factors of C for the classes' rows, as in scikit-learn's LinearSVC: of more than two
-        classes, each counts where its class is trained against the rest.
+        Factors of C for the classes' rows, as in scikit-learn's LinearSVC. With more than two
+        classes, each factor counts where its class is trained against the rest.
     warm_start : bool, default False
         Begin from the last fit where the numbers of rows, columns and classes are the same. The
         dual variables of that fit are kept.
     max_seconds : float, optional
-        Time limit of each fit; it then warns.
+        Time limit of each fit. A fit that it ends keeps its best weights, with a warning.
     n_jobs : int, optional
         Classes trained at the same time; -1 for one per processor. One by default.
     random_state : int, RandomState instance or None, default 0
@@ -295,9 +296,9 @@ class LinearSVC(_Linear):
     intercept_ : ndarray of float64, shape (1,) or (classes,)
     classes_ : ndarray, shape (classes,)
     certificate_ : OptimalityBound, or list of them for more than two classes
-        P, D and the relative gap, with 1/2 ||w||^2 + C sum loss as P, losses times weights.
+        P, D and the relative gap. P is 1/2 ||w||^2 + C sum loss, each loss times its weights.
     n_iter_ : int
-        The most certificates computed for a class.
+        Number of certificates computed; with more than two classes, for the class with the most.
     n_features_in_ : int
     feature_names_in_ : ndarray
         If X has names.

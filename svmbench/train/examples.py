@@ -33,7 +33,7 @@ class Examples:
     class_weights : mapping of int to float
         Weights of classes, positive; 1 for those it does not name.
     names : mapping of int to object
-        What messages call classes whose user knows them by other labels.
+        Names of classes in messages, where users know them by other labels.
 
     Raises
     ------
@@ -132,9 +132,9 @@ class Examples:
 
 
 def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
-    """Weights over a power of two, which rounds none but the tiniest, and its exponent.
+    """Weights divided by a power of two, and its exponent; only the tiniest are rounded.
 
-    Sums of any weights overflow; the largest of these is at least 1 and below 2.
+    Sums of the given weights might overflow. The largest divided one is at least 1 and below 2.
     """
     exponent = int(np.frexp(weights.max())[1]) - 1
     with np.errstate(over="ignore", under="ignore"):

@@ -34,7 +34,7 @@ def save(
     """Write a model, and then its certificate.
 
     The certificate holds the hash of the model that it belongs to: if the program is killed
-    between the two files, the certificate that lies there is seen to belong to another model.
+    between the two files, the old certificate can be told from that of the new model.
 
     Raises
     ------
@@ -89,7 +89,7 @@ def certificate(
 
 
 def is_another_s(path: Path) -> bool:
-    """Whether the certificate beside a model names another one: either file was changed later.
+    """Whether the certificate beside a model names another model: either file was changed later.
 
     It is False where there is no certificate, as beside LIBLINEAR's models.
     """

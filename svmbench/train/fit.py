@@ -1,10 +1,11 @@
-"""One problem with two classes, trained until a certificate says that it is near enough.
+"""One problem with two classes, trained until a certificate proves the tolerance.
 
-`Problem` computes the certificate from w, b and alpha after the fact. Methods are tried in groups:
-those of a group take turns by estimated work, so that a fit takes little longer than their number
-times the best of them; once one of them ends short of the tolerance, the next group joins. A method
-also ends if it has not come nearer for a long time, as where rounding is all that it changes. Work
-is counted and not timed, so that the same rows and seed give the same weights.
+`Problem` computes the certificate from w, b and alpha; it uses nothing that a method reports.
+Methods yield pairs of weights and dual variables. They are tried in groups: those of a group take
+turns, such that their estimated work stays about equal. A fit of n methods therefore takes little
+longer than n times the best of them. Once a method ends short of the tolerance, the next group
+joins. A method also ends if its gap has not fallen for a long time, as where rounding is all that
+it changes. Work is counted and not timed, so that the same rows and seed give the same weights.
 """
 
 from __future__ import annotations
@@ -75,9 +76,9 @@ class Fit:
     errors : int
         Training rows that w and b predict wrongly; a row on the plane is predicted as negative.
     looks : int
-        Times that a certificate was computed.
+        Number of certificates that were computed.
     seconds : float
-        Of training, certificates included.
+        Training time, certificates included.
     method : str
         The method that found w.
     lam : float
@@ -126,12 +127,12 @@ def fit(
     time_limit : float
         Seconds after which the best weights so far are returned; their gap is then larger.
     progress : callable
-        Called with the gap after every look.
+        Called with the gap after every certificate.
     given_up : callable
         Whether the fit is no longer wanted; asked after each pass or iteration.
     start : Fit, optional
-        Of the same rows with another lambda, or of similar rows, to begin from. If its weights as
-        they are turn out to be the best, ``method`` is "start".
+        A fit of the same rows with another lambda, or of similar rows, to begin from. If its own
+        weights turn out to be the best, ``method`` is "start".
 
     Returns
     -------
@@ -257,10 +258,10 @@ def _all_pairs(
 
 
 def _starts(problem: Problem, start: Fit) -> Iterator[tuple[str, PrimalAndDual]]:
-    """The weights as they are, and as they are where all rows lie within the margin.
+    """The start's weights, and those weights scaled to this lambda.
 
-    As long as alpha does not change, w(alpha) is proportional to 1/lambda. The start may be of a
-    problem with a free bias, and this one have none.
+    As long as alpha does not change, as where all rows lie within the margin, w(alpha) is
+    proportional to 1/lambda. The start may have a free bias where this problem has none.
     """
     ratio = problem.lam / start.lam
     bias = start.bias if problem.bias == "free" else 0.0
@@ -404,7 +405,7 @@ def _groups(
 def _smooth_newton(
     problem: Problem, tolerance: float, due: Callable[[], bool], start: PrimalAndDual | None
 ) -> _Method:
-    """Newton steps that know weights of rows and a start; it yields few of them."""
+    """Newton steps that know weights of rows and a start; few of the steps yield a pair."""
     count = smooth.WorkCount()
     steps = smooth.newton(problem, due, start[:2] if start else None, tolerance, count)
     # A step is some products with the rows. Until the next pair there may be as many as so far.

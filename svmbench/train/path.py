@@ -182,7 +182,7 @@ def _of_zero(examples: Examples, label: int, objective: Objective) -> float:
 
 @dataclass(frozen=True)
 class Point:
-    """What a model is like at one C.
+    """Facts about a model at one C.
 
     Parameters
     ----------
@@ -194,11 +194,12 @@ class Point:
     gap : float
         The largest relative gap of its fits.
     share_of_zero : float
-        The objective over that of w = 0 and b = 0: near 1 while C is too small to matter.
+        The objective divided by that of w = 0 and b = 0: near 1 while C is too small to matter.
     norm : float
         ||w|| of all classes together, without their biases.
     training_error : float
-        Share of the rows that the model predicts wrong, each by its weight times its class's.
+        Share of the rows that the model predicts wrongly, each counted by its weight times its
+        class's.
     """
 
     C: float
