@@ -20,6 +20,7 @@ from typing import Any
 
 from svmbench.durable import is_own_file, sync_folder, writing
 from svmbench.errors import UnwritableError
+from svmbench.records.columns import REGRETS, RUNS, TRACES, numbers
 from svmbench.records.states import ENDS
 
 SCHEMA_VERSION = 1
@@ -27,12 +28,6 @@ SCHEMA_VERSION = 1
 #: Checkpoints are at most one part in this many apart, relative to the work so far.
 _TENTH = 10
 CHECKPOINT_RATIO = 1.0 + 1.0 / _TENTH
-
-#: Times of a run off the clock, in its last line and in runs.csv.
-OFF_CLOCK = (
-    *("read_seconds", "charged_seconds", "unaccounted_seconds"),
-    *("background_cpu_seconds", "load_cpu_seconds"),
-)
 
 #: Reason of a run with lines in its trace that the harness has not written.
 FORGED = "something else has written to its trace"
@@ -259,35 +254,30 @@ def _is_sound_end(record: dict[str, Any], line: bytes, before: hashlib._Hash) ->
     return record.get("state") in ENDS and record.get("sha256") == whole.hexdigest()
 
 
-_COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
-_MEASURES = ("primal", "accuracy", "dual", "gap", "train_error", "test_error")
-_OPTIONAL = (
-    *("setup_wall", "conversion_wall", "pass_wall", "switches", "visits"),
-    "largest_scaling",
-)
-_CLOSING = (
-    *("evaluation_seconds", "elapsed_seconds", "stolen_seconds", "others_cpu_seconds"),
-    *("peak_memory_bytes", "process_cpu_seconds", "t0"),
-    *OFF_CLOCK,
-)
-_REGRETS = ("presentations", "online_cost", "regret_low", "regret_high", "regret_bound")
+#: What a point has counted so far; it is never unknown.
+COUNTS = ("presentations", "updates", "nonzeros", "wall", "cpu")
+
+_OF_POINT, _OF_REGRET = numbers(TRACES, "own"), numbers(REGRETS, "own")
+_OF_SOME_POINTS = (*numbers(RUNS, "first point", "last point", "all points"), "visits")
+_OF_HEADER, _OF_END = numbers(RUNS, "header"), numbers(RUNS, "end")
 
 
 def is_complete(trace: Trace) -> bool:
     """Whether every record has the fields of the tables: no hash protects a run without an end."""
     return (
         all(
-            all(_is_number(point.get(name)) for name in _COUNTS)
-            and all(name in point for name in _MEASURES)
-            and _are_numbers_or_unknown(point, (*_MEASURES, *_OPTIONAL))
+            all(_is_number(point.get(name)) for name in COUNTS)
+            and all(name in point for name in _OF_POINT)
+            and _are_numbers_or_unknown(point, (*_OF_POINT, *_OF_SOME_POINTS))
             for point in trace.points
         )
         and all(
-            _are_numbers_or_unknown(record, _REGRETS) and all(name in record for name in _REGRETS)
+            _are_numbers_or_unknown(record, _OF_REGRET)
+            and all(name in record for name in _OF_REGRET)
             for record in trace.regrets
         )
-        and _are_numbers_or_unknown(trace.header, ("time_limit", "load_average"))
-        and _are_numbers_or_unknown(trace.end, _CLOSING)
+        and _are_numbers_or_unknown(trace.header, _OF_HEADER)
+        and _are_numbers_or_unknown(trace.end, _OF_END)
     )
 
 

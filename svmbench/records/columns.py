@@ -1,14 +1,22 @@
-"""The columns of runs.csv, traces.csv and regret.csv: one table for writer, reader and docs."""
+"""The columns of runs.csv, traces.csv and regret.csv: one table for writer, reader and docs.
+
+A fact that a worker records needs one entry here, with the line of the trace that has it: the
+tables, their reading and the checks of a trace follow from the entry.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 #: Version of runs.csv.
 SCHEMA_VERSION = 1
 
+Presence = Literal["filled", "required", "optional", "unread"]
 OverHorizons = Literal["most accurate", "least", "greatest", "none"]
+TraceLine = Literal["", "header", "first point", "last point", "all points", "end", "own"]
 
 
 @dataclass(frozen=True)
@@ -29,18 +37,30 @@ class Column:
     over_horizons : {'most accurate', 'least', 'greatest', 'none'}
         What a repeat has that consists of a run for each horizon: the value of its most accurate
         run, the least or the greatest of all, or no value.
+    line : {'', 'header', 'first point', 'last point', 'all points', 'end', 'own'}
+        The line of the run's trace that records it; of all points, the greatest value counts. A
+        row of traces.csv or regret.csv has a line of its own. Empty if it is computed.
+    called : str
+        Its name in that line; the column's own unless given.
     """
 
     name: str
     kind: Literal["text", "flag", "number"]
     meaning: str
     unit: str = ""
-    presence: Literal["filled", "required", "optional", "unread"] = "required"
+    presence: Presence = "required"
     over_horizons: OverHorizons = "most accurate"
+    line: TraceLine = ""
+    called: str = ""
+
+    @property
+    def field(self) -> str:
+        """Its name in the line of the trace."""
+        return self.called or self.name
 
 
-def _text(name: str, meaning: str, presence: str = "required") -> Column:
-    return Column(name, "text", meaning, "", presence)  # type: ignore[arg-type]
+def _text(name: str, meaning: str, presence: Presence = "required", line: TraceLine = "") -> Column:
+    return Column(name, "text", meaning, "", presence, line=line)
 
 
 def _flag(name: str, meaning: str) -> Column:
@@ -51,10 +71,21 @@ def _number(
     name: str,
     meaning: str,
     unit: str = "",
-    presence: str = "required",
+    presence: Presence = "required",
     over_horizons: OverHorizons = "most accurate",
+    called: str = "",
+    line: TraceLine = "",
 ) -> Column:
-    return Column(name, "number", meaning, unit, presence, over_horizons)  # type: ignore[arg-type]
+    return Column(name, "number", meaning, unit, presence, over_horizons, line, called)
+
+
+#: Numbers by the line of the trace that records them.
+_heading = partial(_number, line="header")
+_first = partial(_number, line="first point")
+_last = partial(_number, line="last point")
+_greatest = partial(_number, line="all points")
+_closing = partial(_number, line="end")
+_own = partial(_number, line="own")
 
 
 #: runs.csv has a row for each run.
@@ -79,8 +110,8 @@ RUNS = (
     _number("seed", "seed of the run", presence="unread"),
     _text("precision", "of the solver's weights"),
     _text("state", "how the run ended"),
-    _text("reason", "why it ended so", "optional"),
-    _text("remark", "what the solver decided", "optional"),
+    _text("reason", "why it ended so", "optional", "end"),
+    _text("remark", "what the solver decided", "optional", "end"),
     _number("m", "rows", presence="filled"),
     _number("d", "columns", presence="filled"),
     _number("nnz", "stored nonzeros", presence="filled"),
@@ -88,48 +119,61 @@ RUNS = (
     _number("step_rows", "rows of one step; empty where that varies", "rows", "optional"),
     _number("threads", "threads of the solver"),
     _flag("contended", "whether several runs were executed at a time"),
-    _number("reference_dual", "D_ref, the certified lower bound on P*", presence="filled"),
-    _number("reference_primal", "P_ref, the certified upper bound on P*"),
-    _number("reference_gap", "relative gap of the two"),
-    _number("setup_seconds", "set-up, which is part of the training time", "s"),
-    _number("train_seconds", "training time", "s", over_horizons="greatest"),
-    _number("train_cpu_seconds", "processor time of training", "s", "optional", "greatest"),
-    _number("conversion_seconds", "bringing the rows into a program's form", "s", "optional"),
-    _number("pass_seconds", "reading the rows once, in order", "s", "optional"),
-    _number("involuntary_switches", "times the processor was taken away", presence="optional"),
-    _number("elapsed_seconds", "from the run's start to its end", "s", "optional"),
-    _number("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
-    _number("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
-    _number("read_seconds", "reading weights, counts and bound off the clock", "s", "optional"),
-    _number("charged_seconds", "part of it that was added to the clock", "s", "optional"),
-    _number("unaccounted_seconds", "none of training, conversion, evaluation", "s", "optional"),
-    _number("background_cpu_seconds", "in other threads and processes", "s", "optional"),
-    _number("load_cpu_seconds", "processor time of importing the solver", "s", "optional"),
-    _number("process_cpu_seconds", "used by the run's processes, from outside", "s", "optional"),
-    _number("load_average", "of the machine at the start", presence="optional"),
-    _number("limit_seconds", "time limit", "s"),
+    _heading("reference_dual", "D_ref, the certified lower bound on P*", presence="filled"),
+    _heading("reference_primal", "P_ref, the certified upper bound on P*"),
+    _heading("reference_gap", "relative gap of the two"),
+    _first("setup_seconds", "set-up, which is part of the training time", "s", called="setup_wall"),
+    _last("train_seconds", "training time", "s", over_horizons="greatest", called="wall"),
+    _last("train_cpu_seconds", "processor time of training", "s", "optional", "greatest", "cpu"),
+    _first(
+        "conversion_seconds",
+        "bringing the rows into a program's form",
+        "s",
+        "optional",
+        called="conversion_wall",
+    ),
+    _first("pass_seconds", "reading the rows once, in order", "s", "optional", called="pass_wall"),
+    _last(
+        "involuntary_switches",
+        "times the processor was taken away",
+        presence="optional",
+        called="switches",
+    ),
+    _closing("elapsed_seconds", "from the run's start to its end", "s", "optional"),
+    _closing("stolen_seconds", "taken by a virtual machine's host meanwhile", "s", "optional"),
+    _closing("others_cpu_seconds", "used by all other processes meanwhile", "s", "optional"),
+    _closing("read_seconds", "reading weights, counts and bound off the clock", "s", "optional"),
+    _closing("charged_seconds", "part of it that was added to the clock", "s", "optional"),
+    _closing("unaccounted_seconds", "none of training, conversion, evaluation", "s", "optional"),
+    _closing("background_cpu_seconds", "in other threads and processes", "s", "optional"),
+    _closing("load_cpu_seconds", "processor time of importing the solver", "s", "optional"),
+    _closing("process_cpu_seconds", "used by the run's processes, from outside", "s", "optional"),
+    _heading("load_average", "of the machine at the start", presence="optional"),
+    _heading("limit_seconds", "time limit", "s", called="time_limit"),
     _number("max_epochs", "limit of epochs"),
-    _number("presentations", "rows presented to the solver", presence="unread"),
+    _last("presentations", "rows presented to the solver", presence="unread"),
     _number("epochs", "presentations over rows", over_horizons="greatest"),
     _number("data_passes", "visits of rows over rows", "", "optional", "greatest"),
-    _number("updates", "presentations that changed w or a dual variable", presence="unread"),
-    _number("nonzeros", "stored entries read or written", presence="unread"),
-    _number(
+    _last("updates", "presentations that changed w or a dual variable", presence="unread"),
+    _last("nonzeros", "stored entries read or written", presence="unread"),
+    _greatest(
         "largest_scaling",
         "largest entry of λB at a checkpoint, B the steps' diagonal scaling",
         presence="optional",
     ),
-    _number("t0", "offset of the schedule of step lengths, given or searched", "steps", "optional"),
-    _number("primal", "P(w) at the last checkpoint"),
-    _number("accuracy", "(P(w) − D_ref)/D_ref there"),
-    _number("dual", "the solver's own lower bound there", presence="unread"),
-    _number("gap", "its own relative gap there"),
-    _number("train_error", "share of the rows that w gets wrong"),
-    _number("test_error", "share of the test rows that w gets wrong"),
-    _number("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
-    _number("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
-    _text("started", "when the run started, in UTC", "optional"),
-    _text("node", "node of the cluster that carried it out", "optional"),
+    _closing(
+        "t0", "offset of the schedule of step lengths, given or searched", "steps", "optional"
+    ),
+    _last("primal", "P(w) at the last checkpoint"),
+    _last("accuracy", "(P(w) − D_ref)/D_ref there"),
+    _last("dual", "the solver's own lower bound there", presence="unread"),
+    _last("gap", "its own relative gap there"),
+    _last("train_error", "share of the rows that w gets wrong"),
+    _last("test_error", "share of the test rows that w gets wrong"),
+    _closing("evaluation_seconds", "one evaluation of the cost", "s", "optional"),
+    _closing("peak_memory_bytes", "most memory the worker held", "bytes", "unread"),
+    _text("started", "when the run started, in UTC", "optional", "header"),
+    _text("node", "node of the cluster that carried it out", "optional", "header"),
     _text("disturbed", "what disturbed the run; recomputed on reading", "unread"),
     _text("off_clock", "what happened off the clock; recomputed on reading", "unread"),
 )
@@ -165,31 +209,57 @@ _WHOSE = (
 TRACES = (
     *_WHOSE,
     _number("point", "number of the checkpoint, from 0"),
-    _number("presentations", "rows presented so far", presence="unread"),
+    _own("presentations", "rows presented so far", presence="unread"),
     _number("epochs", "presentations over rows"),
-    _number("updates", "updates so far", presence="unread"),
-    _number("nonzeros", "stored entries read or written so far", presence="unread"),
-    _number("wall_seconds", "training time so far", "s"),
-    _number("cpu_seconds", "processor time so far", "s", "unread"),
-    _number("primal", "P(w)"),
-    _number("accuracy", "(P(w) − D_ref)/D_ref"),
-    _number("dual", "the solver's own lower bound", presence="unread"),
-    _number("gap", "its own relative gap", presence="unread"),
-    _number("train_error", "share of the rows that w gets wrong", presence="unread"),
-    _number("test_error", "share of the test rows that w gets wrong", presence="unread"),
+    _own("updates", "updates so far", presence="unread"),
+    _own("nonzeros", "stored entries read or written so far", presence="unread"),
+    _own("wall_seconds", "training time so far", "s", called="wall"),
+    _own("cpu_seconds", "processor time so far", "s", "unread", called="cpu"),
+    _own("primal", "P(w)"),
+    _own("accuracy", "(P(w) − D_ref)/D_ref"),
+    _own("dual", "the solver's own lower bound", presence="unread"),
+    _own("gap", "its own relative gap", presence="unread"),
+    _own("train_error", "share of the rows that w gets wrong", presence="unread"),
+    _own("test_error", "share of the test rows that w gets wrong", presence="unread"),
 )
 
 #: regret.csv has a row for each number of steps after which the regret was taken.
 REGRETS = (
     *_WHOSE,
-    _number("presentations", "steps T"),
-    _number("online_cost", "sum of f_t(w_t)"),
-    _number("regret_low", "lower end of the interval that contains the regret"),
-    _number("regret_high", "its upper end"),
-    _number("regret_bound", "bound proved for the solver; empty where none is"),
+    _own("presentations", "steps T"),
+    _own("online_cost", "sum of f_t(w_t)"),
+    _own("regret_low", "lower end of the interval that contains the regret"),
+    _own("regret_high", "its upper end"),
+    _own("regret_bound", "bound proved for the solver; empty where none is"),
 )
 
 _BY_NAME = {column.name: column for column in (*RUNS, *IN_PASSES)}
+
+
+def recorded(
+    columns: Sequence[Column], line: TraceLine, record: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The values that a line of a trace has for those columns, by column.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+    line : {'header', 'first point', 'last point', 'all points', 'end', 'own'}
+    record : mapping of str to object
+        The line.
+    """
+    return {
+        column.name: record[column.field]
+        for column in columns
+        if column.line == line and column.field in record
+    }
+
+
+def numbers(columns: Sequence[Column], *lines: TraceLine) -> tuple[str, ...]:
+    """Names that numbers of those columns have in lines of a trace."""
+    return tuple(
+        column.field for column in columns if column.line in lines and column.kind == "number"
+    )
 
 
 def over_horizons(name: str) -> OverHorizons:

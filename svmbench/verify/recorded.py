@@ -16,7 +16,7 @@ from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError
 from svmbench.harness.plan import Instance, Run, for_each_horizon
 from svmbench.harness.supervise import CIRCUMSTANCES
-from svmbench.harness.trace import Trace
+from svmbench.harness.trace import COUNTS, Trace
 from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
@@ -164,7 +164,7 @@ def check_points(run: Recorded, trace: Trace) -> None:
                 )
     _check_optional(trace.points)
     for before, after in pairwise(trace.reached):  # a run may have been refused for this
-        for what in ("presentations", "updates", "nonzeros", "wall", "cpu", *ON_ALL_POINTS):
+        for what in (*COUNTS, *ON_ALL_POINTS):
             if what in before and after[what] < before[what]:
                 raise ContradictionError(f"{what} decreases, to {after[what]!r}")
     _check_end(run, trace)

@@ -16,6 +16,7 @@ from svmbench.harness.child import LONGEST_LINE, last_line
 from svmbench.harness.store import Store
 from svmbench.harness.trace import Trace, TraceWriter, is_complete, read_trace
 from svmbench.problem import Problem
+from svmbench.records.columns import RUNS
 from svmbench.records.read import _number, _read_environment
 from svmbench.reference import optimum
 from svmbench.report.write import write_report
@@ -53,9 +54,19 @@ def test_a_point_without_its_numbers_is_incomplete(value):
     assert is_complete(Trace({}, [POINT]))
     assert not is_complete(Trace({}, [{**POINT, "wall": value}]))
     assert is_complete(Trace({}, [{**POINT, "primal": value}])) == (value is None)
-    assert not is_complete(Trace({"time_limit": "x"}, [POINT]))
-    assert not is_complete(Trace({}, [{**POINT, "switches": "x"}]))
-    assert not is_complete(Trace({}, [POINT], {"stolen_seconds": {}}))
+
+
+@pytest.mark.parametrize(
+    "column", [one for one in RUNS if one.kind == "number" and one.line], ids=lambda one: one.name
+)
+def test_a_trace_with_text_for_a_number_is_incomplete(column):
+    wrong = {column.field: "x"}
+    trace = Trace(
+        wrong if column.line == "header" else {},
+        [POINT | wrong if "point" in column.line else POINT],
+        wrong if column.line == "end" else {},
+    )
+    assert not is_complete(trace)
 
 
 def test_links_are_replaced_or_refused_and_never_followed(tmp_path):
