@@ -1,4 +1,4 @@
-"""Small problems for tests: the eight storages, dyadic data, edge cases.
+"""Small problems for tests, and runs on them: the eight storages, dyadic data, edge cases.
 
 Dyadic data are multiples of 1/16: every product and sum the tests make of them is
 exact in both precisions, so that the order of a summation cannot matter and a tie
@@ -11,6 +11,7 @@ import math
 from functools import cache
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from svmbench.data.dataset import Dataset, Provenance
@@ -27,6 +28,16 @@ STORAGES = (
     "dense float64",
 )
 PRECISIONS = ("float64", "float32")
+
+every_storage = pytest.mark.parametrize("storage", STORAGES)
+every_precision = pytest.mark.parametrize("precision", PRECISIONS)
+
+
+def at_start(solver, problem, seed=1, **parameters):
+    """A run of the solver at its start."""
+    run = solver(solver.schema(**parameters))
+    run.start(problem, seed)
+    return run
 
 
 def dataset(X, y, storage="uint16+float64", name="made"):
@@ -129,6 +140,11 @@ def edge_problems():
         name: Problem(dataset(rows, signs, name=name), 2.0**-4)
         for name, (rows, signs) in cases.items()
     }
+
+
+#: All of them, by name.
+PROBLEMS = {**ordinary_problems(), **edge_problems()}
+every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 
 def with_loss(problem, name, gamma=0.5):

@@ -10,16 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    dataset,
-    dense,
-    dyadic_problems,
-    edge_problems,
-    has_both_classes,
-    labels,
-    ordinary_problems,
-    with_class,
-)
+from problems import PROBLEMS, dataset, dense, dyadic_problems, has_both_classes, labels, with_class
 from svmbench.config.files import load_sweep
 from svmbench.errors import ConfigError
 from svmbench.kernels.objective import conjugate_sum, gap_sum, loss_and_errors
@@ -31,7 +22,6 @@ from twins import objective as twin
 from twins.optimum import optimum
 
 LOGISTIC = Loss("logistic")
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 of_each_class = pytest.mark.parametrize(
     ("name", "bias"),
     [

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
+    PROBLEMS,
     STORAGES,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_problem,
     has_both_classes,
     labels,
     losses,
-    ordinary_problems,
     with_class,
     with_loss,
 )
@@ -35,10 +35,8 @@ from svmbench.problem import (
 from twins import objective as twin
 from twins.optimum import optimum, variant
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_hinge = pytest.mark.parametrize("loss", HINGES)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_problem_of_its_class = pytest.mark.parametrize(
     ("name", "bias", "constraint"),
     [

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    STORAGES,
+    PROBLEMS,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_problem,
+    every_storage,
     labels,
     ordinary_problems,
 )
@@ -23,14 +24,11 @@ from svmbench.problem import Problem
 from twins.descent import Descent as Twin
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 SEED = 31
 BLOCKS = (1, 3, 32, 1000)
 
 every_block = pytest.mark.parametrize("block_rows", BLOCKS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_shrinking = pytest.mark.parametrize("shrinking", [True, False], ids=["shrunk", "whole"])
-every_storage = pytest.mark.parametrize("storage", STORAGES)
 
 
 def pair(problem, seed=SEED):

@@ -6,11 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    STORAGES,
+    PROBLEMS,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_problem,
+    every_storage,
     labels,
     ordinary_problems,
 )
@@ -18,13 +19,10 @@ from svmbench.kernels.multipliers import Multipliers
 from svmbench.problem import Problem
 from twins.multipliers import Multipliers as Twin
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 SEARCHED = 1e-3
 NO_CENTRES = np.zeros(0)
 
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_sleep = pytest.mark.parametrize("sleep", [True, False], ids=["sleep", "awake"])
-every_storage = pytest.mark.parametrize("storage", STORAGES)
 
 
 def stored(name, storage):

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import STORAGES, dataset, dense
+from problems import STORAGES, dataset, dense, every_storage
 from svmbench.kernels.normal import dense_rows, row_hashes, weighted_gram
-
-every_storage = pytest.mark.parametrize("storage", STORAGES)
 
 
 def made(storage, m=23, d=9, seed=0):

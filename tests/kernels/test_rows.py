@@ -5,13 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import PRECISIONS, STORAGES, dataset, dense, dyadic, labels
+from problems import dataset, dense, dyadic, every_precision, every_storage, labels
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sgd_primal import Perceptron
-
-every_storage = pytest.mark.parametrize("storage", STORAGES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 
 
 def present(rows, i, a, ell=1):

@@ -6,11 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from problems import STORAGES, dataset, dense, dyadic
+from problems import STORAGES, dataset, dense, dyadic, every_storage
 from svmbench.data.dataset import Dataset
 from svmbench.kernels.subset import take_rows
-
-every_storage = pytest.mark.parametrize("storage", STORAGES)
 
 
 def made(storage, m=23, d=9, seed=0):

@@ -16,10 +16,11 @@ import pytest
 from hypothesis import given
 
 from problems import (
+    PROBLEMS,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_problem,
     has_both_classes,
     labels,
     ordinary_problems,
@@ -60,9 +61,7 @@ PAIRS = {
     "newton, -s 2": (Newton, "squared-hinge", PRIMAL),
     "newton, -s 1": (Newton, "squared-hinge", DUAL["squared-hinge"]),
 }
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_pair = pytest.mark.parametrize("pair", PAIRS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 #: Where LIBLINEAR's rule does not come to hold: a gradient that is zero but for rounding from
 #: the start does not get smaller; and its dual descent ends after 300 passes at the latest.

@@ -12,14 +12,14 @@ import math
 import numpy as np
 import pytest
 
-from problems import dataset, dense, edge_problems, labels, ordinary_problems
+from problems import PROBLEMS, dataset, dense, labels, ordinary_problems
+from problems import at_start as started
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
 from twins.rng import Generator
 
 UNIT = np.finfo(np.float64).eps / 2.0  # unit roundoff
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 NAMES = [*ordinary_problems(), "zero-rows", "one-class", "one-row", "unseen-features"]
 
 #: Divisor beyond which the programs bring W back to w.
@@ -97,12 +97,6 @@ def determine_eta0(X, y, lam):
             low, high, cost_low = high, 2.0 * high, cost_high
             cost_high = evaluate_eta(X, y, lam, high)
     return low
-
-
-def started(solver, problem, seed, **parameters):
-    run = solver(solver.schema(**parameters))
-    run.start(problem, seed)
-    return run
 
 
 def order_of(problem, seed):

@@ -3,23 +3,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from problems import (
-    dataset,
-    dense,
-    edge_problems,
-    has_both_classes,
-    labels,
-    ordinary_problems,
-    with_class,
-)
+from problems import PROBLEMS, dataset, dense, has_both_classes, labels, with_class
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Loss, Problem, relative_gap
 from svmbench.reference import optimum as references
 from svmbench.reference import search
 from svmbench.reference.optimum import certified_optimum
 from twins import objective as twin
 from twins.optimum import optimum, variant
-
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from problems import dataset, dense, edge_problems, labels, ordinary_problems, with_class
+from problems import PROBLEMS, dataset, dense, labels, with_class
 from svmbench.problem import Problem
 from svmbench.reference import regret as module
 from svmbench.reference.regret import Follower, Online, regret, regrets
@@ -19,7 +19,6 @@ from twins import online
 from twins.objective import primal
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 SOME = ["sparse", "overlapping", "separable", "one-row", "one-class", "zero-rows"]
 
 

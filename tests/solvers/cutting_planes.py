@@ -5,23 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import dense, edge_problems, labels, ordinary_problems
+from problems import at_start, dense, labels, ordinary_problems
 from svmbench.data.load import load
 from svmbench.errors import DataError
 from svmbench.problem import Problem
 from svmbench.reference.optimum import certified_optimum
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 ordinary = pytest.mark.parametrize("name", ordinary_problems())
-
-
-def started(solver, problem, **parameters):
-    """A run of the solver at its start."""
-    run = solver(solver.schema(**parameters))
-    run.start(problem, 0)
-    return run
 
 
 def twin_of(twin, problem, **parameters):
@@ -81,7 +72,7 @@ def assert_solves_adult(solver, lam, steps, excess, **parameters):
         pytest.skip(f"needs the Adult data: {error}")
     problem = Problem(data, lam)
     best = certified_optimum(problem, 1e-8, 60.0)
-    run = started(solver, problem, **parameters)
+    run = at_start(solver, problem, **parameters)
     run.halts = True
     run.advance(steps)
     assert run.stopped

@@ -5,32 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from problems import (
-    PRECISIONS,
-    STORAGES,
-    dataset,
-    dense,
-    dyadic,
-    edge_problems,
-    labels,
-    ordinary_problems,
-)
+from problems import dataset, dense, dyadic, labels, ordinary_problems
 from svmbench.problem import LOSSES, Loss, Problem
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_loss = pytest.mark.parametrize("loss", LOSSES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
-every_storage = pytest.mark.parametrize("storage", STORAGES)
 ordinary = pytest.mark.parametrize("name", ordinary_problems())
-
-
-def started(solver, problem, seed=1, **parameters):
-    """A run of the solver at its start."""
-    run = solver(solver.schema(**parameters))
-    run.start(problem, seed)
-    return run
 
 
 def twin_of(twin, problem, seed=1, **parameters):

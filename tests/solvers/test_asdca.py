@@ -1,18 +1,20 @@
 """asdca against its twin, its certificate, and what theta decides."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import problems
 from problems import (
-    PRECISIONS,
+    at_start,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
     with_loss,
@@ -25,17 +27,10 @@ from twins.asdca import Asdca as Twin
 from twins.optimum import optimum
 
 PROBLEMS = {
-    name: with_loss(problem, "smoothed-hinge")
-    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+    name: with_loss(problem, "smoothed-hinge") for name, problem in problems.PROBLEMS.items()
 }
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
-
-
-def started(problem, seed=1, **parameters):
-    run = Asdca(AsdcaParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Asdca)
 
 
 def twin_of(run, problem, seed=1):

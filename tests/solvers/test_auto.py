@@ -1,12 +1,13 @@
 """auto: every method reaches its certificate, whatever device is off, and its choice of method."""
 
 import math
+from functools import partial
 from typing import get_args
 
 import numpy as np
 import pytest
 
-from problems import dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from problems import at_start, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
 from svmbench.problem import Problem
 from svmbench.solvers.champion import dual_phase, newton_phase
 from svmbench.solvers.champion.auto import Auto, AutoParameters
@@ -53,10 +54,7 @@ def always_scaled(monkeypatch):
     monkeypatch.setattr(dual_phase, "LEAST_SAVED", -math.inf)
 
 
-def started(problem, seed=1, **parameters):
-    run = Auto(AutoParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Auto)
 
 
 def true_gap(problem, run):

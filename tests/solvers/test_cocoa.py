@@ -1,30 +1,33 @@
 """cocoa against its twin, and what its paper proves."""
 
 import os
+from functools import partial
 
 import numpy as np
 import pytest
 
-from problems import STORAGES, dataset, dense, edge_problems, labels, ordinary_problems
+from problems import (
+    PROBLEMS,
+    STORAGES,
+    at_start,
+    dataset,
+    dense,
+    every_problem,
+    labels,
+    ordinary_problems,
+)
 from svmbench.data.load import load
 from svmbench.kernels.descent import Descent
 from svmbench.kernels.rng import Generator
 from svmbench.problem import Problem
-from svmbench.solvers.distributed.cocoa import Cocoa, CocoaParameters
+from svmbench.solvers.distributed.cocoa import Cocoa
 from svmbench.solvers.distributed.executor import Threads
 from svmbench.solvers.distributed.newton_shards import NewtonShards, NewtonShardsParameters
 from twins.cocoa import Cocoa as Twin
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_number = pytest.mark.parametrize("shards", [1, 2, 8])
-
-
-def started(problem, seed=3, **parameters):
-    run = Cocoa(CocoaParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Cocoa, seed=3)
 
 
 @every_number

@@ -15,7 +15,7 @@ from operator import attrgetter
 import numpy as np
 import pytest
 
-from problems import edge_problems, has_both_classes, ordinary_problems
+from problems import PROBLEMS, edge_problems, has_both_classes
 from svmbench.errors import ConfigError
 from svmbench.solvers.registry import solvers
 from svmbench.verify import contract
@@ -23,7 +23,6 @@ from svmbench.verify.small_training import ACCURACY, SmallTraining, trainings
 from twins.optimum import optimum, variant
 
 SOLVERS = solvers()
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 
 #: The problems of each check.
 ON = {

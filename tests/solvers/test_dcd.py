@@ -1,6 +1,7 @@
 """dcd against its twin, the optimality conditions, and its own stopping rule."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,11 +10,13 @@ from hypothesis import strategies as st
 
 import twins.dcd
 from problems import (
-    PRECISIONS,
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_precision,
+    every_problem,
     labels,
     losses,
     ordinary_problems,
@@ -27,17 +30,9 @@ from twins import objective
 from twins.dcd import Dcd as Twin
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}
 every_loss = pytest.mark.parametrize("loss", HINGES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
-
-
-def started(problem, seed=1, **parameters):
-    run = Dcd(DcdParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Dcd)
 
 
 def twin_of(problem, seed=1, **parameters):

@@ -3,23 +3,13 @@
 import numpy as np
 import pytest
 
-from problems import (
-    STORAGES,
-    dataset,
-    dense,
-    edge_problems,
-    has_both_classes,
-    ordinary_problems,
-    with_class,
-    with_loss,
-)
+from problems import PROBLEMS, STORAGES, dataset, dense, has_both_classes, with_class, with_loss
 from svmbench.problem import BIASES, CONSTRAINTS, HINGES, Problem
 from svmbench.solvers.second_order import ipm, normal_equations
 from svmbench.solvers.second_order.ipm import Ipm, IpmParameters, merged, take_rows
 from svmbench.solvers.second_order.l1_ball import BallTerms, centred_ball, room, starting_point
 from twins.optimum import optimum, variant
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 every_loss = pytest.mark.parametrize("loss", HINGES)
 every_problem_of_its_class = pytest.mark.parametrize(
     ("name", "bias", "constraint"),

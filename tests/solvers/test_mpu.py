@@ -1,6 +1,7 @@
 """mpu against single units of learning, its promise, and its proof that it ends."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_problem,
     labels,
     ordinary_problems,
 )
@@ -22,15 +25,8 @@ from svmbench.solvers.stochastic.mpu import Mpu
 from twins.mpu import Mpu as Twin
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_stop = pytest.mark.parametrize("stop", ["unchanged", "certificate"])
-
-
-def started(problem, seed=1, **parameters):
-    run = Mpu(Mpu.schema(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Mpu)
 
 
 def values_of(problem, delta):

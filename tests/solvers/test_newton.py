@@ -1,19 +1,21 @@
 """newton against its twin, and the optimum that it reaches exactly."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import problems
 from problems import (
     STORAGES,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
     labels,
     ordinary_problems,
     with_loss,
@@ -32,8 +34,7 @@ from twins.newton import Newton as Twin
 from twins.optimum import optimum
 
 PROBLEMS = {
-    name: with_loss(problem, "squared-hinge")
-    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+    name: with_loss(problem, "squared-hinge") for name, problem in problems.PROBLEMS.items()
 }
 PROBLEMS |= {
     f"{name}, bias free": replace(problem, bias="free")
@@ -43,12 +44,7 @@ PROBLEMS |= {
 SOLUTIONS = ("cholesky", "cg")
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_solution = pytest.mark.parametrize("solution", SOLUTIONS)
-
-
-def started(problem, **parameters):
-    run = Newton(NewtonParameters(**parameters))
-    run.start(problem, 0)
-    return run
+started = partial(at_start, Newton)
 
 
 def ended(problem, **parameters):

@@ -1,18 +1,27 @@
 """newton-shards: the same steps for any number of shards, and those of its twin."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 
-from problems import STORAGES, dataset, dense, edge_problems, labels, ordinary_problems
+from problems import (
+    PROBLEMS,
+    STORAGES,
+    at_start,
+    dataset,
+    dense,
+    every_problem,
+    labels,
+    ordinary_problems,
+)
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem
 from svmbench.solvers.distributed.executor import InProcess, Threads
 from svmbench.solvers.distributed.newton_shards import (
     MOST_FEATURES,
     NewtonShards,
-    NewtonShardsParameters,
 )
 from svmbench.solvers.distributed.sharded_multipliers import (
     LENGTHS,
@@ -26,15 +35,8 @@ from svmbench.solvers.second_order.normal_equations import NormalEquations
 from twins.newton_shards import NewtonShards as Twin
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_ordinary = pytest.mark.parametrize("name", ordinary_problems())
-
-
-def started(problem, **parameters):
-    run = NewtonShards(NewtonShardsParameters(**parameters))
-    run.start(problem, 0)
-    return run
+started = partial(at_start, NewtonShards)
 
 
 def twin_of(problem, growth=3.0):

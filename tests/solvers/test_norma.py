@@ -1,9 +1,22 @@
 """norma against plain steps, its orders, and the bounds of its analysis."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from problems import PRECISIONS, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from problems import (
+    PRECISIONS,
+    PROBLEMS,
+    at_start,
+    dataset,
+    dense,
+    dyadic,
+    every_precision,
+    every_problem,
+    labels,
+    ordinary_problems,
+)
 from svmbench.errors import ConfigError
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.norma import Norma
@@ -12,17 +25,9 @@ from twins.iterates import output
 from twins.optimum import optimum
 from twins.rng import Generator
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_sampling = pytest.mark.parametrize("sampling", ["iid", "permuted", "stored"])
-
-
-def started(problem, seed=1, **parameters):
-    run = Norma(Norma.schema(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Norma)
 
 
 def rows_of(m, seed, sampling):

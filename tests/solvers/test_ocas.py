@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from problems import dense, dyadic_problems, labels
+from problems import PROBLEMS, at_start, dense, dyadic_problems, every_problem, labels
 from svmbench.problem import HINGE, relative_gap
 from svmbench.solvers.cutting_plane.ocas import Ocas, OcasParameters
 from twins import objective
@@ -14,14 +14,13 @@ from twins.cutting_plane import Ocas as Twin
 from twins.optimum import optimum
 
 from . import cutting_planes
-from .cutting_planes import PROBLEMS
 
-started = partial(cutting_planes.started, Ocas)
+started = partial(at_start, Ocas)
 twin_of = partial(cutting_planes.twin_of, Twin)
 
 
 @pytest.mark.parametrize("beyond", [0.1, 1.0])
-@cutting_planes.every_problem
+@every_problem
 def test_equals_its_twin(name, beyond):
     options = {"tolerance": 1e-12, "beyond": beyond}
     problem = PROBLEMS[name]
@@ -33,7 +32,7 @@ def test_equals_its_twin_from_its_defaults_while_the_solutions_are_short(name):
     cutting_planes.assert_begins_as(started(PROBLEMS[name]), twin_of(PROBLEMS[name]))
 
 
-@cutting_planes.every_problem
+@every_problem
 def test_ends_at_the_certified_optimum_and_then_rests(name):
     cutting_planes.assert_ends_and_rests(started(PROBLEMS[name]), PROBLEMS[name])
 
@@ -58,7 +57,7 @@ def test_invariants(problem):
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-5])
-@cutting_planes.every_problem
+@every_problem
 def test_when_it_stops_its_gap_is_within_the_tolerance(name, tolerance):
     problem = PROBLEMS[name]
     run = started(problem, tolerance=tolerance)

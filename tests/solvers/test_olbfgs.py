@@ -1,18 +1,21 @@
 """olbfgs against a twin with H as a matrix, and what its damping promises."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import problems
 from problems import (
-    PRECISIONS,
     STORAGES,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
     with_loss,
@@ -24,17 +27,10 @@ from twins.olbfgs import Olbfgs as Twin
 from twins.optimum import optimum
 
 PROBLEMS = {
-    name: with_loss(problem, "squared-hinge")
-    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+    name: with_loss(problem, "squared-hinge") for name, problem in problems.PROBLEMS.items()
 }
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
-
-
-def started(problem, seed=1, **parameters):
-    run = Olbfgs(OlbfgsParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Olbfgs)
 
 
 def twin_of(problem, seed=1, rank=10, gain=0.1, **parameters):

@@ -7,15 +7,16 @@ from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
+    PROBLEMS,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
     labels,
     ordinary_problems,
     with_class,
 )
+from problems import at_start as started
 from svmbench.kernels import online as kernel
 from svmbench.problem import Problem
 from svmbench.solvers.online.adagrad import Adagrad
@@ -28,17 +29,10 @@ from twins import online
 from twins.objective import project_l1
 from twins.optimum import optimum, variant
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
 DRAWING = {"sgd-sqrt": SgdSqrt, "smd": Smd, "seg-pm": SegPm, "adagrad": Adagrad}
 every_drawing = pytest.mark.parametrize("name", DRAWING)
 every_output = pytest.mark.parametrize("kind", ["average", "last"])
-
-
-def started(solver, problem, seed=1, **parameters):
-    run = solver(solver.schema(**parameters))
-    run.start(problem, seed)
-    return run
 
 
 def twin_of(name, run, problem, seed):

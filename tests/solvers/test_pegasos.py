@@ -1,5 +1,7 @@
 """pegasos against plain steps, the perceptron form, and its ball."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,30 +9,25 @@ from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
 )
 from svmbench.errors import ConfigError
 from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.problem import Problem
-from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+from svmbench.solvers.stochastic.pegasos import Pegasos
 from twins.optimum import optimum
 from twins.pegasos import Pegasos as Twin
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 projection = pytest.mark.parametrize("project", [False, True])
-
-
-def started(problem, seed, **parameters):
-    run = Pegasos(PegasosParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Pegasos)
 
 
 def twin_of(problem, seed, project=False):

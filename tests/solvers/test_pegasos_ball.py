@@ -1,17 +1,20 @@
 """pegasos in the l1 ball: against plain steps, and its options there."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    PRECISIONS,
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
     with_class,
@@ -19,19 +22,12 @@ from problems import (
 from svmbench.errors import ConfigError
 from svmbench.kernels.ball import ProjectedSubgradient
 from svmbench.problem import Problem
-from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+from svmbench.solvers.stochastic.pegasos import Pegasos
 from twins import online
 from twins.optimum import optimum, variant
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-11, "float32": 3e-5}
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-
-
-def started(problem, seed=1, **parameters):
-    run = Pegasos(PegasosParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Pegasos)
 
 
 def twin_of(problem, seed, batch=1):

@@ -1,6 +1,7 @@
 """pegasos's options: batches, orders, projection and outputs, alone and together."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    PRECISIONS,
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
 )
@@ -26,21 +28,14 @@ from twins.iterates import chosen, output
 from twins.optimum import optimum
 from twins.pegasos_options import Pegasos as Twin
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
 SAMPLINGS = ("iid", "without-replacement", "permuted", "fixed")
 OUTPUTS = ("last", "average", "tail-average", "random")
 WITH_HORIZON = ("tail-average", "random")
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_output = pytest.mark.parametrize("kind", OUTPUTS)
 every_sampling = pytest.mark.parametrize("sampling", SAMPLINGS)
 projection = pytest.mark.parametrize("project", [False, True])
-
-
-def started(problem, seed, **parameters):
-    run = Pegasos(PegasosParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Pegasos)
 
 
 def twin_of(problem, seed, **parameters):

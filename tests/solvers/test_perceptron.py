@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
+    PROBLEMS,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
 )
@@ -27,10 +28,8 @@ METHODS = {
     "sgd-m 4/9": (SgdM, {"schedule": "4/9"}, twin.four_ninths),
     "sgd-m blocks": (SgdM, {"schedule": "blocks"}, twin.blocks),
 }
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 ACCURACY = 1e-2
 every_method = pytest.mark.parametrize("method", METHODS)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 
 
 def pair(method, problem, seed, **parameters):

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from problems import edge_problems, ordinary_problems
+from problems import PROBLEMS
 from svmbench.config import SolverSpec, Sweep, dump_sweep, load_sweep
 from svmbench.data.libsvm import read_libsvm
 from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
@@ -26,7 +26,6 @@ from svmbench.solvers.registry import find_solver, solvers
 from svmbench.solvers.work_folder import remove_abandoned
 from twins.optimum import optimum
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 PROBLEM = PROBLEMS["sparse"]
 D = PROBLEM.data.n_features
 PYTHON = sys.executable

@@ -1,6 +1,7 @@
 """sdca against its twin, dcd without shrinking, and what the theory says of its iterates."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,11 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import (
-    PRECISIONS,
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic_problems,
-    edge_problems,
+    every_precision,
+    every_problem,
     labels,
     losses,
     ordinary_problems,
@@ -27,22 +30,14 @@ from twins.iterates import chosen, output
 from twins.optimum import optimum
 from twins.sdca import Sdca as Twin
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 ACCURACY = {"float64": 1e-6, "float32": 1e-4}
 SAMPLINGS = ("random", "perm", "fixed", "cyclic")
 OUTPUTS = ("last", "average", "random")
 WITH_HORIZON = ("average", "random")
 every_loss = pytest.mark.parametrize("loss", HINGES)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_sampling = pytest.mark.parametrize("sampling", SAMPLINGS)
 every_output = pytest.mark.parametrize("kind", OUTPUTS)
-
-
-def started(problem, seed=1, **parameters):
-    run = Sdca(SdcaParameters(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, Sdca)
 
 
 def twin_of(problem, seed=1, sampling="random"):

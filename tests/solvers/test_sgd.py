@@ -7,7 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import dense, dyadic_problems, labels, losses, with_loss
+from problems import (
+    PROBLEMS,
+    at_start,
+    dense,
+    dyadic_problems,
+    every_precision,
+    every_problem,
+    every_storage,
+    labels,
+    losses,
+    with_loss,
+)
 from svmbench.kernels.sgd_qn import Sgd as Kernel
 from svmbench.problem import Loss
 from svmbench.solvers.stochastic.sgd import Sgd
@@ -17,23 +28,22 @@ from twins.sgd_qn import Sgd as Twin
 from twins.sgd_qn import minus_slope
 
 from . import scheduled
-from .scheduled import PROBLEMS
 
-started = partial(scheduled.started, Sgd)
+started = partial(at_start, Sgd)
 twin_of = partial(scheduled.twin_of, Twin)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @scheduled.every_loss
-@scheduled.every_problem
+@every_problem
 def test_equals_its_twin_step_by_step(name, loss, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, sampling=sampling)
     scheduled.assert_equals(run, twin_of(problem, 31, sampling=sampling), 1e-12)
 
 
-@scheduled.every_storage
-@scheduled.every_precision
+@every_storage
+@every_precision
 def test_every_storage_follows_the_twin(storage, precision):
     problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision, t0=100.0)
@@ -54,7 +64,7 @@ def test_a_step_is_exact_where_arithmetic_is(problem, k, loss):
     assert kernel.w.tolist() == expected.tolist()
 
 
-@scheduled.every_precision
+@every_precision
 @scheduled.ordinary
 def test_with_t0_1_and_fresh_permutations_it_is_the_perceptron_form(name, precision):
     # The same rows in the same order: start shuffles once, sgd-s once a pass.
@@ -83,7 +93,7 @@ def test_svmsgd2_with_skip_1_is_its_equal_in_the_end(name, loss):
     assert other.w.tobytes() != dense_run.w.tobytes()
 
 
-@scheduled.every_precision
+@every_precision
 @scheduled.every_loss
 @scheduled.ordinary
 def test_converges(name, loss, precision):

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import problems
 from problems import (
-    PRECISIONS,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_precision,
     labels,
     ordinary_problems,
 )
@@ -27,7 +27,7 @@ from twins.sgd_bias import Subgradient
 
 PROBLEMS = {
     name: replace(problem, bias="free")
-    for name, problem in {**ordinary_problems(), **edge_problems()}.items()
+    for name, problem in problems.PROBLEMS.items()
     if len(np.unique(problem.data.labels)) == 2
 }
 METHODS = {
@@ -38,7 +38,6 @@ METHODS = {
 TOLERANCE = {"float64": 1e-11, "float32": 1e-4}
 THE_SOURCES = {"mu0": 100.0, "increment": 1.0}
 every_method = pytest.mark.parametrize("method", METHODS)
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 
 

@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import dataset, dense, dyadic, dyadic_problems, labels, losses, with_loss
+from problems import (
+    PROBLEMS,
+    at_start,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    every_precision,
+    every_problem,
+    every_storage,
+    labels,
+    losses,
+    with_loss,
+)
 from svmbench.kernels.sgd_qn import SgdQn as Kernel
 from svmbench.kernels.sgd_qn import Svmsgd2 as Svmsgd2Kernel
 from svmbench.problem import Loss, Problem
@@ -18,16 +31,15 @@ from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.sgd_qn import SgdQn as Twin
 
 from . import scheduled
-from .scheduled import PROBLEMS
 
-started = partial(scheduled.started, SgdQn)
+started = partial(at_start, SgdQn)
 twin_of = partial(scheduled.twin_of, Twin)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 4])
 @scheduled.every_loss
-@scheduled.every_problem
+@every_problem
 def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
@@ -37,7 +49,7 @@ def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
 
 
 @scheduled.every_loss
-@scheduled.every_problem
+@every_problem
 def test_with_the_released_t0_it_equals_its_twin(name, loss):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, t0_rule="released")
@@ -96,7 +108,7 @@ def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(prob
         np.testing.assert_allclose(kernel.b, (plain.B * plain.lam).astype(float), rtol=1e-11)
 
 
-@scheduled.every_precision
+@every_precision
 @given(
     problem=dyadic_problems(),
     loss=losses,
@@ -140,8 +152,8 @@ def test_the_scaling_has_a_floor():
     assert run.scaling.tolist() == [0.02, 0.02]
 
 
-@scheduled.every_storage
-@scheduled.every_precision
+@every_storage
+@every_precision
 @scheduled.every_loss
 def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
     loss, precision, storage
@@ -162,7 +174,7 @@ def test_with_its_scaling_kept_at_one_over_lambda_it_is_svmsgd2_bit_for_bit(
 
 
 @scheduled.every_loss
-@scheduled.every_precision
+@every_precision
 def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
     problem = with_loss(PROBLEMS["overlapping"], loss)
     options = SkipParameters(skip=20, t0=100.0, precision=precision)
@@ -173,8 +185,8 @@ def test_until_its_scaling_moves_it_is_svmsgd2(precision, loss):
     assert ours.w.tobytes() == theirs.w.tobytes()
 
 
-@scheduled.every_storage
-@scheduled.every_precision
+@every_storage
+@every_precision
 def test_every_storage_follows_the_twin(storage, precision):
     problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision)
@@ -183,7 +195,7 @@ def test_every_storage_follows_the_twin(storage, precision):
     scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-10, "float32": 3e-4}[precision])
 
 
-@scheduled.every_precision
+@every_precision
 @scheduled.every_loss
 @scheduled.ordinary
 def test_converges(name, loss, precision):

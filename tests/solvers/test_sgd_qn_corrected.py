@@ -7,7 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import dataset, dyadic_problems, losses, with_loss
+from problems import (
+    PROBLEMS,
+    at_start,
+    dataset,
+    dyadic_problems,
+    every_precision,
+    every_problem,
+    every_storage,
+    losses,
+    with_loss,
+)
 from svmbench.kernels.sgd_qn import SgdQnCorrected as Kernel
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.sgd_qn import SgdQn
@@ -15,16 +25,15 @@ from svmbench.solvers.stochastic.sgd_qn_corrected import SgdQnCorrected
 from twins.sgd_qn import Corrected as Twin
 
 from . import scheduled
-from .scheduled import PROBLEMS
 
-started = partial(scheduled.started, SgdQnCorrected)
+started = partial(at_start, SgdQnCorrected)
 twin_of = partial(scheduled.twin_of, Twin)
 
 
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 4])
 @scheduled.every_loss
-@scheduled.every_problem
+@every_problem
 def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
@@ -64,7 +73,7 @@ def test_a_feature_that_did_not_move_gains_101_times_lambda():
     np.testing.assert_allclose(1.0 / kernel.b, [8.0 + 2.0 * 3.0, 8.0 + 2.0 * 101.0], rtol=1e-14)
 
 
-@scheduled.every_precision
+@every_precision
 @given(
     problem=dyadic_problems(),
     loss=losses,
@@ -90,8 +99,8 @@ def test_its_inverse_grows_within_limits(precision, problem, loss, skip, t0, see
         last = inverse
 
 
-@scheduled.every_storage
-@scheduled.every_precision
+@every_storage
+@every_precision
 def test_every_storage_follows_the_twin(storage, precision):
     problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision, t0=1000.0)
@@ -116,7 +125,7 @@ def test_it_tells_features_apart_where_the_published_form_cannot():
         assert corrected.scaling[-1] > 2.0 * corrected.scaling[0]
 
 
-@scheduled.every_precision
+@every_precision
 @scheduled.every_loss
 @scheduled.ordinary
 def test_converges(name, loss, precision):

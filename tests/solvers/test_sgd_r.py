@@ -3,15 +3,21 @@
 import numpy as np
 import pytest
 
-from problems import PRECISIONS, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from problems import (
+    PRECISIONS,
+    PROBLEMS,
+    dataset,
+    dense,
+    dyadic,
+    every_precision,
+    labels,
+    ordinary_problems,
+)
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
 from svmbench.solvers.stochastic.sgd_r import SgdR
 from twins.optimum import optimum
 from twins.sgd_r import RandomRows
-
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
 
 
 def started(solver, problem, seed, precision="float64"):

@@ -8,23 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import (
-    STORAGES,
-    dataset,
-    dense,
-    dyadic,
-    dyadic_problems,
-    edge_problems,
-    labels,
-    ordinary_problems,
-    with_loss,
-)
+from problems import PROBLEMS, STORAGES, dataset, dense, dyadic, dyadic_problems, labels, with_loss
 from svmbench.problem import LOSSES
 from svmbench.solvers.distributed.executor import InProcess, Threads, size_of
 from svmbench.solvers.distributed.sharded_problem import ShardedProblem, ShardSums, problem_of
 from svmbench.solvers.distributed.shards import dealt, ranges
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 CUTS = (ranges, dealt)
 
 every_cut = pytest.mark.parametrize("cut", CUTS, ids=lambda cut: cut.__name__)

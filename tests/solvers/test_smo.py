@@ -1,19 +1,22 @@
 """smo against its twin, the optimality conditions, and LIBSVM by way of scikit-learn."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import problems
 from problems import (
     STORAGES,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    has_both_classes,
     labels,
     losses,
     ordinary_problems,
@@ -34,26 +37,15 @@ def freed(problem, loss="hinge"):
     return replace(with_loss(problem, loss), bias="free")
 
 
-def both_classes(problem):
-    return len(np.unique(problem.data.labels)) == 2
-
-
 ORDINARY = ordinary_problems()
 PROBLEMS = {
-    name: problem
-    for name, problem in {**ORDINARY, **edge_problems()}.items()
-    if both_classes(problem)
+    name: problem for name, problem in problems.PROBLEMS.items() if has_both_classes(problem)
 }
 SIZES = (2, 3, 8, 21, 256)
 every_loss = pytest.mark.parametrize("loss", HINGES)
 every_problem = pytest.mark.parametrize("name", PROBLEMS)
 every_size = pytest.mark.parametrize("size", SIZES)
-
-
-def started(problem, **parameters):
-    run = Smo(SmoParameters(**parameters))
-    run.start(problem, 0)
-    return run
+started = partial(at_start, Smo)
 
 
 def stopped(problem, **parameters):
@@ -174,7 +166,7 @@ def test_reaches_the_optimum(name, loss):
 
 @given(dyadic_problems(), losses, st.sampled_from(SIZES))
 def test_invariants(problem, loss, size):
-    if not both_classes(problem):
+    if not has_both_classes(problem):
         problem = Problem(dataset([[1.0], [0.5], [0.5]], [1, -1, 1]), problem.lam)
     problem = Problem(problem.data, problem.lam, loss, bias="free")
     y = labels(problem.data)
@@ -195,7 +187,7 @@ def test_invariants(problem, loss, size):
 
 @given(dyadic_problems(), losses, st.integers(0, 1000))
 def test_the_bias_is_the_best_for_its_weights(problem, loss, seed):
-    if not both_classes(problem):
+    if not has_both_classes(problem):
         problem = Problem(dataset([[1.0], [0.5], [0.5]], [1, -1, 1]), problem.lam)
     problem = Problem(problem.data, problem.lam, loss, bias="free")
     X = dense(problem.data)

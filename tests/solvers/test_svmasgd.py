@@ -2,12 +2,23 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 
 import numpy as np
 import pytest
 
-from problems import PRECISIONS, dataset, dense, dyadic, edge_problems, labels, ordinary_problems
+from problems import (
+    PRECISIONS,
+    PROBLEMS,
+    at_start,
+    dataset,
+    dense,
+    dyadic,
+    every_precision,
+    labels,
+    ordinary_problems,
+)
 from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
@@ -16,15 +27,8 @@ from twins.decaying import Decaying, searched
 from twins.optimum import optimum
 from twins.rng import Generator
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-
-
-def started(problem, seed=1, **parameters):
-    run = SvmAsgd(SvmAsgd.schema(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, SvmAsgd)
 
 
 def twin_of(problem, seed, eta0, loss="hinge"):

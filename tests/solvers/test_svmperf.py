@@ -6,16 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from problems import dyadic_problems
+from problems import PROBLEMS, at_start, dyadic_problems, every_problem
 from svmbench.solvers.cutting_plane.reduced import ReducedProblem
 from svmbench.solvers.cutting_plane.svmperf import Svmperf, SvmperfParameters
 from twins.cutting_plane import Svmperf as Twin
 from twins.optimum import optimum
 
 from . import cutting_planes
-from .cutting_planes import PROBLEMS
 
-started = partial(cutting_planes.started, Svmperf)
+started = partial(at_start, Svmperf)
 twin_of = partial(cutting_planes.twin_of, Twin)
 
 UNITS = ("accuracy", "objective")
@@ -23,7 +22,7 @@ every_unit = pytest.mark.parametrize("unit", UNITS)
 
 
 @pytest.mark.parametrize("keep", [1, 50])
-@cutting_planes.every_problem
+@every_problem
 def test_equals_its_twin(name, keep):
     options = {"epsilon": 1e-12, "unit": "objective", "keep": keep}
     problem = PROBLEMS[name]
@@ -39,7 +38,7 @@ def test_equals_its_twin_from_its_defaults_while_the_solutions_are_short(name, u
     )
 
 
-@cutting_planes.every_problem
+@every_problem
 def test_ends_at_the_certified_optimum_and_then_rests(name):
     cutting_planes.assert_ends_and_rests(started(PROBLEMS[name]), PROBLEMS[name])
 
@@ -58,7 +57,7 @@ def test_the_bound_rises_and_never_passes_the_optimum(problem):
 
 @pytest.mark.parametrize("epsilon", [0.1, 1e-2, 1e-5])
 @every_unit
-@cutting_planes.every_problem
+@every_problem
 def test_epsilon_is_what_it_promises(name, unit, epsilon):
     problem = PROBLEMS[name]
     best = optimum(problem)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from itertools import cycle
 
 import numpy as np
@@ -11,11 +12,14 @@ from hypothesis import strategies as st
 
 from problems import (
     PRECISIONS,
+    PROBLEMS,
+    at_start,
     dataset,
     dense,
     dyadic,
     dyadic_problems,
-    edge_problems,
+    every_precision,
+    every_problem,
     labels,
     ordinary_problems,
 )
@@ -28,16 +32,8 @@ from twins.decaying import Decaying, cost, searched
 from twins.optimum import optimum
 from twins.rng import Generator
 
-PROBLEMS = {**ordinary_problems(), **edge_problems()}
 TOLERANCE = {"float64": 1e-12, "float32": 3e-5}
-every_precision = pytest.mark.parametrize("precision", PRECISIONS)
-every_problem = pytest.mark.parametrize("name", PROBLEMS)
-
-
-def started(problem, seed=1, **parameters):
-    run = SvmSgd(SvmSgd.schema(**parameters))
-    run.start(problem, seed)
-    return run
+started = partial(at_start, SvmSgd)
 
 
 def order_of(problem, seed):

@@ -7,7 +7,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from problems import PRECISIONS, dataset, dense, dyadic, dyadic_problems, labels, losses, with_loss
+from problems import (
+    PRECISIONS,
+    PROBLEMS,
+    at_start,
+    dataset,
+    dense,
+    dyadic,
+    dyadic_problems,
+    every_precision,
+    every_problem,
+    every_storage,
+    labels,
+    losses,
+    with_loss,
+)
 from svmbench.kernels.sgd_qn import Svmsgd2 as Kernel
 from svmbench.kernels.sgd_qn import mean_loss
 from svmbench.problem import Loss, Problem
@@ -18,9 +32,8 @@ from twins.sgd_qn import Svmsgd2 as Twin
 from twins.sgd_qn import minus_slope
 
 from . import scheduled
-from .scheduled import PROBLEMS
 
-started = partial(scheduled.started, Svmsgd2)
+started = partial(at_start, Svmsgd2)
 twin_of = partial(scheduled.twin_of, Twin)
 
 
@@ -36,15 +49,15 @@ def one_step(problem, w, t, t0, skip=1, precision="float64"):
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 5])
 @scheduled.every_loss
-@scheduled.every_problem
+@every_problem
 def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
     problem = with_loss(PROBLEMS[name], loss)
     run = started(problem, 31, skip=skip, sampling=sampling)
     scheduled.assert_equals(run, twin_of(problem, 31, skip=skip, sampling=sampling), 1e-12)
 
 
-@scheduled.every_storage
-@scheduled.every_precision
+@every_storage
+@every_precision
 def test_every_storage_follows_the_twin(storage, precision):
     problem = scheduled.small_problem(storage)
     run = started(problem, 3, precision=precision)
@@ -53,7 +66,7 @@ def test_every_storage_follows_the_twin(storage, precision):
     scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-12, "float32": 1e-4}[precision])
 
 
-@scheduled.every_precision
+@every_precision
 @given(problem=dyadic_problems(max_rows=1), k=st.integers(10, 13), loss=losses)
 def test_a_step_is_exact_where_arithmetic_is(problem, k, loss, precision):
     loss = loss if loss.name != "smoothed-hinge" else Loss("smoothed-hinge", 0.5)
@@ -153,7 +166,7 @@ def test_fixed_is_one_permutation_and_permuted_many():
     assert first != list(range(50))
 
 
-@scheduled.every_precision
+@every_precision
 @scheduled.every_loss
 @scheduled.ordinary
 def test_converges(name, loss, precision):
@@ -161,7 +174,7 @@ def test_converges(name, loss, precision):
     scheduled.assert_converges(started(problem, precision=precision), problem)
 
 
-@scheduled.every_precision
+@every_precision
 @scheduled.every_loss
 def test_mean_loss_is_that_of_the_rows_named(loss, precision):
     problem = with_loss(PROBLEMS["overlapping"], loss)
