@@ -26,8 +26,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from types import TracebackType
-from typing import Literal
+from typing import Any, Literal
 
 from svmbench.errors import DataError
 from svmbench.harness.doubts import Batch, Doubt, Open, batches, first_repeats, priced
@@ -236,13 +235,8 @@ class _Series:
     def __enter__(self) -> _Series:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self._stack.__exit__(kind, error, traceback)
+    def __exit__(self, *details: Any) -> None:
+        self._stack.__exit__(*details)
         self.result.outcomes = {at: each.outcome for at, each in self._sittings.items()}
 
     def announce(self) -> None:

@@ -12,7 +12,6 @@ from fnmatch import fnmatchcase
 from functools import partial
 from itertools import product
 from pathlib import Path
-from types import TracebackType
 
 from svmbench.config import Sweep, dump_sweep
 from svmbench.data.cache import require_sound
@@ -217,12 +216,7 @@ class Sitting:
     def __enter__(self) -> Sitting:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         if any(spec.name == ForeignProgram.name for spec in self.sweep.solvers):
             remove_abandoned()
         with self._lock:

@@ -19,7 +19,6 @@ from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from types import TracebackType
 from typing import Any
 
 from distributed import Client, Future
@@ -91,12 +90,7 @@ class DaskPlace:
     def __enter__(self) -> DaskPlace:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, _: object, error: BaseException | None, *__: object) -> None:
         for each in self._nodes.values() if error is None else ():
             each.take_leave()
         self._client.close()
