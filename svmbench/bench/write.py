@@ -24,15 +24,12 @@ from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.records.read import Results
-from svmbench.report.html import LOOKS, environment_facts, figure_of, render
+from svmbench.report.html import LOOKS, SIGNS, environment_facts, figures_of, render
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
 from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import solvers
-
-#: Verdicts in the order in which they are counted, with a sign that needs no colour.
-SIGNS = {"holds": "✓", "does not hold": "✗", "open": "?", "not testable": "–"}
 
 #: Starting with the least favourable.
 VERDICTS = ("does not hold", "open", "holds", "not testable")
@@ -153,13 +150,9 @@ def write_bench(plan: Plan, targets: Sequence[Target], *, linked: bool = False) 
             aimed=aimed_text,
             shares=contributions,
             counts=Counter(one.verdict for one in judged.results),
-            signs=SIGNS,
+            signs={name: sign for name, sign in SIGNS.items() if name in VERDICTS},
             tables=tables,
-            figures=[
-                replace(figure_of(path, text, page if linked else None), look=_look(path.stem))
-                for path, text in pictures
-                if path.suffix == suffix
-            ],
+            figures=figures_of(pictures, page, _WATCH | LOOKS, linked=linked),
             linked=linked,
             suffix=suffix,
             lines_of={name: look.background for name, look in looks.items()},
@@ -181,10 +174,6 @@ _WATCH = {
     "ratios": "Look for marks whose interval crosses the line at 1: there the order is open.",
     "epochs": "Look at how far each mark is from the black bar, the machine's own limit.",
 }
-
-
-def _look(name: str) -> str:
-    return _WATCH.get(name) or LOOKS.get(name.removeprefix("profile-"), "")
 
 
 def _looks(everything: Sequence[Results]) -> dict[str, Look]:

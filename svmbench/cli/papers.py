@@ -11,12 +11,12 @@ import click
 
 from svmbench.cli import completion, options
 from svmbench.cli.columns import align
-from svmbench.cli.run import ended_from_outside, made_again
 from svmbench.cli.series import (
     budget_line,
     counted,
     duration,
     exit_code,
+    mishaps,
     open_questions,
     time_spent,
 )
@@ -33,8 +33,6 @@ DEFAULT_BUDGET = "30m"
 
 #: Folder of the quick form's results.
 QUICK = "papers"
-
-VERDICTS = ("holds", "holds in k of n", "does not hold", "open", "not testable")
 
 
 @click.command(name="papers")
@@ -276,8 +274,6 @@ def _rows_line(planned: Sequence[Job]) -> list[str]:
 
 
 def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float) -> str:
-    from svmbench.records.states import FAULTS
-
     states: Counter[str] = Counter()
     for outcome in result.outcomes.values():
         states += outcome.states
@@ -286,21 +282,14 @@ def _summary(result: Result, planned: Sequence[Job], root: Path, seconds: float)
         said = ", ".join(f"{count} {state}" for state, count in states.most_common())
         new = f"{counted(result.made, 'new run')}, {result.reused} reused in {duration(seconds)}"
         lines.append(f"{new}: {said}" if said else new)
-    if result.damaged + result.missing:
-        lines.append(made_again(result.damaged, result.missing))
     if result.left:
         lines.append(
             f"out of time with {counted(result.left, 'run')} left; run the same command again to "
             "continue"
         )
     lines += [*time_spent(result, planned), *open_questions(result.open)]
-    if states["interrupted"]:
-        lines.append(ended_from_outside(states["interrupted"]))
-    if any(states[state] for state in FAULTS):
-        lines.append(
-            f"some runs failed; see column 'reason' in the runs.csv of their sweep below {root}; "
-            "--retry-failed reruns them"
-        )
+    where = f"the runs.csv of their sweep below {root}"
+    lines += mishaps(states, result.damaged, result.missing, where)
     if not result.interrupted:
         lines.append(f"tables, figures and claims in {root / 'index.html'}")
     return "\n".join(lines)
@@ -312,6 +301,7 @@ def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root:
     from svmbench.claims.measured import rows
     from svmbench.papers.folders import read_item
     from svmbench.papers.slots import slots
+    from svmbench.report.html import SIGNS
 
     items = [(key, name) for key, paper in known.items() for name in paper.items]
     found = [read_item(root, known[key], name) for key, name in items]
@@ -331,8 +321,8 @@ def _claims(known: Mapping[str, Paper], chosen: Sequence[tuple[str, str]], root:
     if not judged:
         return "no claims"
     lines = [
-        (key, *(str(sum(entry == (key, verdict) for entry in judged)) for verdict in VERDICTS))
+        (key, *(str(sum(entry == (key, verdict) for entry in judged)) for verdict in SIGNS))
         for key in dict.fromkeys(key for key, _ in judged)
     ]
-    total = ("in all", *(str(sum(v == verdict for _, v in judged)) for verdict in VERDICTS))
-    return align(("claims", *VERDICTS), [*lines, total])
+    total = ("in all", *(str(sum(v == verdict for _, v in judged)) for verdict in SIGNS))
+    return align(("claims", *SIGNS), [*lines, total])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import answer, options
-from svmbench.cli.series import counted, duration, open_questions, time_spent
+from svmbench.cli.series import counted, duration, mishaps, open_questions, time_spent
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
@@ -168,23 +168,15 @@ def describe(sweep: Sweep) -> str:
 
 
 def _summary(outcome: Outcome, seconds: float) -> str:
-    from svmbench.records.states import FAULTS
-
     states = ", ".join(f"{count} {state}" for state, count in outcome.states.most_common())
-    lines = [
-        f"{counted(outcome.made, 'new run')}, {outcome.reused} reused, in {duration(seconds)}: "
-        f"{states}",
-    ]
-    if outcome.damaged + outcome.missing:
-        lines.append(made_again(outcome.damaged, outcome.missing))
-    if outcome.states["interrupted"]:
-        lines.append(ended_from_outside(outcome.states["interrupted"]))
-    if any(outcome.states[state] for state in FAULTS):
-        lines.append(
-            f"some runs failed; see column 'reason' in {outcome.folder / 'runs.csv'}; "
-            "--retry-failed reruns them"
-        )
-    return "\n".join(lines)
+    made = f"{counted(outcome.made, 'new run')}, {outcome.reused} reused"
+    where = str(outcome.folder / "runs.csv")
+    return "\n".join(
+        [
+            f"{made}, in {duration(seconds)}: {states}",
+            *mishaps(outcome.states, outcome.damaged, outcome.missing, where),
+        ]
+    )
 
 
 def _questions(folder: Path, result: Result) -> str:
@@ -196,14 +188,3 @@ def _questions(folder: Path, result: Result) -> str:
     decided = sum(not each.is_open for each in questions)
     text = f"fastest against each other solver: {decided} of {len(questions)} questions decided"
     return "\n".join([text, *open_questions(result.open)])
-
-
-def ended_from_outside(count: int) -> str:
-    """The message about runs that were stopped from outside."""
-    return f"{counted(count, 'run')} interrupted; run the same command again to rerun"
-
-
-def made_again(damaged: int, missing: int) -> str:
-    """The message about earlier runs that were rerun."""
-    lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
-    return f"reran runs with lost files: {', '.join(lost)}"

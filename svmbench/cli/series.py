@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.errors import DataError
+from svmbench.records.states import FAULTS
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Sequence
 
     from svmbench.harness.doubts import Open
@@ -63,6 +65,32 @@ def open_questions(questions: Sequence[Open]) -> list[str]:
             seconds = sum(each.seconds or 0.0 for each in these)
             more = f": about {duration(seconds)} more" if seconds else ""
             lines.append(f"{len(these)} {why}{more}, such as {these[0].doubt.text}")
+    return lines
+
+
+def mishaps(states: Counter[str], damaged: int, missing: int, where: str) -> list[str]:
+    """The messages about runs that were rerun, stopped from outside, or have failed.
+
+    Parameters
+    ----------
+    states : Counter of str
+        The states of the runs.
+    damaged, missing : int
+        Earlier runs that were rerun.
+    where : str
+        What contains the reasons of failures.
+    """
+    lines = []
+    lost = [f"{n} {what}" for n, what in ((damaged, "damaged"), (missing, "missing")) if n]
+    if lost:
+        lines.append(f"reran runs with lost files: {', '.join(lost)}")
+    if states["interrupted"]:
+        said = counted(states["interrupted"], "run")
+        lines.append(f"{said} interrupted; run the same command again to rerun")
+    if any(states[state] for state in FAULTS):
+        lines.append(
+            f"some runs failed; see column 'reason' in {where}; --retry-failed reruns them"
+        )
     return lines
 
 

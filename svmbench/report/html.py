@@ -7,7 +7,7 @@ import hashlib
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -56,6 +56,15 @@ LOOKS = {
     "right edge, where a high curve solves most problems.",
     "data": "Look at how far left a curve rises: such a solver needs few passes over the data.",
     "target": "Look for the curve that rises first and highest: it reaches most targets soonest.",
+}
+
+#: Verdicts of claims in the order in which they are counted, with a sign that needs no colour.
+SIGNS = {
+    "holds": "✓",
+    "holds in k of n": "◐",
+    "does not hold": "✗",
+    "open": "?",
+    "not testable": "–",
 }
 
 #: What to look at in a plot of runs: the distance from the optimum, and the objective.
@@ -234,10 +243,45 @@ def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
         if name in paths:
             kind = name.removeprefix("profile-")
             look = LOOKS[kind] if kind in LOOKS else _LOOKS[name.endswith("log-primal")]
-            yield replace(figure_of(paths[name], captions[name]), look=look)
+            yield figure_of(paths[name], captions[name], look=look)
 
 
-def figure_of(path: Path, caption: str, page: Path | None = None, prefix: str = "") -> Figure:
+def figures_of(
+    pictures: Iterable[tuple[Path, str]],
+    page: Path,
+    looks: Mapping[str, str] = LOOKS,
+    *,
+    linked: bool,
+) -> list[Figure]:
+    """Show pictures that were written in several formats, each once.
+
+    Parameters
+    ----------
+    pictures : iterable of (Path, str)
+        Files with the captions of their pictures.
+    page : Path
+        The page that shows them.
+    looks : mapping of str to str
+        What to look at, by the name of the picture without "profile-".
+    linked : bool
+        Whether the page links PNGs instead of containing SVGs.
+    """
+    suffix = ".png" if linked else ".svg"
+    return [
+        figure_of(
+            path,
+            caption,
+            page if linked else None,
+            look=looks.get(path.stem.removeprefix("profile-"), ""),
+        )
+        for path, caption in pictures
+        if path.suffix == suffix
+    ]
+
+
+def figure_of(
+    path: Path, caption: str, page: Path | None = None, prefix: str = "", look: str = ""
+) -> Figure:
     """Show a picture that was written before: an SVG in the page itself, or a link to a PNG.
 
     Parameters
@@ -248,13 +292,16 @@ def figure_of(path: Path, caption: str, page: Path | None = None, prefix: str = 
         A page beside or above the picture, which links it.
     prefix : str
         Makes the ids of an SVG unique in the page.
+    look : str
+        What to look at.
 
     Raises
     ------
     DataError
         If the file has been changed since it was written.
     """
-    return _inline(path, caption, prefix) if page is None else _linked(path, caption, page)
+    shown = _inline(path, caption, prefix) if page is None else _linked(path, caption, page)
+    return replace(shown, look=look)
 
 
 def _inline(path: Path, caption: str, prefix: str) -> Figure:

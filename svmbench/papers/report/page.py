@@ -17,22 +17,13 @@ from svmbench.papers.report.strips import Strips
 from svmbench.papers.report.tables import MARKS
 from svmbench.papers.report.verdicts import LOOK
 from svmbench.records.read import Results
-from svmbench.report.html import Figure, environment_facts, render
+from svmbench.report.html import SIGNS, Figure, environment_facts, render
 from svmbench.report.overall import Share
 from svmbench.report.table import Table
 from svmbench.report.tables.words import header
 
 if TYPE_CHECKING:
     from svmbench.report.style import Look
-
-#: Verdicts in the order in which they are counted, with a sign that needs no colour.
-VERDICTS = {
-    "holds": "✓",
-    "holds in k of n": "◐",
-    "does not hold": "✗",
-    "open": "?",
-    "not testable": "–",
-}
 
 
 @dataclass(frozen=True)
@@ -151,7 +142,7 @@ class PaperView:
     def counted(self) -> dict[str, int]:
         """The number of its claims by verdict; none if it has no claims."""
         found = Counter[str](result.verdict for view in self.items for result in view.claims)
-        return {verdict: found[verdict] for verdict in VERDICTS} if found else {}
+        return {verdict: found[verdict] for verdict in SIGNS} if found else {}
 
     @property
     def counts(self) -> str:
@@ -160,9 +151,9 @@ class PaperView:
 
 
 def counted(results: Iterable[ClaimResult]) -> str:
-    """``3 holds, 1 open``, in the order of `VERDICTS`."""
+    """``3 holds, 1 open``, in the order of `SIGNS`."""
     counts = Counter[str](result.verdict for result in results)
-    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return ", ".join(f"{counts[verdict]} {verdict}" for verdict in SIGNS if counts[verdict])
 
 
 def to_page(
@@ -195,7 +186,7 @@ def to_page(
         "report.js",
         papers=papers,
         views=views,
-        signs=VERDICTS,
+        signs=SIGNS,
         look_at_strips=LOOK,
         counts=Counter(result.verdict for result in claims),
         claims=claims,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -20,7 +19,7 @@ from svmbench.papers.report.strips import strips
 from svmbench.papers.report.tables import build_paper_table
 from svmbench.papers.report.verdicts import write_verdicts
 from svmbench.records.read import Results
-from svmbench.report.html import LOOKS, Figure, figure_of
+from svmbench.report.html import Figure, figure_of, figures_of
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
 from svmbench.report.style import Look, looks_of
@@ -64,13 +63,8 @@ def write_papers(
     ]
     everything = [results for source in sources for results in source.results.values()]
     looks = _looks(everything)
-    written: list[Path] = []
     page = root / "index.html"
-    suffix = ".png" if linked else ".svg"
-
-    def shown(path: Path, text: str, prefix: str = "", watch: str = "") -> Figure:
-        return replace(figure_of(path, text, page if linked else None, prefix), look=watch)
-
+    written: list[Path] = []
     views: dict[str, list[ItemView]] = {key: [] for key in papers}
     judged = judge_claims(
         [(source.item.claims, source.rows) for source in sources],
@@ -78,32 +72,23 @@ def write_papers(
     )
     for source, results in zip(sources, judged, strict=True):
         folder = root / source.paper.key / source.name
-        chosen = items is None or (source.paper.key, source.name) in items
         view = _view(source, results)
-        if chosen:
-            files = write_tables(view.tables, folder)
-            files += write_figures(source, looks, folder)
+        if items is None or (source.paper.key, source.name) in items:
+            files = write_tables(view.tables, folder) + write_figures(source, looks, folder)
             _drop_stale(folder, files)
             written += files
-        view.figures.extend(
-            shown(path, text, f"{source.paper.key}-{source.name}-", watch)
-            for path, text, watch in _figures(source, looks, folder, suffix)
-        )
+        view.figures.extend(_figures(source, looks, folder, page if linked else None))
         views[source.paper.key].append(view)
     problems = problems_of(everything)
     overall = write_overall(problems, looks, root)
     written += [path for path, _ in overall]
-    profiles = [
-        shown(path, text, watch=LOOKS.get(path.stem.removeprefix("profile-"), ""))
-        for path, text in overall
-        if path.suffix == suffix
-    ]
     pages = []
     for key, members in views.items():
         title = f"{papers[key].title}: verdicts"
         claims = [result for view in members for result in view.claims]
         written += write_verdicts(claims, title, root / key / "verdicts")
         pages.append(PaperView(papers[key], members, strips(claims)))
+    profiles = figures_of(overall, page, linked=linked)
     write_text(page, to_page(pages, shares(problems), profiles, looks, linked=linked))
     return [*written, page]
 
@@ -137,15 +122,16 @@ def _drop_stale(folder: Path, written: Sequence[Path]) -> None:
 
 
 def _figures(
-    source: ItemResults, looks: Mapping[str, Look], folder: Path, suffix: str
-) -> Iterator[tuple[Path, str, str]]:
-    """Pictures of an item that has runs, with captions and what to look at.
+    source: ItemResults, looks: Mapping[str, Look], folder: Path, page: Path | None
+) -> Iterator[Figure]:
+    """The figures of an item that has runs; with a page, as PNGs that it links.
 
     They are drawn now if there are none yet.
     """
     for at, shape in enumerate(source.item.figures):
-        path = folder / f"figure-{at + 1}{suffix}"
+        path = folder / f"figure-{at + 1}{'.svg' if page is None else '.png'}"
         if not path.exists() and source.rows:
             write_figures(source, looks, folder, path.stem)
         if path.exists():
-            yield path, caption(source, shape), look(shape)
+            prefix = f"{source.paper.key}-{source.name}-"
+            yield figure_of(path, caption(source, shape), page, prefix, look(shape))
