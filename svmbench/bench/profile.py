@@ -20,22 +20,20 @@ from pydantic import (
 
 from svmbench.bench.champion import ablations, champion, named
 from svmbench.bundled import bundled
-from svmbench.config.reading import Strict, as_list, read_model
-from svmbench.config.refusal import refuse
-from svmbench.config.sweep import (
+from svmbench.config.fields import (
     Accuracy,
-    DatasetSpec,
     Duration,
     Flag,
     Plugins,
     PositiveReal,
-    RepeatsOrNumber,
     Slug,
-    Sweep,
     Text,
     Weight,
     Whole,
 )
+from svmbench.config.reading import Strict, as_list, read_model
+from svmbench.config.refusal import refuse
+from svmbench.config.sweep import DatasetSpec, RepeatsOrNumber, Sweep
 from svmbench.errors import ConfigError, nearest
 from svmbench.solvers.registry import add_file, find_solver
 

@@ -12,9 +12,9 @@ from pydantic import BeforeValidator, Field, model_validator
 from svmbench.bench.champion import ROLE, named
 from svmbench.bench.profile import LambdaValues, Names, Profile, SolverEntry, SweepPart
 from svmbench.bundled import bundled
+from svmbench.config.fields import Accuracy, Flag, PositiveReal, Text
 from svmbench.config.reading import Strict, read_model
 from svmbench.config.refusal import refuse
-from svmbench.config.sweep import Accuracy, Flag, PositiveReal, Text
 from svmbench.records.groups import short
 
 #: The programs of the table of ratios: LIBLINEAR as shipped, and with its limit lifted.

@@ -196,7 +196,7 @@ def seconds_of(option: str, text: str) -> float:
     """
     from pydantic import TypeAdapter, ValidationError
 
-    from svmbench.config.sweep import Duration
+    from svmbench.config.fields import Duration
 
     given: str | float = text
     with suppress(ValueError):

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from collections.abc import Hashable, Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
-    Strict,
-    StringConstraints,
     TypeAdapter,
     ValidationInfo,
     ValidatorFunctionWrapHandler,
@@ -25,45 +19,43 @@ from pydantic import (
     model_validator,
 )
 
-from svmbench.config.refusal import refuse as _refuse
+from svmbench.config.fields import (
+    UNIQUE,
+    Accuracy,
+    DistinctList,
+    Duration,
+    FileName,
+    Flag,
+    One,
+    Passes,
+    Plugins,
+    PositiveReal,
+    Real,
+    Repetitions,
+    Size,
+    Slug,
+    Text,
+    Title,
+    Weight,
+    Whole,
+    beside,
+    distinct,
+    second,
+)
+from svmbench.config.reading import Strict
+from svmbench.config.refusal import refuse
 from svmbench.config.steps import Step
 from svmbench.data import catalogue
 from svmbench.data.catalogue import OwnFiles
 from svmbench.data.libsvm import plain_name
 from svmbench.data.transforms import Bias, Derived, Split, Transform, is_size, suffix
 from svmbench.data.transforms.step import RowCount, RowShare
-from svmbench.document import short
 from svmbench.errors import ConfigError, nearest
 from svmbench.problem import Loss
 from svmbench.records.kinds import PLOTS, USUAL_TABLES, PlotKind, TableKind
 from svmbench.solvers.base import Parameters
 from svmbench.solvers.program import ForeignProgram, ProgramParameters
-from svmbench.solvers.registry import add_file, find_solver
-
-# --- types of fields ---------------------------------------------------------------
-
-
-def _second(values: Iterable[Hashable]) -> int | None:
-    """Place of the first value that occurred before; None if all differ."""
-    seen: set[Hashable] = set()
-    for i, value in enumerate(values):
-        if value in seen:
-            return i
-        seen.add(value)
-    return None
-
-
-def _distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    i = _second(values)
-    if i is not None:
-        _refuse(f"{short(values[i])} appears twice; keep one of them", i, value=values[i])
-    return values
-
-
-def _printable(text: str) -> str:
-    if not text.isprintable() or text != text.strip() or not text:
-        _refuse("Input should be one line of printable text without spaces around it", value=text)
-    return text
+from svmbench.solvers.registry import find_solver
 
 
 def _as_list(value: Any) -> Any:
@@ -74,87 +66,7 @@ def _as_named(value: Any) -> Any:
     return {"name": value} if isinstance(value, str) else value
 
 
-def _seconds(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    match = _DURATION.fullmatch(value)
-    if match is None:
-        _refuse("Input should be seconds, or a duration such as 500ms, 2m or 1h", value=value)
-    return float(match["number"]) * _UNITS[match["unit"]]
-
-
-def _bytes(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
-    match = _SIZE.fullmatch(value)
-    if match is None:
-        _refuse("Input should be bytes, or a size such as 500MiB or 4GiB", value=value)
-    return round(float(match["number"]) * _MULTIPLES[match["unit"]])
-
-
-def _whole(value: Any) -> Any:
-    # Literal[1] alone accepts true and 1.0 as 1.
-    if type(value) is not int or value != 1:
-        _refuse("Input should be 1", value=value)
-    return value
-
-
-# Nine digits: 2^63 bytes are almost ten billion GiB.
-_NUMBER = r"[0-9]{1,9}(\.[0-9]{0,15})?|\.[0-9]{1,15}"
-_MULTIPLES = {"kiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_SIZE = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>kiB|MiB|GiB)")
-_UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_DURATION = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>ms|s|m|h)")
-
-_CONTROL = r"\x00-\x1f\x7f-\x9f"
-_DISTINCT = Field(json_schema_extra={"uniqueItems": True})
-
-
-def _written(pattern: re.Pattern[str]) -> Any:
-    """A text of that form and above 0, as the JSON schema describes it."""
-    plain = re.sub(r"\?P<\w+>", "", pattern.pattern)
-    return Annotated[str, Field(json_schema_extra={"pattern": f"^(?=.*[1-9])({plain})$"})]
-
-
-Whole = Annotated[int, Strict()]
-Real = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-PositiveReal = Annotated[Real, Field(gt=0.0)]
-Text = Annotated[
-    str,
-    AfterValidator(_printable),
-    # A schema has no word for what is printable: it refuses control characters.
-    Field(json_schema_extra={"pattern": rf"^[^\s{_CONTROL}]([^{_CONTROL}]*[^\s{_CONTROL}])?$"}),
-]
-Flag = Annotated[bool, Strict()]
-One = Annotated[Literal[1], BeforeValidator(_whole)]
-# A billion passes over 2^31 rows are as many presentations as a 64-bit integer counts.
-Passes = Annotated[PositiveReal, Field(le=1e9)]
-# Bounds that keep lambda = 1/(C m) from overflowing and from vanishing.
-Weight = Annotated[Real, Field(ge=1e-100, le=1e100)]
-# Double precision cannot show a finer relative accuracy.
-Accuracy = Annotated[Real, Field(ge=1e-15)]
-_Bytes = Annotated[int, Strict(), Field(ge=1 << 20, lt=1 << 63)]
-Size = Annotated[_Bytes, BeforeValidator(_bytes, json_schema_input_type=_Bytes | _written(_SIZE))]
-# The plan of a sweep lists every repeat of every cell.
-Repetitions = Annotated[Whole, Field(ge=1, le=100_000)]
-Duration = Annotated[
-    PositiveReal,
-    BeforeValidator(_seconds, json_schema_input_type=PositiveReal | _written(_DURATION)),
-]
-FileName = Annotated[Path, Field(json_schema_extra={"pattern": f"^[^{_CONTROL}]+$"})]
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9._-]*$", max_length=100)]
-Title = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=100)]
-
-
-_Item = TypeVar("_Item")
-_Several = Annotated[list[_Item], Field(min_length=1), _DISTINCT]
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class Logspace(_Model):
+class Logspace(Strict):
     """Values spaced evenly on a logarithmic scale, both ends included."""
 
     start: Weight = Field(alias="from", description="First value.")
@@ -170,7 +82,7 @@ class Logspace(_Model):
         return (self.start, *(float(f"{value:.12g}") for value in inner), self.stop)
 
 
-class Grid(_Model):
+class Grid(Strict):
     """A list of values given by a rule."""
 
     logspace: Logspace = Field(description="Values spaced evenly on a logarithmic scale.")
@@ -185,41 +97,12 @@ def _as_weights(value: Any) -> Any:
 Weights = Annotated[
     tuple[Weight, ...],
     Field(min_length=1),
-    BeforeValidator(_as_weights, json_schema_input_type=Weight | _Several[Weight] | Grid),
-    AfterValidator(_distinct),
+    BeforeValidator(_as_weights, json_schema_input_type=Weight | DistinctList[Weight] | Grid),
+    AfterValidator(distinct),
 ]
 
 
-def _beside(value: Any, info: ValidationInfo) -> Any:
-    """A file's name, which is relative to the folder of the configuration."""
-    if isinstance(value, str):
-        if not value or not value.isprintable():
-            _refuse("Input should be the name of a file", value=value)
-        return Path((info.context or {}).get("folder", "."), value).absolute()
-    return value
-
-
-def _added(path: Path, info: ValidationInfo) -> Path:
-    """Load a plug-in, unless the configuration is that of somebody's results."""
-    if (info.context or {}).get("load_plugins", True):
-        try:
-            add_file(path)
-        except ConfigError as error:
-            _refuse(str(error))
-    return path
-
-
-#: Python files that define solvers; their code is executed when the configuration is read.
-Plugins = Annotated[
-    tuple[Annotated[FileName, BeforeValidator(_beside), AfterValidator(_added)], ...],
-    AfterValidator(_distinct),
-    _DISTINCT,
-]
-
-# --- the models --------------------------------------------------------------------
-
-
-class DatasetSpec(_Model):
+class DatasetSpec(Strict):
     """A data set of the catalogue, or the user's own LIBSVM files, with its transforms."""
 
     name: Title | None = Field(
@@ -237,8 +120,8 @@ class DatasetSpec(_Model):
         Annotated[
             tuple[Real, ...],
             Field(min_length=1),
-            BeforeValidator(_as_list, json_schema_input_type=Real | _Several[Real]),
-            AfterValidator(_distinct),
+            BeforeValidator(_as_list, json_schema_input_type=Real | DistinctList[Real]),
+            AfterValidator(distinct),
         ]
         | None
     ) = Field(default=None, description="Label, or labels, to read as +1; all others become -1.")
@@ -261,9 +144,9 @@ class DatasetSpec(_Model):
     @classmethod
     def _files(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, str):
-            return _beside(value, info)
+            return beside(value, info)
         if info.field_name == "test" and not (value is None or is_size(value)):
-            _refuse(
+            refuse(
                 "Input should be the name of a file, or a part of the rows: "
                 "a fraction between 0 and 1, or a whole number",
                 value=value,
@@ -275,21 +158,19 @@ class DatasetSpec(_Model):
         known = catalogue.names()
         if self.path is not None:
             if self._plain_label in known:
-                _refuse(
-                    f"{self._plain_label!r} is a set of the catalogue; set another name", "name"
-                )
+                refuse(f"{self._plain_label!r} is a set of the catalogue; set another name", "name")
         elif self.name is None:
-            _refuse("neither name nor path; write a data set's name, or {path: FILE}")
+            refuse("neither name nor path; write a data set's name, or {path: FILE}")
         elif self.name not in known:
             near = nearest(self.name, known, "svmbench data list")
             hint = f"{near} (a file of your own: {{path: FILE}})"
-            _refuse(f"unknown data set {self.name!r}; {hint}", "name")
+            refuse(f"unknown data set {self.name!r}; {hint}", "name")
         else:
             for key, given in (("test", isinstance(self.test, Path)), ("features", self.features)):
                 if given:
-                    _refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
+                    refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
         if self.given_label != self.name and self.given_label in known:
-            _refuse(f"{self.given_label!r} is another set of the catalogue; set another", "label")
+            refuse(f"{self.given_label!r} is another set of the catalogue; set another", "label")
         return self
 
     @property
@@ -343,7 +224,7 @@ def _numbers(values: tuple[float, ...]) -> str:
 LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
 
 
-class LossSpec(_Model):
+class LossSpec(Strict):
     """The loss of the margin."""
 
     name: LossName = Field(default="hinge", description="Name of the loss.")
@@ -359,7 +240,7 @@ class LossSpec(_Model):
         if info.data.get("name") == "smoothed-hinge":
             return 1.0 if gamma is None else gamma
         if gamma is not None:
-            _refuse("'gamma' belongs to smoothed-hinge only; leave it out")
+            refuse("'gamma' belongs to smoothed-hinge only; leave it out")
         return None
 
     @property
@@ -368,13 +249,13 @@ class LossSpec(_Model):
         return Loss(self.name) if self.gamma is None else Loss(self.name, self.gamma)
 
 
-class Constraint(_Model):
+class Constraint(Strict):
     """The constraint on w."""
 
     l1: PositiveReal = Field(description="Radius z of the ball ||w||_1 <= z.")
 
 
-class SolverSpec(_Model):
+class SolverSpec(Strict):
     """A solver with its parameters: one row of every table."""
 
     name: str
@@ -393,21 +274,21 @@ class SolverSpec(_Model):
         if name is None and "command" in given:
             name = ForeignProgram.name
         if name is None:
-            _refuse("missing key 'name'; write {name: SOLVER, ...}")
+            refuse("missing key 'name'; write {name: SOLVER, ...}")
         if not isinstance(name, str):
-            _refuse("Input should be the name of a solver", "name", value=name)
+            refuse("Input should be the name of a solver", "name", value=name)
         try:
             schema = find_solver(name).schema
         except ConfigError as error:
-            _refuse(str(error), "name", value=name)
+            refuse(str(error), "name", value=name)
         for key in given:
             if key not in schema.model_fields:
                 hint = nearest(key, ["label", *schema.model_fields])
-                _refuse(f"unknown parameter {key!r} of {name}; {hint}", key)
+                refuse(f"unknown parameter {key!r} of {name}; {hint}", key)
         if given.get("precision") == "float32" and "float32" not in get_args(
             schema.model_fields["precision"].annotation
         ):
-            _refuse(
+            refuse(
                 f"solver {name!r} does not compute in float32; leave its precision out", "precision"
             )
         # Through JSON, because there a list is as good as a tuple and nothing else is coerced.
@@ -430,7 +311,7 @@ def _written_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-class Stop(_Model):
+class Stop(Strict):
     """When a run ends: once all its targets hold, or at a limit.
 
     Targets are accuracy, gap and own; a solver without a gap or a rule of its own does not have
@@ -441,9 +322,9 @@ class Stop(_Model):
         tuple[Accuracy, ...],
         BeforeValidator(
             _as_list,
-            json_schema_input_type=Accuracy | Annotated[list[Accuracy], _DISTINCT],
+            json_schema_input_type=Accuracy | Annotated[list[Accuracy], UNIQUE],
         ),
-        AfterValidator(_distinct),
+        AfterValidator(distinct),
         AfterValidator(lambda values: tuple(sorted(values, reverse=True))),
     ] = Field(
         default=(),
@@ -498,22 +379,22 @@ class Stop(_Model):
     def _ends(self) -> Stop:
         limits = (self.max_epochs, self.max_updates, self.max_steps)
         if not (self.accuracy or self.gap or self.own or any(limits)):
-            _refuse(
+            refuse(
                 "no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
                 "max_steps"
             )
         if self.checkpoints == "passes" and self.accuracy:
-            _refuse(
+            refuse(
                 "times to an accuracy need checkpoints within the first pass; leave one of "
                 "checkpoints and accuracy out",
                 "checkpoints",
             )
         if self.relative_limit is not None and not self.accuracy:
-            _refuse("a relative limit needs an accuracy; give that too", "relative_limit")
+            refuse("a relative limit needs an accuracy; give that too", "relative_limit")
         return self
 
 
-class SweepReference(_Model):
+class SweepReference(Strict):
     """The certified optimum against which accuracies are measured."""
 
     gap: PositiveReal = Field(
@@ -526,7 +407,7 @@ class SweepReference(_Model):
     )
 
 
-class Repeats(_Model):
+class Repeats(Strict):
     """How many repeats a cell has if the questions about the sweep decide it."""
 
     at_least: Repetitions = Field(default=5, description="For every cell.")
@@ -540,7 +421,7 @@ class Repeats(_Model):
     @model_validator(mode="after")
     def _ordered(self) -> Repeats:
         if self.at_most < self.at_least:
-            _refuse(
+            refuse(
                 f"'repeats.at_most' is {self.at_most}, less than at_least, which is "
                 f"{self.at_least}; raise it",
                 "at_most",
@@ -565,7 +446,7 @@ RepeatsOrNumber = Annotated[
 ]
 
 
-class Sweep(_Model):
+class Sweep(Strict):
     """What one configuration asks for: data sets x lambdas x solvers x repeats.
 
     Build it from a plain mapping with the keys of the YAML file: ``Sweep.model_validate``.
@@ -622,27 +503,27 @@ class Sweep(_Model):
         description="Whether to compute, after each run of a solver that takes one row per step, "
         "its regret against the best weights for the rows it drew.",
     )
-    tables: Annotated[tuple[TableKind, ...], AfterValidator(_distinct), _DISTINCT] = Field(
+    tables: Annotated[tuple[TableKind, ...], AfterValidator(distinct), UNIQUE] = Field(
         default=USUAL_TABLES, description="Tables of the report."
     )
-    plots: Annotated[tuple[PlotKind, ...], AfterValidator(_distinct), _DISTINCT] = Field(
+    plots: Annotated[tuple[PlotKind, ...], AfterValidator(distinct), UNIQUE] = Field(
         default=PLOTS, description="Plots of the report."
     )
 
     @field_validator("datasets")
     @classmethod
     def _one_of_each(cls, specs: tuple[DatasetSpec, ...]) -> tuple[DatasetSpec, ...]:
-        i = _second(spec.label for spec in specs)
+        i = second(spec.label for spec in specs)
         if i is not None:
-            _refuse(f"a second data set {specs[i].label!r}; drop it or give it a label", i)
+            refuse(f"a second data set {specs[i].label!r}; drop it or give it a label", i)
         return specs
 
     @field_validator("solvers")
     @classmethod
     def _told_apart(cls, specs: tuple[SolverSpec, ...]) -> tuple[SolverSpec, ...]:
-        i = _second(spec.label for spec in specs)
+        i = second(spec.label for spec in specs)
         if i is not None:
-            _refuse(f"a second {specs[i].label!r}; drop it or give it a label of its own", i)
+            refuse(f"a second {specs[i].label!r}; drop it or give it a label of its own", i)
         return specs
 
     @field_validator("reference")
@@ -654,7 +535,7 @@ class Sweep(_Model):
         if "gap" not in reference.model_fields_set:
             return reference.model_copy(update={"gap": min(reference.gap, allowed)})
         if reference.gap > allowed:
-            _refuse(
+            refuse(
                 f"'reference.gap' is {reference.gap!r}; it may be at most {allowed!r}, "
                 "a hundredth of the tightest accuracy",
                 "gap",
@@ -664,9 +545,9 @@ class Sweep(_Model):
     @model_validator(mode="after")
     def _consistent(self) -> Sweep:
         if self.lambdas is not None and self.C is not None:
-            _refuse("both 'lambda' and 'C'; keep one of them", "C")
+            refuse("both 'lambda' and 'C'; keep one of them", "C")
         if self.lambdas is None and self.C is None:
-            _refuse("missing key 'lambda'; add it, or 'C'")
+            refuse("missing key 'lambda'; add it, or 'C'")
         for i, spec in enumerate(self.solvers):
             solver = find_solver(spec.name)
             for what, asked, offered in (
@@ -675,7 +556,7 @@ class Sweep(_Model):
                 ("constraint", "none" if self.constraint is None else "l1", solver.constraints),
             ):
                 if asked not in offered:
-                    _refuse(
+                    refuse(
                         f"{spec.name} cannot train the {what} {asked}, only "
                         f"{', '.join(offered)}; drop the solver or change the {what}",
                         "solvers",
