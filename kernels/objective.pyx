@@ -9,10 +9,12 @@
 # 1974): the certificate P - D is a small difference of two of them.
 
 from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
 
 import numpy as np
 
 from .loss cimport Loss, gap_term, loss_conjugate, loss_value, make_loss
+from .normal cimport unpack_row
 from .provenance cimport build_record
 from .rows cimport CompactRows, row_axpy, row_dot
 
@@ -92,6 +94,51 @@ def combination(CompactRows rows, const double[::1] alpha):
             if alpha[i] != 0.0:
                 row_axpy(&rows.c, i, alpha[i] * rows.c.labels[i], &out[0])
     return np.asarray(out)[:rows.c.d]
+
+
+def exact_combination(CompactRows rows, const double[::1] alpha):
+    """The sum of `combination` as if in twice the precision, and what bounds its rounding.
+
+    The sum of each feature is compensated (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005,
+    Algorithm 4.4). About four times the time of `combination`.
+
+    Parameters
+    ----------
+    rows : CompactRows
+    alpha : ndarray of float64, shape (m,)
+
+    Returns
+    -------
+    total : ndarray of float64, shape (d,)
+        Sum of alpha_i y_i x_i, where each product is rounded once.
+    sizes : ndarray of float64, shape (d,)
+        Sum of |alpha_i x_i|.
+    """
+    if alpha.shape[0] != rows.c.m:
+        raise ValueError(f"alpha has {alpha.shape[0]} entries for {rows.c.m} rows")
+    cdef int32_t[::1] columns = np.empty(rows.c.d + 1, dtype=np.int32)
+    cdef double[::1] values = np.empty(rows.c.d + 1)
+    # The total, what rounding took from it, and the size: next to each other, as all are needed.
+    cdef double[:, ::1] sums = np.zeros((max(rows.c.d, 1), 3))
+    cdef double *cell
+    cdef double c, term, total, part
+    cdef Py_ssize_t i, k, n
+    with nogil:
+        for i in range(rows.c.m):
+            if alpha[i] == 0.0:
+                continue
+            c = alpha[i] * rows.c.labels[i]
+            n = unpack_row(&rows.c, i, &columns[0], &values[0])
+            for k in range(n):
+                cell = &sums[columns[k], 0]
+                term = c * values[k]
+                total = cell[0] + term
+                part = total - cell[0]
+                cell[1] += (cell[0] - (total - part)) + (term - part)
+                cell[0] = total
+                cell[2] += fabs(term)
+    found = np.asarray(sums)[:rows.c.d]
+    return found[:, 0] + found[:, 1], np.ascontiguousarray(found[:, 2])
 
 
 def conjugate_sum(const double[::1] alpha, int kind, double gamma=1.0):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve  # type: ignore[import-untyped]
@@ -21,8 +21,10 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.kernels.newton import weighted_product
 from svmbench.kernels.objective import combination
 from svmbench.kernels.terms import losses
-from svmbench.problem import Problem
+from svmbench.problem import Problem, relative_gap
 from svmbench.reference.search import PrimalAndDual, never
+from svmbench.solvers.champion.newton_phase import sample_accuracy, sample_sizes
+from svmbench.solvers.second_order.ipm import take_rows
 from svmbench.solvers.second_order.normal_equations import NormalEquations
 
 #: Losses that Newton steps minimise.
@@ -77,6 +79,9 @@ def newton(
     falls. Once rounding hides whether it falls, full steps go on as long as each halves the
     gradient's product with the step.
 
+    Without a start, the steps begin at the w and b of a sample of the rows, if there are so many
+    that a sample comes close to the optimum: this saves most of the steps on all rows.
+
     With alpha as yielded and no free bias, P - D is ||gradient||^2/(2 lambda). A certificate costs
     about as much as a third of a step: a caller that needs one gap only sets ``wanted``.
 
@@ -87,7 +92,7 @@ def newton(
     due : callable
         Whether conjugate gradients shall end early; asked at each of their steps.
     start : (ndarray of float64, float), optional
-        w, shape (d,), and b, which is ignored if the problem has none; zeros by default.
+        w, shape (d,), and b, which is ignored if the problem has none.
     wanted : float
         Relative gap (P - D)/D. Only steps that may be within it are yielded, from the
         fourth on one for each doubling of their number, and the last.
@@ -104,11 +109,12 @@ def newton(
     data, lam, free = problem.data, problem.lam, problem.bias == "free"
     m, d = data.n_samples, data.n_features
     labels = data.labels.astype(np.float64)
+    done = WorkCount() if count is None else count
+    start = start or _from_sample(problem, due, done)
     w, b = start or (np.zeros(d), 0.0)
     point = np.append(w, b if free else 0.0)
     factored = _Factored(data, lam, free) if d <= _MOST_FEATURES else None
     ones = np.ones(m)
-    done = WorkCount() if count is None else count
 
     def scores_of(v: FloatArray) -> FloatArray:
         done.entries += data.nnz
@@ -161,7 +167,8 @@ def newton(
             # A label's square is one: these weigh x_i x_i^T, and are the last column, that of b.
             return bends / m, sums(labels * bends)
 
-        step = _step(bent, system, downhill, factored, done, due, blind)
+        rows = np.count_nonzero(bends)
+        step = _step(bent, system, downhill, factored, rows / m, done, due, blind)
         last, decrement = decrement, _inner(downhill, step)
         if blind and not 0.0 < decrement <= 0.5 * last:
             return
@@ -184,12 +191,48 @@ def newton(
         scores = scores_of(point) if blind else scores + length * moved
 
 
+def _from_sample(
+    problem: Problem, due: Callable[[], bool], count: WorkCount
+) -> tuple[FloatArray, float] | None:
+    """Weights and bias of a sample, solved to the accuracy that it can give; None where m is small.
+
+    The sample begins at a smaller one in turn.
+    """
+    data = problem.data
+    sizes = sample_sizes(data.n_samples, data.n_features)
+    if not sizes:
+        return None
+    drawn = np.random.default_rng(0).choice(data.n_samples, sizes[-1], replace=False)
+    drawn.sort()
+    rows = take_rows(data, drawn)
+    if abs(int(rows.labels.sum(dtype=np.int64))) == len(drawn):
+        return None  # of one class, which a free bias would serve alone
+    weights = problem.row_weights
+    if weights is not None:
+        weights = weights[drawn] / weights[drawn].mean()
+    sample = replace(problem, data=rows, row_weights=weights)
+    accuracy = sample_accuracy(sizes[-1], data.n_features)
+    found = None
+    for w, b, alpha in newton(sample, due, wanted=accuracy, count=count):
+        found = w, b
+        if due() or relative_gap(sample.primal(w, b), sample.dual(alpha)) <= accuracy:
+            break
+    return found
+
+
 def _derivatives(problem: Problem, margins: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Minus the slopes of the losses, and their curvatures."""
     if problem.loss.name == "logistic":
         slopes: FloatArray = expit(-margins)
         return slopes, slopes * (1.0 - slopes)
     return np.maximum(0.0, 1.0 - margins), (margins < 1.0).astype(np.float64)
+
+
+def factor_work(data: Dataset) -> float:
+    """Work to form and to factor a Newton step's system, in stored entries; inf if it is not."""
+    if data.n_features > _MOST_FEATURES:
+        return math.inf
+    return NormalEquations(data).work + _DENSE_WORK * data.n_features**3 / 3.0
 
 
 class _Factored:
@@ -206,10 +249,13 @@ class _Factored:
     def __init__(self, data: Dataset, lam: float, free: bool) -> None:
         self._equations, self._lam, self._free = NormalEquations(data), lam, free
         self._factor: tuple[FloatArray, bool] | None = None
-        d = data.n_features
-        #: Work to form and to factor a system, and to solve one, in stored entries.
-        self.work = self._equations.work + _DENSE_WORK * d**3 / 3.0
-        self.solving = 2.0 * _DENSE_WORK * d**2
+        self._d = data.n_features
+        #: Work to solve a system once it is factored, in stored entries.
+        self.solving = 2.0 * _DENSE_WORK * self._d**2
+
+    def work(self, share: float) -> float:
+        """Work to form and to factor a system of this share of the rows, in stored entries."""
+        return share * self._equations.work + _DENSE_WORK * self._d**3 / 3.0
 
     def form(self, weights: FloatArray, border: FloatArray) -> bool:
         """Factor a system; False where rounding has made it indefinite.
@@ -248,6 +294,7 @@ def _step(
     system: Callable[[], tuple[FloatArray, FloatArray]],
     downhill: FloatArray,
     factored: _Factored | None,
+    share: float,
     done: WorkCount,
     due: Callable[[], bool],
     exact: bool,
@@ -260,6 +307,8 @@ def _step(
     downhill : ndarray, shape (d + 1,)
     factored : _Factored or None
         None if there are too many features.
+    share : float
+        Of the rows that have curvature.
     done : WorkCount
     due : callable
         Whether it shall end early.
@@ -269,7 +318,7 @@ def _step(
     if factored is None:
         return _conjugate_gradients(product, downhill, due)[0]
     if not exact:
-        most = done.entries + factored.work
+        most = done.entries + factored.work(share)
 
         def prepared(residual: FloatArray) -> FloatArray:
             done.entries += factored.solving
@@ -280,7 +329,7 @@ def _step(
         )
         if solved or due():
             return step
-    done.entries += factored.work
+    done.entries += factored.work(share)
     if factored.form(*system()):
         return factored.solved(downhill)
     return _conjugate_gradients(product, downhill, due)[0]

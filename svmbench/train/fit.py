@@ -14,7 +14,6 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,6 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.reference import smooth
 from svmbench.reference.search import PrimalAndDual, balanced_descent, descent, interior
 from svmbench.solvers.champion.auto import Auto, AutoParameters
-from svmbench.solvers.second_order.newton import Newton
 from svmbench.train.proof import proven_dual
 
 #: Features up to which the interior-point method may form its d x d matrix.
@@ -35,6 +33,10 @@ LOOK_PASSES, LOOK_GROWTH = 30.0, 1.25
 
 #: Passes that a Newton step is taken to need.
 NEWTON_PASSES = 30.0
+
+#: Passes whose time a factorisation may take for Newton steps to come before dual descent on the
+#: squared hinge; and passes of the one that comes first before they take turns.
+WORTH_FACTOR, HEAD_START = 100.0, 60.0
 
 #: Work of a multiply-add in a dense matrix, relative to that of a stored entry of a row.
 DENSE_WORK = 0.06
@@ -282,6 +284,8 @@ class _Method:
         Estimated work of its next pair, in stored entries, from that of its pairs so far.
     least : int
         Steps before which it is not ended for lack of progress.
+    head_start : float
+        Work by which it may be ahead of the others.
     done : callable, optional
         Its steps so far and their work, for a method that does not yield at each step. Without it,
         each pair is a step, whose work is its cost.
@@ -291,6 +295,7 @@ class _Method:
     pairs: Iterator[PrimalAndDual]
     cost: Callable[[float], float] = lambda so_far: 1.0
     least: int = FEWEST_LOOKS
+    head_start: float = 0.0
     done: Callable[[], tuple[int, float]] | None = None
     work: float = field(default=0.0, init=False)
 
@@ -298,6 +303,10 @@ class _Method:
         self._steps = self._steps_then = 0
         self._work_then, self._gap_then = 0.0, math.inf
         self.primal, self.dual = math.inf, 0.0
+
+    def turn(self) -> float:
+        """Its work after the next pair, less its head start: the least comes next."""
+        return self.work + self.cost(self.work) - self.head_start
 
     def next(self) -> PrimalAndDual | None:
         """Its next pair; None once it has ended."""
@@ -349,7 +358,7 @@ def _pairs(
             gap, most = nearest, OUTDONE_WORK * work
         if work > most and all(each.begun for each in active):
             return
-        method = min(active, key=lambda each: each.work + each.cost(each.work))
+        method = min(active, key=_Method.turn)
         pair = method.next()
         if pair is not None:
             yield method, pair
@@ -380,18 +389,18 @@ def _groups(
     if problem.loss.name == "logistic":
         return [[_smooth_newton(problem, tolerance, due, start)]]
     down = (balanced_descent if free else descent)(problem, due, start)
-    robust = [
-        _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
-    ]
+    dcd = _Method("dcd", down, lambda so_far: max(3.0 * data.nnz, so_far / 8.0), FEWEST_DESCENTS)
+    robust = [dcd]
     d, m = data.n_features, data.n_samples
     interiors: list[_Method] = []
     if d <= FEW_FEATURES:
         step = DENSE_WORK * (data.nnz * (data.nnz / m) / 2.0 + d**3 / 3.0) + 10.0 * data.nnz
         interiors.append(_Method("ipm", interior(problem), lambda so_far: step, MOST_ITERATIONS))
     if problem.loss.name == "squared-hinge":
-        if problem.row_weights is None and start is None:
-            return [[_newton(problem, seed, due), *robust], interiors]
-        return [[_smooth_newton(problem, tolerance, due, start), *robust], interiors]
+        newton = _smooth_newton(problem, tolerance, due, start)
+        first = newton if smooth.factor_work(data) <= WORTH_FACTOR * data.nnz else dcd
+        first.head_start = HEAD_START * data.nnz
+        return [[newton, *robust], interiors]
     robust += interiors
     if free or problem.row_weights is not None:
         return [robust]
@@ -411,7 +420,7 @@ def _smooth_newton(
     # A step is some products with the rows. Until the next pair there may be as many as so far.
     cost = lambda so_far: max(NEWTON_PASSES * problem.data.nnz, so_far)  # noqa: E731
     done = lambda: (count.steps, count.entries)  # noqa: E731
-    return _Method("newton", _moved(steps), cost, MOST_ITERATIONS, done)
+    return _Method("newton", _moved(steps), cost, MOST_ITERATIONS, done=done)
 
 
 def _moved(pairs: Iterator[PrimalAndDual]) -> Iterator[PrimalAndDual]:
@@ -447,39 +456,3 @@ def _champion(
             next_look = LOOK_GROWTH * max(next_look, solver.counters.nonzeros)
             if solver.stopped:  # its own sums deceived it
                 solver.sharpen()
-
-
-class _TimeUpError(Exception):
-    """The time for a step is up."""
-
-
-class _Interruptible(Newton):
-    """Newton steps that end within a step, which may take as many passes as there are features."""
-
-    due: Callable[[], bool]
-
-    def _curved(self, *args: Any) -> FloatArray:
-        if self.due():
-            raise _TimeUpError
-        return super()._curved(*args)
-
-
-def _newton(problem: Problem, seed: int, due: Callable[[], bool]) -> _Method:
-    """Newton steps on the primal of the squared hinge, until rounding ends them."""
-    solver = _Interruptible()
-    solver.due = due
-    solver.start(problem, seed)
-
-    def pairs() -> Iterator[PrimalAndDual]:
-        while not solver.stopped:
-            try:
-                solver.advance(1)
-            except _TimeUpError:
-                return
-            yield solver.w, solver.bias, problem.repaired(solver.alpha)
-
-    # A step takes about as long as those before it together: its system is solved the better the
-    # nearer the optimum is.
-    least = 3.0 * problem.data.nnz
-    cost = lambda so_far: least + 0.5 * solver.counters.nonzeros  # noqa: E731
-    return _Method("newton", pairs(), cost, MOST_ITERATIONS)

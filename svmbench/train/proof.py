@@ -2,27 +2,23 @@
 
 `Problem.dual` computes D(alpha) in double precision. Where a column holds numbers many orders of
 magnitude larger than the others, w(alpha) is a small difference of large sums, and D(alpha) may
-come out larger than it is. The bound on the rounding is the usual one, n u sum |alpha_i x_ij| for
-a sum of n terms (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 4.2).
+come out larger than it is. Here each of its sums of m terms is compensated. Its rounding is then at
+most u |sum| + (m u)^2 sum |alpha_i x_ij| (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005,
+Proposition 4.5), and that of the products u sum |alpha_i x_ij|.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
-from svmbench.data.dataset import Array, Dataset, FloatArray
+from svmbench.data.dataset import FloatArray
 from svmbench.kernels import objective
 from svmbench.problem import HINGES, Problem
 
 #: Unit roundoff of double precision.
 UNIT = float(np.finfo(np.float64).eps) / 2.0
-
-#: Stored entries, or features if there are more, that are summed before their sums are added up
-#: with compensation.
-BLOCK_ENTRIES = 1 << 16
 
 #: Factor for the rounding of the bounds themselves.
 _SAFE = 1.01
@@ -51,8 +47,8 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
     counted = problem.counted(alpha)
     terms = float(np.sum(counted + nu * counted * alpha)) + abs(total)
     with np.errstate(over="ignore", invalid="ignore"):
-        sums, sizes, longest = _combined(data, counted)
-        off = (longest + 5.0) * UNIT * sizes
+        sums, sizes = objective.exact_combination(data.rows, counted)
+        off = (3.0 + float(data.n_samples) ** 2 * UNIT) * UNIT * sizes
         if problem.bias == "free":
             # Scaling the class with the larger sum down by this share balances alpha exactly; the
             # conjugates are concave and 0 at 0, so that theirs fall by no larger share.
@@ -70,55 +66,3 @@ def proven_dual(problem: Problem, alpha: FloatArray) -> float:
         norm2 += _SAFE * float(np.abs(w) @ (2.0 * off) + off @ off)
     proven = (total - 8.0 * UNIT * terms) / data.n_samples - 0.5 * problem.lam * norm2
     return proven - 4.0 * UNIT * abs(proven) if proven > -math.inf else -math.inf
-
-
-def _combined(data: Dataset, alpha: FloatArray) -> tuple[FloatArray, FloatArray, int]:
-    """Sum alpha_i y_i x_i, sum |alpha_i x_i|, and the most rows that were summed naively."""
-    d, longest = data.n_features, 0
-    sums, lost, sizes = np.zeros(d), np.zeros(d), np.zeros(d)
-    signed = alpha * data.labels
-    for first, last in _blocks(data):
-        part, size = _block_sums(data, signed, first, last)
-        total = sums + part
-        virtual = total - sums
-        lost += (sums - (total - virtual)) + (part - virtual)  # Knuth's error of a sum
-        sums = total
-        sizes += size
-        longest = max(longest, last - first)
-    return sums + lost, sizes, longest
-
-
-def _block_sums(
-    data: Dataset, signed: FloatArray, first: int, last: int
-) -> tuple[FloatArray, FloatArray]:
-    weights = signed[first:last]
-    if data.indptr is None or data.indices is None:
-        assert data.values is not None
-        block = np.asarray(data.values[first:last], dtype=np.float64)
-        return weights @ block, np.abs(weights) @ np.abs(block)
-    begin, end = int(data.indptr[first]), int(data.indptr[last])
-    products = np.repeat(weights, np.diff(data.indptr[first : last + 1]))
-    if data.values is not None:
-        products *= data.values[begin:end]
-    columns: Array = data.indices[begin:end]
-    d = data.n_features
-    return (
-        np.asarray(np.bincount(columns, products, minlength=d), dtype=np.float64),
-        np.asarray(np.bincount(columns, np.abs(products), minlength=d), dtype=np.float64),
-    )
-
-
-def _blocks(data: Dataset) -> Iterator[tuple[int, int]]:
-    """Consecutive rows, by their first and the one after their last."""
-    m, d = data.n_samples, data.n_features
-    most = max(BLOCK_ENTRIES, d)
-    if data.indptr is None:
-        step = max(1, most // max(1, d))
-        yield from ((first, min(first + step, m)) for first in range(0, m, step))
-        return
-    first = 0
-    while first < m:
-        reach = int(np.searchsorted(data.indptr, data.indptr[first] + most, side="right")) - 1
-        last = min(max(reach, first + 1), m)
-        yield first, last
-        first = last

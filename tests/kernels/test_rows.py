@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from problems import dataset, dense, dyadic, every_precision, every_storage, labels
-from svmbench.kernels.objective import combination
+from svmbench.kernels.objective import combination, exact_combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.sgd_primal import Perceptron
 
@@ -61,6 +61,27 @@ def test_norms_products_and_combinations_are_exact_on_dyadic_data(storage):
     np.testing.assert_array_equal(combination(data.rows, alpha), X.T @ (alpha * y))
     assert (data.rows.m, data.rows.d) == X.shape
     assert data.storage == storage
+
+
+@every_storage
+def test_compensated_combinations_are_exact_on_dyadic_data(storage):
+    data = dataset(*row_lengths(3, 19), storage)
+    X, y = dense(data), labels(data)
+    alpha = np.arange(len(y)) / 16.0
+    total, sizes = exact_combination(data.rows, alpha)
+    np.testing.assert_array_equal(total, X.T @ (alpha * y))
+    np.testing.assert_array_equal(sizes, np.abs(X).T @ alpha)
+
+
+def test_compensated_combinations_keep_what_plain_sums_lose():
+    x = np.array([1e16, 1.0, -1e16, 2.0**-30])
+    data = dataset(x[:, None], np.ones(4), "dense float64")
+    total, sizes = exact_combination(data.rows, np.ones(4))
+    assert combination(data.rows, np.ones(4))[0] != 1.0 + 2.0**-30
+    assert total.tolist() == [1.0 + 2.0**-30]
+    assert sizes.tolist() == [np.abs(x).sum()]
+    with pytest.raises(ValueError, match="alpha has 3 entries for 4 rows"):
+        exact_combination(data.rows, np.ones(3))
 
 
 floats = st.floats(-1e3, 1e3, allow_subnormal=False)
