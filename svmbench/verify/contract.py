@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -255,19 +255,37 @@ def leaves_unseen(each: SmallTraining, name: str) -> None:
 
 def continues(each: SmallTraining, name: str) -> None:
     """Continues where the last step ended, and reading it changes nothing."""
-    problem = each.problem(name)
-    split, whole = each.started(problem), each.started(problem)
     pieces = [*range(1, 40), 3, 1, 100] if each.counts_rows else [1, 2, 1, 3]
+    continues_by(partial(each.started, each.problem(name)), pieces)
+
+
+def continues_by(started: Callable[[], Solver], pieces: Sequence[int]) -> Solver:
+    """Check that pieces of a run make the whole, and return that.
+
+    Parameters
+    ----------
+    started : callable
+        Returns the solver at its start, the same each time.
+    pieces : sequence of int
+        Steps that are taken at a time.
+
+    Raises
+    ------
+    BrokenError
+    """
+    split, whole = started(), started()
     for steps in pieces:
         split.advance(steps)
         _shown(split)
     # A piece may be rounded up to a whole unit of the method.
-    whole.advance(split.counters.presentations if each.counts_rows else sum(pieces))
+    rows = whole.step == "presentation"
+    whole.advance(split.counters.presentations if rows else sum(pieces))
     hold(
         _shown(whole) == _shown(split),
-        f"advance by {pieces} and advance by their sum differ",
+        f"advance by {list(pieces)} and advance by their sum differ",
         "keep the whole state in the instance, and change it only in start and advance",
     )
+    return whole
 
 
 def repeats(each: SmallTraining, name: str) -> None:
@@ -389,4 +407,5 @@ def _counts(run: Solver) -> tuple[int, int, int]:
 
 def _shown(run: Solver) -> tuple[Any, ...]:
     """All that can be read of a run."""
-    return run.w.tobytes(), run.bias, _counts(run), run.dual(), run.stopped
+    alpha = np.asarray(getattr(run, "alpha", ())).tobytes()
+    return run.w.tobytes(), alpha, run.bias, _counts(run), run.dual(), run.stopped

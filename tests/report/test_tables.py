@@ -6,14 +6,13 @@ import dataclasses
 import io
 import math
 import re
-import shutil
 import statistics
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from latex import assert_compiles, needs_pdflatex
 
 from svmbench.records.groups import place_words, regularisation, short
 from svmbench.records.read import Results, read_results
@@ -342,19 +341,9 @@ def test_latex_is_plain_and_balanced(tables):
             assert columns == {len(section.columns) - 1}
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@needs_pdflatex
 def test_latex_compiles(tables, tmp_path):
-    body = "\n\\clearpage\n".join(map(to_latex, tables.values()))
-    (tmp_path / "all.tex").write_text(
-        f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{body}\\end{{document}}"
-    )
-    made = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]
+    assert_compiles(map(to_latex, tables.values()), tmp_path)
 
 
 def test_passes_are_seconds_over_those_of_a_streaming_pass(make_results, tmp_path, change):

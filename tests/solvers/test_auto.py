@@ -14,7 +14,6 @@ from svmbench.solvers.champion.auto import Auto, AutoParameters
 from twins.optimum import optimum
 
 METHODS = get_args(AutoParameters.model_fields["method"].annotation)
-NEWTONS = [method for method in METHODS if "newton" in method]
 DEVICES = [(name, value) for name, value in Auto.tricks if name != "method"]
 ACCURACY = 1e-8
 MOST = 5000

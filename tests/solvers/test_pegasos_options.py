@@ -24,6 +24,7 @@ from svmbench.kernels.pegasos import Pegasos as Kernel
 from svmbench.kernels.pegasos_batch import PegasosBatch as BatchKernel
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos, PegasosParameters
+from svmbench.verify.contract import continues_by
 from twins.iterates import chosen, output
 from twins.optimum import optimum
 from twins.pegasos_options import Pegasos as Twin
@@ -158,18 +159,10 @@ def test_projection_keeps_the_ball(precision, problem, seed, batch, sampling, ki
 @pytest.mark.parametrize("batch", [1, 4])
 @pytest.mark.parametrize("sampling", ["iid", "permuted"])
 def test_pieces_make_the_whole(precision, kind, project, batch, sampling):
-    problem = PROBLEMS["overlapping"]
     horizon = {"epochs": 3.0} if kind in WITH_HORIZON else {}
     options = {"project": project, "batch": batch, "sampling": sampling, "output": kind, **horizon}
-    split = started(problem, 8, precision=precision, **options)
-    for _ in range(10):
-        split.advance(20)
-        split.w  # noqa: B018 - reading changes nothing
-    whole = started(problem, 8, precision=precision, **options)
-    whole.advance(split.counters.presentations)
-    assert split.w.tobytes() == whole.w.tobytes()
-    assert split.counters.presentations == whole.counters.presentations
-    assert split.counters.nonzeros == whole.counters.nonzeros
+    run = partial(started, PROBLEMS["overlapping"], 8, precision=precision, **options)
+    whole = continues_by(run, [20] * 10)
     if batch == 1 or sampling == "iid":
         assert whole.counters.presentations == 200
 

@@ -23,6 +23,7 @@ from svmbench.errors import ConfigError
 from svmbench.problem import Loss, Problem
 from svmbench.solvers.stochastic.svmasgd import SvmAsgd
 from svmbench.solvers.stochastic.svmsgd import SvmSgd
+from svmbench.verify.contract import continues_by
 from twins.decaying import Decaying, searched
 from twins.optimum import optimum
 from twins.rng import Generator
@@ -106,15 +107,8 @@ def test_a_free_bias_is_averaged_alike(name, after, precision):
 @every_precision
 @pytest.mark.parametrize("after", [0.0, 1.0, 1.7])
 def test_pieces_make_the_whole_across_the_start_of_the_mean(after, precision):
-    problem = PROBLEMS["overlapping"]
-    split = started(problem, 8, precision=precision, average_after=after)
-    for steps in (0, 1, 48, 1, 1, 1, 40, 0, 30, 1, 200):
-        split.advance(steps)
-        split.w  # noqa: B018 - reading changes nothing
-    whole = started(problem, 8, precision=precision, average_after=after)
-    whole.advance(split.counters.presentations)
-    assert whole.w.tobytes() == split.w.tobytes()
-    assert whole.counters.nonzeros == split.counters.nonzeros
+    run = partial(started, PROBLEMS["overlapping"], 8, precision=precision, average_after=after)
+    continues_by(run, (0, 1, 48, 1, 1, 1, 40, 0, 30, 1, 200))
 
 
 def test_the_mean_is_that_of_the_last_iterates_of_the_same_run():

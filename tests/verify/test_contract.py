@@ -120,6 +120,12 @@ ADVANCE = "    def advance(self, steps):\n        "
             "Leaves the problem as it is",
             r"the rows, labels or λ have changed; work on copies",
         ),
+        (
+            f"    calls = 0\n{ADVANCE}super().advance(steps)\n        self.calls += 1\n"
+            "    @property\n    def alpha(self):\n        return np.full(3, 1.0 * self.calls)",
+            "Continues where the last step ended",
+            r"advance by .* and advance by their sum differ; keep the whole state",
+        ),
         (f"{ADVANCE}1 / 0", "Returns its weights", r"raises ZeroDivisionError at my_solver\.py:10"),
         (f"{ADVANCE}os.abort()", "Returns its weights", r"crashed \(SIGABRT\)"),
         (f"{ADVANCE}os._exit(7)", "Returns its weights", r"ended the process: exit code 7"),

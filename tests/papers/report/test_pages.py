@@ -7,7 +7,6 @@ import hashlib
 import math
 import re
 import shutil
-import subprocess
 from collections import Counter
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -17,6 +16,7 @@ import pandas as pd
 import pytest
 from claims_support import noisy
 from claims_support import row as planted
+from latex import assert_compiles, needs_pdflatex
 from small_paper import TABLE, write_small_paper
 
 from svmbench.papers.folders import read_item
@@ -282,20 +282,10 @@ def test_letters_in_latex(source, text, latex):
     assert to_latex(replace(table, notes=(text,))).splitlines()[-2] == f"{latex}."
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+@needs_pdflatex
 def test_latex_compiles(papered, tmp_path):
     parts = sorted((papered / "demo").glob("*/table-*.tex"))
-    body = "\n\\clearpage\n".join(path.read_text(encoding="utf-8") for path in parts)
-    (tmp_path / "all.tex").write_text(
-        f"\\documentclass{{article}}\\usepackage{{booktabs}}\\begin{{document}}{body}\\end{{document}}"
-    )
-    made = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "all.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
-    assert made.returncode == 0, made.stdout.decode(errors="replace")[-2000:]
+    assert_compiles((path.read_text(encoding="utf-8") for path in parts), tmp_path)
 
 
 # ---------------------------------------------------------------- the page
