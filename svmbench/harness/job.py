@@ -168,14 +168,7 @@ class Job:
     @property
     def bound(self) -> float:
         """Seconds its missing runs and references take if every limit is hit."""
-        return self._bound(self.missing(self.sweep.at_least))
-
-    @property
-    def most_bound(self) -> float:
-        """The same if no question about the sweep is ever decided."""
-        return self._bound(self.missing(self.sweep.at_most))
-
-    def _bound(self, missing: int) -> float:
+        missing = self.missing(self.sweep.at_least)
         references = self.problems * self.sweep.reference.time_limit if missing else 0.0
         return missing * self.sweep.stop.time_limit + references
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -304,13 +304,7 @@ def _drawn(
     from svmbench.report.style import looks
 
     measure = _ordinate(results, asked.y)
-    # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
-    ems = 4.5 + 0.62 * max(map(len, curves))
-    across = max(1, min(len(curves), int(width * 72 / (0.9 * style.text * ems))))
-    legend_lines = -(-len(curves) // across)
-    # At least nine lines of text for the frame with its title and labels.
-    height = max(style.aspect * width, 9 * style.text / 72)
-    height += 1.6 * style.text / 72 * legend_lines
+    height, across = _height(curves, style, width)
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
@@ -331,7 +325,31 @@ def _drawn(
             label=label,
         )
     first = groups[0]
-    least = no_errors(first, measure)
+    _mark_ends(axes, curves, no_errors(first, measure), style)
+    set_ticks(axes)
+    place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
+    axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
+                   color="#B00000" if first.stand_in else "black")  # fmt: skip
+    axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
+    axes.set_ylabel(measure.heading, fontsize=style.text)
+    axes.tick_params(labelsize=0.9 * style.text)
+    _legend(figure, axes, style, across)
+    return figure
+
+
+def _height(curves: Mapping[str, Curve], style: FigureStyle, width: float) -> tuple[float, int]:
+    """Inches of the figure with its legend, and names on a line of that."""
+    # A line of the legend: the sample, the spaces about it and a character of the names, in ems.
+    ems = 4.5 + 0.62 * max(map(len, curves))
+    across = max(1, min(len(curves), int(width * 72 / (0.9 * style.text * ems))))
+    legend_lines = -(-len(curves) // across)
+    # At least nine lines of text for the frame with its title and labels.
+    height = max(style.aspect * width, 9 * style.text / 72)
+    return height + 1.6 * style.text / 72 * legend_lines, across
+
+
+def _mark_ends(axes: Axes, curves: Mapping[str, Curve], least: float, style: FigureStyle) -> None:
+    """Mark where curves end without errors."""
     ends = [
         (c.x[-1], c.middle[-1]) for c in curves.values() if c.middle[-1] <= least * (1.0 + 1e-9)
     ]
@@ -344,15 +362,6 @@ def _drawn(
             markersize=0.5 * style.text,
             label="no errors",
         )
-    set_ticks(axes)
-    place = f"{heading(first.dataset, first.stand_in)}, {place_words(first.written_lambda)}"
-    axes.set_title(place, loc="left", fontsize=style.text, parse_math=False,
-                   color="#B00000" if first.stand_in else "black")  # fmt: skip
-    axes.set_xlabel(ABSCISSAE[asked.x].words, fontsize=style.text)
-    axes.set_ylabel(measure.heading, fontsize=style.text)
-    axes.tick_params(labelsize=0.9 * style.text)
-    _legend(figure, axes, style, across)
-    return figure
 
 
 def _legend(figure: Figure, axes: Axes, style: FigureStyle, across: int) -> None:

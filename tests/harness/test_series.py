@@ -455,7 +455,7 @@ def test_progress_counts_no_run_of_a_sweep_that_cannot_be_opened(simulation, tmp
 def test_the_plan_counts_what_is_asked_for_and_its_bound(simulation, tmp_path):
     job = job_of(sweep_of("dcd", "sgd-s", repeats=RULE), tmp_path / "one")
     assert (job.runs, job.most_runs, job.missing(2), job.missing(12)) == (4, 24, 4, 24)
-    assert job.most_bound - job.bound == 20 * 10.0
+    assert job.bound == 4 * 10.0 + job.sweep.reference.time_limit
     run_series([job], Reporter(), doubts=Asked((0, job, ("dcd", "sgd-s"), 5)))
     job = job_of(job.sweep, job.folder)
     assert (job.found, job.missing(2), job.missing(12), job.outdated) == (10, 0, 14, False)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from svmbench.bench.champion import champion
-from svmbench.bench.found import Found
+from svmbench.bench.found import Found, grouped
 from svmbench.bench.tables.columns import KeyedColumns, TableColumn, TablePart, TableSpec
 from svmbench.bench.tables.ratios import fastest, standings
 from svmbench.bench.versus import Standing, side_by_side
@@ -126,15 +127,14 @@ def fastest_table(found: Found, threshold: float) -> Table:
         Evidence that decides who is ahead.
     """
     everything = entries(found)
-    least: dict[_Problem, float] = {}
-    for one in everything:
-        least[one.problem] = min(one.ratio, least.get(one.problem, math.inf))
+    least = {
+        problem: min(one.ratio for one in those)
+        for problem, those in grouped(everything, lambda one: one.problem).items()
+    }
     compared = fastest(found)
     ahead = {(v.set, v.lam, v.threshold): _AHEAD[v.standing(threshold)] for v in compared}
     # The champion's column is the first, those of the others follow by how often they are shown.
-    counts: dict[str, int] = {}
-    for one in everything:
-        counts[one.solver] = counts.get(one.solver, 0) + 1
+    counts = Counter(one.solver for one in everything)
     order = sorted(counts, key=lambda name: (name != champion(), -counts[name], name))
     grid: TableSpec[FastestEntry] = TableSpec(
         "fastest",
