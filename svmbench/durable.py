@@ -148,7 +148,7 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
     if error.errno not in (*_FULL, *_CLOSED):
         return None
     remedy = "make room" if error.errno in _FULL else "allow it or choose another folder"
-    where = path or error.filename or "a file"
+    where = path or error.filename or "standard output or a file"
     return UnwritableError(
         f"{where}: cannot be written ({error.strerror}); {remedy}, then give the same command again"
     )

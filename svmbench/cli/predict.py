@@ -41,7 +41,7 @@ def command(
         raise click.UsageError("--values needs a file to write them to: -o FILE")
     if out is not None:
         out = options.target(out)
-        require_replaceable(out, model, data)
+        require_replaceable(out, model, data, certificate_path(model))
         require_writable(out)
     read = read_liblinear(model)
     # Double precision, as LIBLINEAR reads it: rounded values may have another sign.
@@ -70,6 +70,6 @@ def command(
         click.echo(json.dumps({"rows": m, "correct": right, "accuracy": right / m}))
     elif not quiet:
         click.echo(f"accuracy {right / m:.4%}: {right:,} of {m:,} rows")
-        if not set(examples.classes) & set(read.labels):
-            click.echo("no label of these rows is a class of the model", err=True)
+    if not (quiet or set(examples.classes) & set(read.labels)):
+        click.echo("no label of these rows is a class of the model", err=True)
     return 0

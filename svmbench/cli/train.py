@@ -132,13 +132,13 @@ def command(
 
     The exit code is 1 if a fit ended before its tolerance. For other codes see svmbench --help.
     """
-    from svmbench.durable import require_replaceable, require_writable
+    from svmbench.durable import replacing, require_replaceable, require_writable
     from svmbench.train.classes import train
     from svmbench.train.examples import read_examples
     from svmbench.train.files import certificate, certificate_path, save
     from svmbench.train.path import grid, path, point
     from svmbench.train.path_files import PathFiles, document, records, save_path
-    from svmbench.train.plot import plot_path, save_plot
+    from svmbench.train.plot import path_plot, plot_path, validation_plot
     from svmbench.train.validation import cross_validate
 
     if cost is not None and lam is not None:
@@ -191,11 +191,16 @@ def command(
             trained = train(examples, objective, tolerance, **how, progress=show)
     taken = time.monotonic() - begun - read
     facts: dict[str, Any] = {}
+    # Files are written once all pictures are drawn: Ctrl-C meanwhile leaves no part of them.
+    pictures = {} if validation is None else {plot_path(target): validation_plot(validation)}
+    if along:
+        pictures[files.plot] = path_plot(points, validation)
     if trained is not None:
         facts = certificate(trained, examples, objective, validation)
         save(target, trained, examples, objective, validation)
-    if validation is not None:
-        save_plot(plot_path(target), validation)
+    for name, picture in pictures.items():
+        with replacing(name, "wb") as file:
+            file.write(picture)
     if along:
         save_path(files, points, examples, objective, tolerance, validation)
         facts = {**document(points, examples, objective, tolerance, validation), **facts}
@@ -260,9 +265,12 @@ def _class_weights(given: tuple[str, ...]) -> dict[int, float]:
     for each in given:
         label, _, weight = each.partition("=")
         try:
-            which, value = int(label), float(weight)
+            number, value = float(label), float(weight)
         except ValueError:
-            raise click.UsageError(f"--weight {each}: write CLASS=W, such as 1=10") from None
+            number, value = math.nan, math.nan
+        if not number.is_integer():
+            raise click.UsageError(f"--weight {each}: write CLASS=W, such as 1=10")
+        which = int(number)
         if which in found:
             raise click.UsageError(f"--weight {each}: class {which} has a weight already")
         found[which] = value

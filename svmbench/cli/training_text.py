@@ -67,9 +67,10 @@ def summary(
         lines.append(f"weights: {', '.join(each)}; P is for weights whose mean is 1")
     against = model.labels if len(trained.fits) > 1 else model.labels[:1]
     for label, fit in list(zip(against, trained.fits, strict=True))[:_LISTED]:
+        errors = "error" if fit.errors == 1 else "errors"
         lines.append(
             f"class {label}: P = {fit.primal:.10g}, within {fit.gap:.1e} of the optimum; "
-            f"{fit.errors:,} training errors ({fit.errors / m:.2%}); {fit.method}"
+            f"{fit.errors:,} training {errors} ({fit.errors / m:.2%}); {fit.method}"
         )
     if len(trained.fits) > _LISTED:
         lines.append(

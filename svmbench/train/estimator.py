@@ -75,15 +75,12 @@ class Learnt(NamedTuple):
     def of(cls, trained: Trained) -> Learnt:
         """Classes in ascending order, as scikit-learn has them."""
         model, fits = trained.model, trained.fits
-        # The model lists classes from the largest; its one plane points to the larger of two.
-        order = slice(None, None, -1) if len(model.labels) > 2 else slice(None)
         certificates = [
-            OptimalityBound(each.primal / each.lam, each.dual / each.lam, each.gap)
-            for each in fits[order]
+            OptimalityBound(each.primal / each.lam, each.dual / each.lam, each.gap) for each in fits
         ]
         return cls(
-            np.ascontiguousarray(model.weights[order]),
-            np.ascontiguousarray(model.biases[order]),
+            model.weights,
+            model.biases,
             certificates[0] if len(certificates) == 1 else certificates,
             max(each.looks for each in fits),
         )
@@ -140,11 +137,11 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ConvergenceWarning
             When ``max_seconds`` or rounding ended a fit short of ``tol``.
         """
+        self._check_parameters()
         try:
             objective = Objective(self._loss(), self.C, "free" if self.fit_intercept else "none")
         except (ConfigError, TypeError) as error:
             raise ValueError(str(error)) from None
-        self._check_parameters()
         X, y = validate_data(
             self, X, y, accept_sparse="csr", dtype=[np.float64, np.float32], order="C"
         )
@@ -208,6 +205,8 @@ class _Linear(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _check_parameters(self) -> None:
         """Refuse what is no number in the range of its parameter."""
+        if not _is_number(self.C):  # `Objective` knows its range
+            raise ValueError(f"C must be positive and finite, not {self.C!r}")
         if not (_is_number(self.tol) and 0.0 < self.tol < math.inf):
             raise ValueError(f"tol must be positive and finite, not {self.tol!r}")
         seconds, jobs = self.max_seconds, self.n_jobs

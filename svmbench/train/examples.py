@@ -67,8 +67,12 @@ class Examples:
 
     @property
     def classes(self) -> tuple[int, ...]:
-        """The distinct labels, the largest first."""
-        return tuple(int(label) for label in np.unique(self.labels)[::-1])
+        """The distinct labels, ascending; of two the larger first, to whose side the plane points.
+
+        Of equal decision values a model predicts the first class, and scikit-learn the smallest.
+        """
+        found = tuple(int(label) for label in np.unique(self.labels))
+        return found if len(found) > 2 else found[::-1]
 
     def against_rest(self, label: int) -> tuple[Dataset, FloatArray | None]:
         """The rows with one class as +1 and all others as -1, and their weights, if any.

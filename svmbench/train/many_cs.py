@@ -50,7 +50,10 @@ class _OfManyCs(LinearSVC):
         super()._check_parameters()
         if self.Cs is None:
             return
-        values = np.asarray(self.Cs, dtype=np.float64)
+        try:
+            values = np.asarray(self.Cs, dtype=np.float64)
+        except (TypeError, ValueError):
+            values = np.empty(0)
         if values.ndim != 1 or not len(values) or not ((values > 0.0) & (values < np.inf)).all():
             raise ValueError("Cs must be positive and finite numbers, at least one")
 

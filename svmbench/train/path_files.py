@@ -15,7 +15,6 @@ from svmbench.train.examples import Examples
 from svmbench.train.files import origin
 from svmbench.train.objective import Objective
 from svmbench.train.path import Point
-from svmbench.train.plot import save_path_plot
 from svmbench.train.validation import Validation
 
 #: Columns of cross-validation, where there was one.
@@ -90,7 +89,7 @@ def save_path(
     tolerance: float,
     validation: Validation | None = None,
 ) -> None:
-    """Write the table, the document and the picture, each as a whole.
+    """Write the table and the document, each as a whole.
 
     Raises
     ------
@@ -108,4 +107,3 @@ def save_path(
             file, indent=2, allow_nan=False,
         )  # fmt: skip
         file.write("\n")
-    save_path_plot(files.plot, points, validation)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import io
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svmbench.durable import replacing
 from svmbench.train.path import Point
 from svmbench.train.validation import Validation
 
@@ -23,46 +22,35 @@ def plot_path(model: Path) -> Path:
     return model.with_name(f"{model.name}.cv.svg")
 
 
-def save_plot(path: Path, validation: Validation) -> None:
+def validation_plot(validation: Validation) -> bytes:
     """Draw the validation error over C with its intervals, and the chosen C.
 
-    Parameters
-    ----------
-    path : Path
-        Where the SVG goes.
-    validation : Validation
-
-    Raises
-    ------
-    UnwritableError
-        When the file cannot be written.
+    Returns
+    -------
+    bytes
+        An SVG.
     """
-    with _figure(path, 4.0) as figure:
+
+    def draw(figure: Figure) -> None:
         axes = figure.subplots()
         _draw_validation(axes, validation)
         axes.set_xlabel(f"C; chosen: {validation.best:g}")
         axes.set_ylabel("validation error (%), with 95 % intervals")
 
+    return _as_svg(4.0, draw)
 
-def save_path_plot(
-    path: Path, points: Sequence[Point], validation: Validation | None = None
-) -> None:
+
+def path_plot(points: Sequence[Point], validation: Validation | None = None) -> bytes:
     """Draw the objective and the errors over C.
 
-    Parameters
-    ----------
-    path : Path
-        Where the SVG goes.
-    points : sequence of Point
-    validation : Validation, optional
-
-    Raises
-    ------
-    UnwritableError
-        When the file cannot be written.
+    Returns
+    -------
+    bytes
+        An SVG.
     """
     values = [each.C for each in points]
-    with _figure(path, 6.4) as figure:
+
+    def draw(figure: Figure) -> None:
         above, below = figure.subplots(2, sharex=True)
         shares = [_percent(each.share_of_zero) for each in points]
         above.plot(values, shares, color=_BLACK, marker="o", markersize=3.0)
@@ -77,19 +65,21 @@ def save_path_plot(
         below.set_ylabel("error (%)" + ("" if validation is None else ", with 95 % intervals"))
         below.legend()
 
+    return _as_svg(6.4, draw)
 
-@contextmanager
-def _figure(path: Path, height: float) -> Iterator[Figure]:
-    """A figure, written once it is drawn; the same figures give the same file."""
+
+def _as_svg(height: float, draw: Callable[[Figure], None]) -> bytes:
+    """A figure as text; the same figures give the same text."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     # Without a date and random names.
     with mpl.rc_context({"svg.hashsalt": "svmbench", "svg.fonttype": "none"}):
         figure = Figure(figsize=(6.4, height), layout="constrained")
-        yield figure
-        with replacing(path, "wb") as file:
-            figure.savefig(file, format="svg", metadata={"Date": None})
+        draw(figure)
+        written = io.BytesIO()
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return written.getvalue()
 
 
 def _draw_validation(axes: Axes, validation: Validation) -> None:

@@ -48,6 +48,7 @@ def test_closed_and_full_outputs():
         full = shell("data list >/dev/full")
         assert full.returncode == 2
         assert full.stderr.count("\n") == 1
+        assert "standard output or a file" in full.stderr
         assert "No space left on device" in full.stderr
 
 

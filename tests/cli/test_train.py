@@ -69,12 +69,12 @@ def test_three_classes(folder):
     result = invoke("train", text, "-C", "10", "-o", "m", "--threads", "2")
     assert result.exit_code == 0, result.stderr
     assert [line[:8] for line in result.stdout.splitlines() if line.startswith("class ")] == [
-        "class 3:", "class 2:", "class 1:",
+        "class 1:", "class 2:", "class 3:",
     ]  # fmt: skip
     assert invoke("predict", "m", text).stdout == "accuracy 100.0000%: 12 of 12 rows\n"
     assert invoke("predict", "m", text, "-o", "out", "--values").exit_code == 0
     lines = (folder / "out").read_text().splitlines()
-    assert lines[0] == "labels 3 2 1"
+    assert lines[0] == "labels 1 2 3"
     assert [len(line.split()) for line in lines[1:]] == [4] * 12
 
 
@@ -201,6 +201,25 @@ def test_decision_values_that_are_no_numbers_are_refused(folder):
     result = invoke("predict", "m", "far", "-o", "out", "--quiet")
     assert (result.exit_code, "far: row 2: its decision value leaves" in result.stderr) == (3, True)
     assert not (folder / "out").exists()
+
+
+def test_the_certificate_of_the_model_is_not_replaced_by_predictions(folder):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    before = (folder / "m.json").read_text()
+    result = invoke("predict", "m", SPARSE, "-o", "m.json")
+    assert (result.exit_code, (folder / "m.json").read_text()) == (2, before)
+    assert "m.json: this file is read, and not replaced" in result.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_labels_that_are_no_class_of_the_model_are_said(folder, form):
+    assert invoke("train", SPARSE, "-o", "m").exit_code == 0
+    (folder / "unknown").write_text("7 1:1\n8 2:1\n")
+    result = invoke("predict", "m", "unknown", *form)
+    assert (result.exit_code, result.stderr) == (
+        0, "no label of these rows is a class of the model\n",
+    )  # fmt: skip
+    assert invoke("predict", "m", "unknown", *form, "--quiet").stderr == ""
 
 
 def test_values_need_a_file():
@@ -337,6 +356,13 @@ def test_weights_that_make_no_sense(folder, weight, says):
     assert not list(folder.iterdir())
 
 
+@pytest.mark.parametrize("name", ["1", "+1", "1.0"])
+def test_a_class_has_one_weight_however_it_is_written(folder, name):
+    result = invoke("train", SPARSE, "--weight", f"{name}=2", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["class_weights"] == {"1": 2.0}
+
+
 def test_a_class_has_one_weight():
     result = invoke("train", SPARSE, "--weight", "1=2", "--weight", "1=3")
     assert result.exit_code == 2
@@ -424,6 +450,16 @@ def test_a_path_is_a_table_and_no_model(folder):
     again = invoke("train", SPARSE, "--path", "--bias", "free", "-o", "k", "--json")
     assert json.loads(again.stdout) == facts
     assert (folder / "k.path.svg").read_bytes() == (folder / "m.path.svg").read_bytes()
+
+
+def test_pictures_that_are_interrupted_leave_no_files(folder, monkeypatch):
+    def stop(*args, **how):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", stop)
+    for options in (["--path"], ["--cv", "2"], ["--path", "--cv", "2"]):
+        assert invoke("train", SPARSE, "-o", "m", *options).exit_code == 130
+        assert list(folder.iterdir()) == []
 
 
 def test_a_path_with_validation_has_its_errors_and_the_model(folder):

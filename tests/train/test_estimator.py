@@ -163,7 +163,8 @@ def test_a_fit_that_rounding_ends_says_so():
     ("parameters", "message"),
     [
         ({"C": 0.0}, "C must be positive"),
-        ({"C": "1"}, "'<' not supported|must be"),
+        ({"C": "1"}, "C must be positive and finite, not '1'"),
+        ({"C": None}, "C must be positive and finite, not None"),
         ({"loss": "huber"}, "loss must be one of hinge, squared_hinge"),
         ({"tol": 0.0}, "tol must be positive"),
         ({"tol": np.inf}, "tol must be positive and finite, not inf"),

@@ -69,7 +69,7 @@ def test_what_makes_no_sense():
     found = LinearSVCPath([0.5, 1.0]).fit(X, y)
     with pytest.raises(ValueError, match=r"no model was trained at C=0.7; known are 0.5, 1"):
         found.model_at(0.7)
-    for bad in ([], [0.0], [np.inf], [np.nan], [[1.0]], [-1.0]):
+    for bad in ([], [0.0], [np.inf], [np.nan], [[1.0]], [-1.0], "a", ["a"]):
         with pytest.raises(ValueError, match="Cs must be positive and finite"):
             LinearSVCPath(bad).fit(X, y)
 

@@ -83,6 +83,17 @@ def test_a_chosen_c_at_the_end_of_the_values_is_said():
         LinearSVCCV([1e-9, 1.0], cv=2).fit(X, y)
 
 
+def test_of_equal_values_the_scores_count_the_class_that_is_predicted():
+    # Without an intercept, rows without entries have the value 0 for every class.
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 30)
+    X = rng.normal(size=(90, 3)) + 3.0 * np.eye(3)[y]
+    X[y == 0] = 0.0
+    cv = LinearSVCCV(Cs=[1.0], cv=3, fit_intercept=False).fit(X, y)
+    assert cv.score(X, y) > 0.95
+    assert cv.scores_.mean() > 0.95
+
+
 def test_scores_count_with_weights_of_rows_and_classes():
     X, y = rows()
     weights = np.random.default_rng(1).integers(1, 6, size=90).astype(float)
