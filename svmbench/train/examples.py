@@ -84,23 +84,20 @@ class Examples:
         rows = replace(self.rows, labels=np.where(own, 1, -1).astype(np.int8))
         if self.row_weights is None and not self.class_weights:
             return rows, None
-        others = [each for each in self.classes if each != label]
-        rest = self.class_weights.get(others[0], 1.0) if len(others) == 1 else 1.0
-        weights = np.where(own, self.class_weights.get(label, 1.0), rest)
-        return rows, self._with_own(weights)
+        return rows, self._weights(self.classes if len(self.classes) == 2 else (label,))
 
     def costs(self) -> FloatArray:
         """What an error on each row costs: the weight of its class times its own, shape (m,).
 
         They are `scaled`, and 1 each without weights.
         """
-        costs = np.ones(len(self.labels))
-        for label, weight in self.class_weights.items():
-            costs[self.labels == label] = weight
-        return scaled(self._with_own(costs))[0]
+        return scaled(self._weights(self.classes))[0]
 
-    def _with_own(self, weights: FloatArray) -> FloatArray:
-        """Weights times those of the rows; 0 or inf where that leaves double precision."""
+    def _weights(self, counting: tuple[int, ...]) -> FloatArray:
+        """Weights of the rows, times those of these classes; 0 or inf beyond double precision."""
+        weights = np.ones(len(self.labels))
+        for label in self.class_weights.keys() & counting:
+            weights[self.labels == label] = self.class_weights[label]
         if self.row_weights is None:
             return weights
         with np.errstate(over="ignore", under="ignore"):
