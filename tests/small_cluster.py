@@ -58,6 +58,15 @@ class Cluster:
     def kill(self, name):
         self.processes[name].kill()
 
+    @contextmanager
+    def frozen(self, name):
+        """A node that stands still and does not answer, while its connections stay open."""
+        self.processes[name].send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.processes[name].send_signal(signal.SIGCONT)
+
     def end(self):
         for process in self.processes.values():
             with suppress(ProcessLookupError):

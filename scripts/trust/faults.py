@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -141,6 +141,13 @@ class Findings:
         if set(listed["id"]) - set(results.traces["id"]):
             self.wrong.append(f"runs without their traces: {folder}")
 
+    def keep(self, paths: Iterable[str]) -> None:
+        """Record which of the files that are to stay as they are have changed or gone."""
+        for path in paths:
+            found = _sha256(Path(path))
+            self.expect(found == self.kept.setdefault(path, found), f"changed: {path}")
+        self.wrong += [f"lost: {path}" for path in self.kept if not Path(path).exists()]
+
     def report(self, what: str, **facts: object) -> None:
         """Print all results, and exit with code 1 if there is a violation."""
         lines: dict[str, object] = {}
@@ -185,7 +192,10 @@ def differences(folder: Path, reference: Path) -> list[str]:
 def _timeless(path: Path) -> pd.DataFrame:
     """A table as text, without columns that depend on a clock or on the machine's state."""
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    chance = ("involuntary_switches", "load_average", "peak_memory_bytes", "started", "disturbed")
+    chance = (
+        *("involuntary_switches", "load_average", "peak_memory_bytes", "started", "disturbed"),
+        "node",  # of a cluster, that has carried the run out
+    )
     return table[[c for c in map(str, table) if "seconds" not in c and c not in chance]]
 
 
@@ -252,15 +262,21 @@ class Place:
 
     def left_alive(self) -> list[int]:
         """Ids of the trial's processes that are still alive."""
-        mark = f"{MARK}={self.root}".encode()
-        return [pid for pid in _processes() if mark in _words(pid, "environ")]
+        return marked(str(self.root))
+
+
+def marked(text: str) -> list[int]:
+    """Ids of the processes with that mark."""
+    mark = f"{MARK}={text}".encode()
+    return [pid for pid in _processes() if mark in words(pid, "environ")]
 
 
 def _processes() -> Iterator[int]:
     return (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit())
 
 
-def _words(pid: int, what: Literal["environ", "cmdline"]) -> list[bytes]:
+def words(pid: int, what: Literal["environ", "cmdline"]) -> list[bytes]:
+    """The environment of a process, or its command line; empty if it has ended."""
     try:
         return Path(f"/proc/{pid}/{what}").read_bytes().split(b"\0")
     except OSError:
@@ -281,12 +297,16 @@ def workers_of(parent: int) -> list[int]:
 
 def _started_by(parent: int) -> list[int]:
     """Ids of those children of a process that execute a module of svmbench."""
-    children = (pid for pid in _processes() if _parent_of(pid) == parent)
-    return [pid for pid in children if {b"-P", b"-m"} <= set(_words(pid, "cmdline"))]
+    return [pid for pid in children(parent) if {b"-P", b"-m"} <= set(words(pid, "cmdline"))]
+
+
+def children(parent: int) -> list[int]:
+    """Ids of the children of a process."""
+    return [pid for pid in _processes() if _parent_of(pid) == parent]
 
 
 def _is_launcher(pid: int) -> bool:
-    return b"svmbench.harness.launcher" in _words(pid, "cmdline")
+    return b"svmbench.harness.launcher" in words(pid, "cmdline")
 
 
 def _parent_of(pid: int) -> int | None:
@@ -417,7 +437,7 @@ class Killer:
         while self.place.left_alive() and time.monotonic() < until:
             time.sleep(0.02)
         for pid in self.place.left_alive():
-            findings.wrong.append(f"left alive: {b' '.join(_words(pid, 'cmdline')).decode()}")
+            findings.wrong.append(f"left alive: {b' '.join(words(pid, 'cmdline')).decode()}")
         findings.look(self.place.results)
         if code in (-signal.SIGINT, -signal.SIGTERM) and -code in sent:
             self.early += 1  # Python was still starting or ending, outside our code

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import ExitStack
 
 import pandas as pd
 import pytest
@@ -153,6 +154,85 @@ def test_the_block_of_a_killed_node_goes_to_the_other(two, tmp_path):
     assert all(len(names) == 1 for names in nodes_of(tmp_path))
 
 
+def test_a_silent_node_is_lost_until_it_answers_again(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(planner, "SILENCE", 2.0)
+    monkeypatch.setattr(planner, "PATIENCE", 3.0)  # of the greeting that it does not answer
+
+    class Freezing(Reporter):
+        said = ()
+
+        def run_ends(self, run, state):
+            if not self.said:
+                self.said = ("frozen",)
+                stack.enter_context(two.frozen("a"))
+
+        def stage(self, text):
+            if text.startswith("node"):
+                self.said = *self.said, text
+
+    reporter, asked = Freezing(), sweep(**FOUR)
+    with two.open() as place:
+        with ExitStack() as stack:
+            outcome = run_sweep(asked, tmp_path / "one", reporter, Options(place=place))
+            assert place.nodes == {"b"}
+        assert reporter.said == ("frozen", "node a: no sign of life for 2 s")
+        assert outcome.left == 0
+        assert len(results(tmp_path / "one")) == 8
+        assert all(len(names) == 1 for names in nodes_of(tmp_path / "one"))
+        while_waiting(lambda: place.nodes == {"a", "b"})
+        run_sweep(asked, tmp_path / "two", options=Options(place=place))
+    assert set.union(*nodes_of(tmp_path / "two")) == {"a", "b"}
+    assert results(tmp_path / "one") == results(tmp_path / "two")
+
+
+def test_nodes_are_there_whatever_dask_asks_for_meanwhile(two):
+    import dask
+
+    with dask.config.set({"distributed.client.scheduler-info-interval": "1ms"}), two.open() as one:
+        assert all(one.nodes == {"a", "b"} for _ in range(100))
+
+
+def test_a_node_that_does_not_answer_holds_nobody_up(two, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(planner, "PATIENCE", 3.0)
+    with two.frozen("a"), DaskPlace(two.address) as place:
+        assert place.nodes == {"b"}
+        assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
+    assert caplog.text.count("node a: cannot run svmbench (no answer)") == 1
+
+
+def test_a_result_may_take_longer_to_travel_than_a_look_takes(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(planner, "POLL", 1e-6)
+    with two.open() as place:
+        assert run_sweep(sweep(), tmp_path, options=Options(place=place)).made == 1
+
+
+def test_a_planner_that_stood_still_itself_blames_nobody(monkeypatch):
+    workers = {"a": {"last_seen": 1.0}}
+
+    class Clock:
+        now = 0.0
+
+    clock = Clock()
+    monkeypatch.setattr(planner, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(planner, "_workers", lambda client: workers)
+    presence = planner.Presence(None)
+
+    def look(*moments):
+        for clock.now in moments:
+            presence.require("a")
+
+    look(0.0, 1000.0, 1000.0 + planner.SILENCE - 5.0)
+    with pytest.raises(NodeLostError, match="no sign of life"):
+        look(*range(2000, 2100))
+    workers["a"]["last_seen"] = 2.0
+    clock.now += 1.0
+    presence.require("a")
+    workers.clear()
+    clock.now += 1.0
+    with pytest.raises(NodeLostError, match="it has ended"):
+        presence.require("a")
+
+
 def test_a_node_that_its_nanny_starts_again_goes_on(cluster, tmp_path):
     class Killing(Reporter):
         killed = False
@@ -294,6 +374,26 @@ def test_a_node_is_idle_soon_after_the_planner_has_ended(how, cluster, tmp_path)
     run.communicate()
     assert run.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
     while_waiting(lambda: not any(parts()), 3.0)
+    assert not list((tmp_path / "out" / "runs").iterdir())
+
+
+def test_the_end_of_the_scheduler_is_one_line(cluster, tmp_path):
+    cluster.add("a", "--no-nanny")
+    config = tmp_path / "slow.yaml"
+    config.write_text(json.dumps(SLOW))
+    while_waiting(lambda: len(known(cluster)) == 1)
+    words = ["run", str(config), "--out", str(tmp_path / "out"), "--cluster", cluster.address]
+    run = subprocess.Popen(
+        [sys.executable, "-m", "svmbench", *words, "--quiet"], stderr=subprocess.PIPE, text=True
+    )
+    parts = in_progress(cluster.folder / "local-a")
+    while_waiting(lambda: any(parts()))
+    cluster.kill("scheduler")
+    said = run.communicate()[1]
+    assert run.returncode == 2
+    assert said.endswith("the connection to its scheduler is lost; is it running?\n")
+    assert len(said.splitlines()) == 1
+    while_waiting(lambda: not any(parts()))
     assert not list((tmp_path / "out" / "runs").iterdir())
 
 

@@ -7,13 +7,15 @@ side writes to the results folder.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import logging
 import math
 import secrets
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Coroutine, Iterator, Sequence
+from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from functools import partial
@@ -42,8 +44,12 @@ PATIENCE = 10.0
 #: Seconds without another node after which the sweep begins.
 SETTLING = 3.0
 
-#: Seconds between two looks at whether the node of a run is still there.
+#: Seconds between two looks at whether the nodes are still there.
 LOOK = 1.0
+
+#: Seconds without a sign of life after which a node is lost. Dask itself waits for five minutes if
+#: the connection stays open, as it does if the node's process is stopped.
+SILENCE = 30.0
 
 #: Seconds after which an interruption by the user is noticed.
 POLL = 0.2
@@ -75,6 +81,7 @@ class DaskPlace:
         self._address = address
         self._client = _connected(address)
         self._mark = secrets.token_hex(8)
+        self._presence = Presence(self._client)
         self._nodes: dict[str, DaskNode] = {}
         self._out: dict[str, str] = {}  # why nodes are left out, by their tokens
         self._contended = False
@@ -130,7 +137,7 @@ class DaskPlace:
         with suppress(TimeoutError):
             self._client.wait_for_workers(1, timeout=PATIENCE)
             while True:
-                there = len(self._client.scheduler_info(n_workers=-1)["workers"])
+                there = len(_workers(self._client))
                 self._client.wait_for_workers(there + 1, timeout=SETTLING)
 
     def _require_nodes(self) -> None:
@@ -143,14 +150,16 @@ class DaskPlace:
 
     def _look_around(self) -> None:
         """Take note of nodes that have come, and forget those that have gone."""
-        self._out |= {each.greeting.token: each.lost for each in self._nodes.values() if each.lost}
+        lost = [each for each in self._nodes.values() if each.lost and not each.was_absent]
+        self._out |= {each.greeting.token: each.lost for each in lost}
         try:
-            there = self._client.scheduler_info(n_workers=-1)["workers"]
+            there = _workers(self._client)
             self._nodes = {
                 at: each for at, each in self._nodes.items() if at in there and not each.lost
             }
             new = sorted(set(there).difference(self._nodes), key=lambda at: str(there[at]["name"]))
-            said = self._client.run(node.greet, workers=new, on_error="return") if new else {}
+            said = self._client.sync(_greetings, self._client, new) if new else {}
+            _require_scheduler(self._client)  # else its end is what they all say
         except (OSError, TimeoutError) as error:
             raise ConfigError(f"cluster {self._address}: {_text(error)}; is it running?") from None
         ours = node.build() if new else ""
@@ -167,12 +176,15 @@ class DaskPlace:
                 self._leave_out(greeting.token, f"node {name}: shares a machine with another node")
             else:
                 self._machine, self._contended = greeting.machine, self._contended or shared
-                self._nodes[at] = DaskNode(self._client, at, name, self._mark, greeting)
+                self._nodes[at] = DaskNode(
+                    self._client, at, name, self._mark, greeting, self._presence
+                )
 
     def _greeting(self, name: str, said: Any, ours: str) -> node.Greeting | None:
         """What a node has said, if it can take part."""
         if not isinstance(said, node.Greeting):
-            what = "no answer" if said is None else _text(said)
+            silent = said is None or isinstance(said, TimeoutError)  # it may have gone meanwhile
+            what = "no answer" if silent else _text(said)
             self._leave_out(name, f"node {name}: cannot run svmbench ({what})")
             return None
         if said.token in self._out:
@@ -201,8 +213,89 @@ class DaskPlace:
         self._out[key] = reason
 
 
+def _workers(client: Client) -> dict[str, Any]:
+    """What the scheduler knows about its workers, by their addresses.
+
+    `Client.scheduler_info` may answer that there are none: another thread of Dask asks for a
+    summary without workers every two seconds, and both keep their answers in the same place.
+    """
+    _require_scheduler(client)
+    found = client.sync(client.scheduler.identity, n_workers=-1)
+    return dict(found["workers"])
+
+
+def _require_scheduler(client: Client) -> None:
+    """Notice that the connection is lost: Dask's client then answers as if there were nothing."""
+    if client.status != "running":
+        raise OSError("the connection to its scheduler is lost")
+
+
+async def _result_of(task: Future) -> Any:
+    return await task
+
+
+async def _run_on(client: Client, address: str, function: Any, given: Sequence[Any]) -> Any:
+    """What a node's main thread answers."""
+    answers = await client.run(function, *given, workers=[address])
+    return answers[address]
+
+
+async def _greetings(client: Client, addresses: Collection[str]) -> dict[str, Any]:
+    """What nodes say about themselves, or why one says nothing, by their addresses."""
+
+    asked = [asyncio.wait_for(_run_on(client, at, node.greet, ()), PATIENCE) for at in addresses]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    return dict(zip(addresses, answers, strict=True))
+
+
+class Presence:
+    """Which nodes the scheduler hears of, asked for all of them together.
+
+    Parameters
+    ----------
+    client : Client
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+        self._looked = -math.inf
+        self._heard: dict[str, float] = {}  # by the scheduler's clock
+        self._silent: dict[str, float] = {}
+
+    def require(self, address: str) -> None:
+        """Notice a node that has gone or is silent: Dask would wait until it comes back.
+
+        Raises
+        ------
+        AbsentError
+        """
+        with self._lock:
+            if monotonic() - self._looked >= LOOK:
+                self._look()
+            if address not in self._silent:
+                raise AbsentError("it has ended or cannot be reached")
+            if self._silent[address] > SILENCE:
+                raise AbsentError(f"no sign of life for {SILENCE:g} s")
+
+    def _look(self) -> None:
+        workers = _workers(self._client)
+        # If this process was stopped itself, that is no silence of theirs.
+        passed = min(monotonic() - self._looked, 2.0 * LOOK)
+        heard = {at: each["last_seen"] for at, each in workers.items()}
+        self._silent = {
+            at: self._silent.get(at, 0.0) + passed if self._heard.get(at) == moment else 0.0
+            for at, moment in heard.items()
+        }
+        self._heard, self._looked = heard, monotonic()
+
+
+class AbsentError(NodeLostError):
+    """A node has ended or cannot be reached. If it answers again, it is as good as any other."""
+
+
 class DaskNode(Node):
-    """One node. If it is lost, it takes no further part.
+    """One node. If it is lost, it takes no further part; another one may have its address.
 
     Parameters
     ----------
@@ -213,25 +306,35 @@ class DaskNode(Node):
     mark : str
         Distinguishes this planner from all others.
     greeting : Greeting
+    presence : Presence
 
     Attributes
     ----------
     lost : str
         Why it takes no further part; empty while it does.
+    was_absent : bool
+        Whether that was no fault of its own: it has ended or could not be reached.
     """
 
     def __init__(
-        self, client: Client, address: str, name: str, mark: str, greeting: node.Greeting
+        self,
+        client: Client,
+        address: str,
+        name: str,
+        mark: str,
+        greeting: node.Greeting,
+        presence: Presence,
     ) -> None:
         self._client = client
         self._address = address
         self._mark = mark
-        self._looked = monotonic()
+        self._presence = presence
         self._rows: set[str] = set()
         self._sweeps: set[str] = set()
         self.name = name
         self.greeting = greeting
         self.lost = ""
+        self.was_absent = False
 
     def prepare(self, instance: Instance) -> None:
         """Have the rows of an instance in the node's cache: its own, generated or sent."""
@@ -261,8 +364,8 @@ class DaskNode(Node):
         self._sweeps.add(sweep)
         left = min(end - monotonic(), threading.TIMEOUT_MAX)
         token = self.greeting.token
-        future = self._submit(node.make, token, self.name, sweep, asdict(assignment), left)
-        made = self._result(future, stop, math.inf)
+        given = token, self.name, sweep, asdict(assignment), left
+        made = self._ask(node.make, *given, stop=stop, patience=math.inf)
         if made is None:
             return None
         try:
@@ -282,8 +385,18 @@ class DaskNode(Node):
             if self._sweeps and not self.lost:
                 self._ask(node.leave, self.greeting.token, sorted(self._sweeps))
 
-    def _submit(self, function: Any, *given: Any) -> Future:
-        return self._client.submit(
+    def _ask(
+        self,
+        function: Any,
+        *given: Any,
+        stop: threading.Event | None = None,
+        patience: float = ANSWER,
+    ) -> Any:
+        """The answer of the node's working thread, which can take long; None if it was stopped.
+
+        The task is cancelled on the way out, whatever happens; the node then stops its run.
+        """
+        task = self._client.submit(
             function,
             *given,
             key=f"svmbench-{function.__name__}-{secrets.token_hex(8)}",
@@ -292,56 +405,43 @@ class DaskNode(Node):
             pure=False,
             retries=0,
         )
-
-    def _ask(self, function: Any, *given: Any) -> Any:
-        """The answer of the node's working thread, which can take long."""
-        return self._result(self._submit(function, *given), threading.Event(), ANSWER)
+        try:
+            return self._awaited(_result_of(task), stop, patience)
+        finally:
+            task.cancel()
 
     def _tell(self, function: Any, *given: Any) -> None:
         """Have the node's main thread do something quick."""
-        try:
-            self._client.run(function, *given, workers=[self._address])
-        except Exception as error:
-            raise self._losing(error) from None
+        self._awaited(_run_on(self._client, self._address, function, given))
 
-    def _result(self, future: Future, stop: threading.Event, patience: float) -> Any:
-        """The result of a task; None if it was stopped.
-
-        The task is cancelled on the way out, whatever happens; the node then stops its run.
-        """
+    def _awaited(
+        self,
+        coming: Coroutine[Any, Any, Any],
+        stop: threading.Event | None = None,
+        patience: float = ANSWER,
+    ) -> Any:
+        """What the node answers, while it is there; None if it was stopped."""
         until = monotonic() + patience
+        # It is not asked for again at every look: what comes may take longer than that to travel.
+        answer = asyncio.run_coroutine_threadsafe(coming, self._client.loop.asyncio_loop)
         try:
-            while True:
-                try:
-                    return future.result(timeout=POLL)
-                except TimeoutError as error:
-                    if future.status == "error":  # it is the node's own
-                        raise self._losing(error) from None
-                if stop.is_set():
+            while not wait([answer], POLL).done:
+                if stop is not None and stop.is_set():
                     return None
                 if monotonic() > until:
-                    raise self._losing(TimeoutError(f"no answer within {patience:g} s"))
-                self._require_presence()
-        except NodeLostError as error:
-            raise self._losing(error) from None
+                    raise TimeoutError(f"no answer within {patience:g} s")
+                self._presence.require(self._address)
+            return answer.result()
         except Exception as error:  # whatever the node or Dask raises: the node is of no use
             raise self._losing(error) from None
         finally:
-            future.cancel()
-
-    def _require_presence(self) -> None:
-        """Notice a worker that has gone: Dask would wait until it comes back."""
-        now = monotonic()
-        if now - self._looked < LOOK:
-            return
-        self._looked = now
-        if not self._client.nthreads(workers=[self._address]):
-            raise NodeLostError("it has ended or cannot be reached")
+            answer.cancel()
 
     def _losing(self, error: BaseException) -> NodeLostError:
         """The error to raise when the node is lost."""
         if not self.lost:
             self.lost = f"node {self.name}: {_text(error)}"
+            self.was_absent = isinstance(error, AbsentError)
         return NodeLostError(self.lost)
 
 
@@ -403,6 +503,8 @@ def _seat(each: DaskNode) -> Iterator[DaskNode]:
 
 def _connected(address: str) -> Client:
     """A connection to the scheduler."""
+    # What it says when it loses the scheduler is said here, in one line.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
         return Client(**where, timeout=PATIENCE, set_as_default=False, name="svmbench")

@@ -1,0 +1,454 @@
+"""Kill or stop the nodes and the planner of a sweep over a cluster, at random moments.
+
+The nodes are processes of this machine, each with a cache of its own; one of them has a nanny.
+Each command prints its findings, one per line. It exits with code 1 if a result is lost, doubled or
+torn, if runs that are compared come from different nodes, if a process is left behind, or if the
+final numbers differ from those of an undisturbed sweep in anything but times.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+from distributed import Client
+from faults import (
+    KEEP,
+    MARK,
+    PATIENCE,
+    SEED,
+    SMOKE,
+    Findings,
+    Place,
+    children,
+    differences,
+    marked,
+    trial,
+    words,
+)
+
+from svmbench.harness.trace import Trace, read_trace
+from svmbench.records.states import FAULTS, RERUN
+
+NAMES = ("a", "b", "with-nanny")
+
+#: What happens, more often to nodes than to the planner.
+TARGETS = ("node", "node", "node", "planner")
+SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)
+
+#: Share of the faults that wait for a run in progress: the planner needs seconds to begin.
+AT_WORK = 0.8
+
+#: Most seconds after which a killed node is started again.
+PAUSE = 3.0
+
+#: Seconds in which the processes of a cluster have to start on a busy machine.
+STARTING = 120.0
+
+#: How the planner may end although nobody has sent it a signal: too many nodes died.
+GIVEN_UP = ("no node is left", "nodes were lost while they carried it out")
+
+FULL = {
+    "datasets": "tiny-sparse, tiny-dense",
+    "solvers": "auto, dcd, sgd-s, pegasos, ocas",
+    "repeats": 6,
+}
+SMALL = FULL | {"datasets": "tiny-sparse", "solvers": "dcd, sgd-s", "repeats": 4}
+
+#: A data set, a lambda and a repeat.
+Block = tuple[str, float, int]
+
+
+# ------------------------------------------------------------------ a cluster
+
+
+class Cluster:
+    """A scheduler and its nodes.
+
+    Parameters
+    ----------
+    root : Path
+        Folder for their caches, local folders and logs.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.address = str(root / "scheduler.json")
+        self.nodes: dict[str, subprocess.Popen[bytes]] = {}
+        root.mkdir(parents=True)
+        self._scheduler = self._started(
+            "scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0"
+        )
+
+    def start_missing(self) -> None:
+        """Start the nodes that have ended, and wait until the scheduler knows them all."""
+        for name in NAMES:
+            if name not in self.nodes or self.nodes[name].poll() is not None:
+                self.start(name)
+        wait_until(lambda: self._known() == set(NAMES), STARTING, "the nodes do not come")
+
+    def start(self, name: str) -> None:
+        """Start a node."""
+        self.end_of(name)
+        self.nodes[name] = self._started(
+            name,
+            "worker",
+            *("--name", name, "--nthreads", "1", "--local-directory", str(self.root / name)),
+            *(() if name == "with-nanny" else ("--no-nanny",)),
+        )
+
+    def _started(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        mine = {"SVMBENCH_CACHE": str(self.root / f"cache-{name}"), MARK: self._mark(name)}
+        where = ["--scheduler-file", self.address, "--no-dashboard"]
+        with (self.root / f"{name}.log").open("a") as log:
+            return subprocess.Popen(
+                [sys.executable, "-m", "dask", *words, *where],
+                env=os.environ | mine,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def _mark(self, name: str) -> str:
+        return str(self.root / f"processes-of-{name}")
+
+    def _known(self) -> set[str]:
+        if not Path(self.address).exists():
+            return set()
+        with Client(scheduler_file=self.address, set_as_default=False, timeout=STARTING) as client:
+            workers = client.scheduler_info(n_workers=-1)["workers"]
+        return {str(each["name"]) for each in workers.values()}
+
+    def processes(self, name: str) -> list[int]:
+        """Ids of a node's processes, those of its runs included."""
+        return marked(self._mark(name))
+
+    def worker(self, name: str) -> list[int]:
+        """Id of the process that talks to the scheduler: a nanny's child, else the node itself."""
+        pid = self.nodes[name].pid
+        if name != "with-nanny":
+            return [pid]
+        return [each for each in children(pid) if b"spawn_main" in b"".join(words(each, "cmdline"))]
+
+    def runs(self) -> list[Path]:
+        """The traces of runs in progress."""
+        return [path for name in NAMES for path in (self.root / name).rglob("*.part")]
+
+    def end_of(self, name: str) -> None:
+        """End a node with all its processes."""
+        send(self.processes(name), signal.SIGKILL)
+        if name in self.nodes:
+            self.nodes[name].wait()
+
+    def end(self) -> None:
+        """End everything."""
+        for name in NAMES:
+            self.end_of(name)
+        self._scheduler.kill()
+        self._scheduler.wait()
+
+
+@contextmanager
+def cluster_in(root: Path) -> Iterator[Cluster]:
+    """A cluster with all its nodes."""
+    cluster = Cluster(root)
+    try:
+        cluster.start_missing()
+        yield cluster
+    finally:
+        cluster.end()
+
+
+def send(pids: list[int], number: signal.Signals) -> bool:
+    """Send a signal to processes; whether there were any."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)
+    return bool(pids)
+
+
+def wait_until(holds: Callable[[], bool], seconds: float, otherwise: str) -> None:
+    """Wait until something holds."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            raise click.ClickException(otherwise)
+        time.sleep(0.05)
+
+
+# ------------------------------------------------------------------ promises
+
+
+@dataclass
+class Promises:
+    """What is observed of a results folder: complete blocks stay as they are.
+
+    A block that loses its node is begun again by another one, so only the runs of complete blocks
+    are kept for good.
+
+    Parameters
+    ----------
+    folder : Path
+    findings : Findings
+    runs_a_block : int
+    """
+
+    folder: Path
+    findings: Findings
+    runs_a_block: int
+    complete: set[Block] = field(default_factory=set)
+
+    def look(self) -> None:
+        """Read all traces, and note what is lost, doubled, torn or mixed."""
+        blocks: dict[Block, dict[str, Trace]] = {}
+        for path in sorted((self.folder / "runs").glob("*.jsonl")):
+            trace = read_trace(path)
+            if not path.exists():
+                continue  # its block was begun again meanwhile
+            whole = trace is not None and bool(trace.end)
+            self.findings.expect(whole, f"torn: {path}")
+            if trace is not None and whole and trace.state not in (*FAULTS, *RERUN):
+                head = trace.header
+                block = (
+                    str(head["dataset"]),
+                    float(head["problem"]["lambda"]),
+                    int(head["repeat"]),
+                )
+                blocks.setdefault(block, {})[str(path)] = trace
+        for block, traces in blocks.items():
+            labels = Counter(str(trace.header["label"]) for trace in traces.values())
+            for label, count in labels.items():
+                self.findings.expect(count == 1, f"doubled: {block} {label}")
+            if len(labels) == self.runs_a_block:
+                nodes = {trace.header.get("node") for trace in traces.values()}
+                self.findings.expect(len(nodes) == 1, f"mixed: {block} of {nodes}")
+                self.complete.add(block)
+        for block in self.complete - set(blocks):
+            self.findings.expect(False, f"lost: {block}")
+        self.findings.keep(path for block in self.complete for path in blocks.get(block, ()))
+
+
+@dataclass
+class Trial:
+    """A sweep that is disturbed until there were enough faults.
+
+    Parameters
+    ----------
+    cluster : Cluster
+    place : Place
+    peace : Path
+        Results of the undisturbed sweep.
+    facts : dict
+        Of the sweep's configuration.
+    seed : int
+    """
+
+    cluster: Cluster
+    place: Place
+    peace: Path
+    facts: dict[str, Any]
+    seed: int
+    findings: Findings = field(default_factory=Findings)
+    sweeps: int = 0
+    starts: int = 0
+    different: list[str] = field(default_factory=list)
+    sent: dict[int, signal.Signals] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self._begin()
+
+    def _begin(self) -> None:
+        runs = len(self.facts["solvers"].split(","))
+        self.promises = Promises(self.place.results, self.findings, runs)
+
+    @property
+    def faults(self) -> int:
+        """Number of faults so far."""
+        return self.findings.faults.total()
+
+    def work(self, times: int, interval: float, disturb: Callable[[Planner], None]) -> None:
+        """Start the planner again and again, until there were enough faults; then let it finish."""
+        while self.faults < times:
+            planner = self.started()
+            while planner.poll() is None and self.faults < times:
+                if self.random.random() < AT_WORK:
+                    self._wait_for_a_run(planner)
+                with suppress(subprocess.TimeoutExpired):
+                    planner.wait(self.random.uniform(0.0, interval))
+                    break
+                disturb(planner)
+                self.promises.look()
+            if self.ended(planner) == 0:
+                self._compare()
+        for _ in range(3):
+            if not self.place.results.exists():
+                return
+            if self.ended(self.started()) == 0:
+                self._compare()
+        self.findings.expect(not self.place.results.exists(), "does not complete")
+
+    def _wait_for_a_run(self, planner: Planner) -> None:
+        def begins() -> bool:
+            return bool(self.cluster.runs()) or planner.poll() is not None
+
+        wait_until(begins, STARTING, "no run begins")
+
+    def started(self) -> Planner:
+        """A planner, with all nodes there."""
+        self.cluster.start_missing()
+        self.starts += 1
+        return self.place.start(*self.place.sweep, "--cluster", self.cluster.address)
+
+    def ended(self, planner: Planner) -> int:
+        """Wait for a planner's end, judge it and return its exit code."""
+        said = planner.communicate()[1]
+        code, sent = planner.returncode, self.sent.pop(planner.pid, None)
+        self.findings.codes[code] += 1
+        right = {0}
+        if sent is not None:
+            right |= {130, -sent}
+        if any(text in said for text in GIVEN_UP):
+            right.add(1)
+        self.findings.expect(code in right, f"exit code {code} after {sent}: {said}")
+        lines = [line for line in said.splitlines() if line.startswith("svmbench: ")]
+        self.findings.expect(len(lines) <= 1, f"not one line: {said}")
+        until = time.monotonic() + PATIENCE
+        while (self.cluster.runs() or self.place.left_alive()) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.findings.expect(not self.cluster.runs(), "left: a run without a planner")
+        self.findings.expect(not self.place.left_alive(), "left alive: a process of the planner")
+        self.promises.look()
+        return code
+
+    def hit(self, planner: Planner, number: signal.Signals) -> None:
+        """Send the planner a signal."""
+        self.sent[planner.pid] = number
+        planner.send_signal(number)
+        self.findings.faults[f"{number.name} to the planner"] += 1
+
+    def _compare(self) -> None:
+        """Compare a finished sweep with the undisturbed one, and put it aside."""
+        self.sweeps += 1
+        found = differences(self.place.results, self.peace)
+        self.different += found
+        self.findings.wrong += found
+        self.findings.before += len(self.findings.kept)
+        self.findings.kept.clear()
+        self.place.results.rename(self.place.results.with_name(f"results-{self.sweeps}"))
+        self._begin()
+
+
+Planner = subprocess.Popen[str]
+
+
+@contextmanager
+def disturbed(keep: Path | None, seed: int, smoke: bool) -> Iterator[Trial]:
+    """A trial on a cluster on which the sweep was carried out undisturbed before."""
+    facts: dict[str, Any] = SMALL if smoke else FULL
+    with trial(keep) as root, cluster_in(root / "cluster") as cluster:
+        places = Place(root / "peace"), Place(root / "disturbed")
+        for place in places:
+            place.write_config(**facts)
+        peace, place = places
+        code, said = peace.run(*peace.sweep, "--cluster", cluster.address)
+        if code != 0:
+            raise click.ClickException(f"the undisturbed sweep ended with {code}: {said}")
+        yield Trial(cluster, place, peace.results, facts, seed)
+
+
+def report(what: str, found: Trial) -> None:
+    """Print the findings, and exit with code 1 if a promise was broken."""
+    wrong = found.findings.wrong
+    found.findings.report(
+        f"{what}, seed {found.seed}",
+        planners_started=found.starts,
+        sweeps_brought_to_their_end=found.sweeps,
+        doubled=sum(line.startswith("doubled") for line in wrong),
+        blocks_of_several_nodes=sum(line.startswith("mixed") for line in wrong),
+        differences="; ".join(found.different) or "none but times",
+    )
+
+
+# ------------------------------------------------------------------ commands
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """Kill or stop the nodes and the planner of a sweep over a cluster."""
+
+
+@main.command()
+@click.option("--times", default=30, show_default=True, help="Number of faults.")
+@click.option("--interval", default=4.0, show_default=True, help="Most seconds between two.")
+@SEED
+@SMOKE
+@KEEP
+def kills(times: int, interval: float, seed: int, smoke: bool, keep: Path | None) -> None:
+    """SIGKILL and SIGTERM to nodes, with or without their nanny, and to the planner."""
+    with disturbed(keep, seed, smoke) as found:
+        cluster, rng = found.cluster, found.random
+
+        def disturb(planner: Planner) -> None:
+            number = rng.choice(SIGNALS)
+            if rng.choice(TARGETS) == "planner":
+                found.hit(planner, number)
+                planner.wait()
+                return
+            name = rng.choice(NAMES)
+            whole = name == "with-nanny" and rng.random() < 0.5
+            victims = [cluster.nodes[name].pid] if whole else cluster.worker(name)
+            if send(victims, number):
+                found.findings.faults[f"{number.name} to {'the nanny' if whole else name}"] += 1
+            with suppress(subprocess.TimeoutExpired):
+                planner.wait(rng.uniform(0.0, PAUSE))
+            if whole or name != "with-nanny":
+                cluster.start(name)
+
+        found.work(times, interval, disturb)
+        report("kills", found)
+
+
+@main.command()
+@click.option("--times", default=6, show_default=True, help="Number of faults.")
+@click.option("--interval", default=4.0, show_default=True, help="Most seconds between two.")
+@click.option("--longest", default=60.0, show_default=True, help="Most seconds of a stop.")
+@SEED
+@SMOKE
+@KEEP
+def stops(
+    times: int, interval: float, longest: float, seed: int, smoke: bool, keep: Path | None
+) -> None:
+    """SIGSTOP and later SIGCONT to a node: its process alone, or with those of its runs."""
+    with disturbed(keep, seed, smoke) as found:
+        cluster, rng = found.cluster, found.random
+
+        def disturb(planner: Planner) -> None:
+            name = rng.choice(NAMES)
+            whole = rng.random() < 0.5
+            victims = cluster.processes(name) if whole else cluster.worker(name)
+            send(victims, signal.SIGSTOP)
+            try:
+                with suppress(subprocess.TimeoutExpired):
+                    planner.wait(rng.uniform(0.0, longest))
+            finally:
+                send(victims, signal.SIGCONT)
+            found.findings.faults[f"to {'a node and its runs' if whole else 'a node'}"] += 1
+
+        found.work(times, interval, disturb)
+        report("stops", found)
+
+
+if __name__ == "__main__":
+    main()

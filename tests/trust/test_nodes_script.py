@@ -1,0 +1,25 @@
+"""The script that kills nodes works, and its promises hold in the small."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("distributed", reason="the extra cluster is not installed")
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "trust" / "nodes.py"
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+
+
+@pytest.mark.parametrize("command", [("kills", "--times", "3"), ("stops", "--longest", "3")])
+def test_a_sweep_whose_nodes_are_disturbed_comes_to_the_same_numbers(command):
+    words = [*command, "--smoke", "--interval", "2"]
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), *words], capture_output=True, text=True, cwd=SCRIPT.parent
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "differences: none but times\n" in done.stdout
+    assert "lost: 0\n" in done.stdout
+    assert "doubled: 0\n" in done.stdout
