@@ -141,10 +141,28 @@ def test_folders_stand_side_by_side_and_nothing_is_pooled(published, second, tmp
             own = runs.loc[runs["label"] == label, f"seconds_to_{accuracy!r}"]
             assert row["repeats"] == len(own)
             assert row["median"] == pytest.approx(own.median())
+        passes = pd.read_csv(tmp_path / "merged" / "machines-passes.csv")
+        passes = passes[passes["folder"] == folder.name].set_index(["label", "accuracy"])
+        unit = runs["pass_seconds"].median()
+        assert list(passes["median"]) == pytest.approx(list(rows["median"] / unit))
     page = (tmp_path / "merged" / "index.html").read_text()
-    assert page.count("<table") == 2
+    assert page.count("<table") == 4
     assert "published (" in page
     assert "again (" in page
+
+
+def test_who_is_first_is_said_for_each_machine(published, second, tmp_path):
+    merge([published, second], tmp_path / "merged")
+    first = pd.read_csv(tmp_path / "merged" / "machines-first.csv")
+    for folder in (published, second):
+        runs = pd.read_csv(folder / "runs.csv")
+        for row in first[first["folder"] == folder.name].itertuples():
+            accuracy = float(row.to.removeprefix("ε = "))
+            medians = runs.groupby("label")[f"seconds_to_{accuracy!r}"].median()
+            assert row.first == medians.idxmin()
+    assert set(first["folder"]) == {"published", "again"}
+    text = (tmp_path / "merged" / "machines-first.md").read_text()
+    assert text.count("; then ") == len(first)
 
 
 def test_one_folder_or_the_same_runs_twice_are_no_comparison(published, tmp_path):

@@ -1,8 +1,8 @@
-"""A table over machines: the medians of several published folders side by side, nothing pooled."""
+"""Tables over machines: several published folders side by side, nothing pooled."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -12,35 +12,54 @@ import pandas as pd
 from svmbench.durable import write_text
 from svmbench.errors import ConfigError, DataError
 from svmbench.records.groups import Group, heading, regularisation, short
-from svmbench.records.measures import Asked
+from svmbench.records.measures import PASS_UNIT, Asked
 from svmbench.records.summaries import summary
 from svmbench.report.html import render
 from svmbench.report.markup import write_tables
 from svmbench.report.sharing.publish import PublishedFolder, open_published
 from svmbench.report.table import Row, Section, Table, TableCell
 from svmbench.report.tables.accuracy import threshold_cell
+from svmbench.report.verdict import Lead, verdicts
 
 #: What makes two problems the same, apart from λ.
 _PROBLEM = ("dataset", "stand_in", "data_sha256", "data_transforms", "m", "d", "nnz")
 _OBJECTIVE = ("loss", "bias", "l1_radius")
 
-_NOTES = (
-    "Median seconds of training to relative accuracy ε, with the interval, of each folder's own "
-    "repeats. Nothing is pooled: seconds of two machines, and of two folders, stay apart.",
+#: Words for what is counted, and what they mean.
+_COUNTED = {
+    "seconds": (
+        "Seconds",
+        "Median seconds of training to relative accuracy ε, with the interval, of each folder's "
+        "own repeats. Nothing is pooled: seconds of two machines, and of two folders, stay apart.",
+    ),
+    "passes": (
+        "Passes over the data",
+        "The same seconds over those of reading the rows once, in order, on that machine: they "
+        "compare machines better than seconds do.",
+    ),
+}
+
+_FIRST = (
+    "Who has the least median of seconds, with its interval, and the next one as a multiple. "
+    "Ratios are taken within a folder. Bold: its runs show it to take less than every other.",
+)
+
+_SAME = (
     "Rows are of one problem only if the data have the same hash, rows and transforms and the "
-    "objective is the same. An empty field: not run there.",
+    "objective is the same. An empty field: not run there."
 )
 
 
 def merge(folders: Sequence[Path], target: Path) -> list[Path]:
-    """Write the table and its page.
+    """Write the tables and their page.
 
     Parameters
     ----------
     folders : sequence of Path
         Published ones, at least two.
     target : Path
-        Folder for machines.md, machines.csv and index.html.
+        Folder for machines.md, machines-passes.md, machines-first.md, the same as CSV, and
+        index.html.
 
     Returns
     -------
@@ -63,20 +82,105 @@ def merge(folders: Sequence[Path], target: Path) -> list[Path]:
                 f"{one.folder} and {other.folder}: the same runs; leave one of them out"
             )
         refuse_contradictions(one, other)
-    table = build(members)
-    written = write_tables([table], target, ("md", "csv"))
+    tables = [build(members, "seconds"), *_passes(members), first(members)]
+    written = write_tables(tables, target, ("md", "csv"))
     page = target / "index.html"
     machines = [
         (_name(member), f"{member.machine}; {member.unverified} figures were not recomputed here")
         for member in members
     ]
-    values = {"table": table, "machines": machines, "lines_of": {}}
+    values = {"tables": tables, "machines": machines, "lines_of": {}}
     write_text(page, render("machines.html", ["report.css"], "report.js", **values))
     return [*written, page]
 
 
-def build(members: Sequence[PublishedFolder]) -> Table:
-    """The table over published folders."""
+def _passes(members: Sequence[PublishedFolder]) -> Iterator[Table]:
+    """The table of passes, if the time of a pass is known anywhere."""
+    if any(member.results.runs[PASS_UNIT].notna().any() for member in members):
+        yield build(members, "passes")
+
+
+def first(members: Sequence[PublishedFolder]) -> Table:
+    """The table of who is first on which machine."""
+    placed: dict[tuple[Any, ...], dict[tuple[str, str], dict[int, Lead]]] = {}
+    titles: dict[tuple[Any, ...], str] = {}
+    for at, member in enumerate(members):
+        problems = {
+            heading(*key): _key(groups[0], (*_PROBLEM, *_OBJECTIVE))
+            for key, groups in member.results.groups.items()
+        }
+        for standing in verdicts(member.results):
+            titles[problems[standing.heading]] = standing.heading
+            rows = placed.setdefault(problems[standing.heading], {})
+            for leads in standing.problems:
+                for lead in leads.leads:
+                    rows.setdefault((leads.lam, lead.place), {})[at] = lead
+    sections = tuple(
+        Section(
+            heading=titles[problem],
+            facts="",
+            columns=("λ", "to", *map(_name, members)),
+            rows=tuple(
+                Row((TableCell(lam), TableCell(to), *_leading(leads, len(members))))
+                for (lam, to), leads in rows.items()
+            ),
+            texts=len(members) + 2,
+        )
+        for problem, rows in sorted(placed.items(), key=str)
+    )
+    records = [
+        {
+            "folder": members[at].folder.resolve().name,
+            "machine": members[at].machine,
+            "problem": titles[problem],
+            "lambda": lam,
+            "to": to,
+            "first": lead.leader,
+            "value": lead.value,
+            "next": lead.following,
+            "proven": lead.clear,
+        }
+        for problem, rows in placed.items()
+        for (lam, to), leads in rows.items()
+        for at, lead in leads.items()
+    ]
+    return Table(
+        kind="machines-first",
+        title="Who is first, by machine",
+        header=_header(members),
+        warnings=(),
+        sections=sections,
+        notes=(*_FIRST, _SAME),
+        records=pd.DataFrame(records),
+    )
+
+
+def _leading(leads: Mapping[int, Lead], width: int) -> Iterator[TableCell]:
+    """A cell for each folder."""
+    for at in range(width):
+        lead = leads.get(at)
+        if lead is None:
+            yield TableCell("")
+        elif not lead.leader:
+            yield TableCell("nobody", hint=lead.remark)
+        else:
+            following = f"; then {lead.following}" if lead.following else ""
+            text = f"{lead.leader}, {lead.value}{following}"
+            yield TableCell(text, best=lead.clear, hint=lead.remark)
+
+
+def _header(members: Sequence[PublishedFolder]) -> tuple[str, ...]:
+    return tuple(f"{_name(member)}: machine {member.machine}" for member in members)
+
+
+def build(members: Sequence[PublishedFolder], counted: str) -> Table:
+    """The table of seconds or passes over published folders.
+
+    Parameters
+    ----------
+    members : sequence of PublishedFolder
+    counted : {'seconds', 'passes'}
+    """
     placed: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, Group]]] = {}
     accuracies: dict[int, set[float]] = {}
     for at, member in enumerate(members):
@@ -86,16 +190,17 @@ def build(members: Sequence[PublishedFolder]) -> Table:
                 rows = placed.setdefault(_key(group, (*_PROBLEM, *_OBJECTIVE)), {})
                 rows.setdefault((-group.lam, group.solver, group.label), {})[at] = group
     sections = tuple(
-        _section(rows, members, accuracies) for _, rows in sorted(placed.items(), key=str)
+        _section(rows, members, accuracies, counted) for _, rows in sorted(placed.items(), key=str)
     )
+    name, note = _COUNTED[counted]
     return Table(
-        kind="machines",
-        title="Seconds to relative accuracy ε, by machine",
-        header=tuple(f"{_name(member)}: machine {member.machine}" for member in members),
+        kind="machines" if counted == "seconds" else f"machines-{counted}",
+        title=f"{name} to relative accuracy ε, by machine",
+        header=_header(members),
         warnings=(),
         sections=sections,
-        notes=_NOTES,
-        records=pd.DataFrame(list(_records(placed, members))),
+        notes=(note, _SAME),
+        records=pd.DataFrame(list(_records(placed, members, counted))),
     )
 
 
@@ -114,6 +219,7 @@ def _section(
     rows: dict[tuple[Any, ...], dict[int, Group]],
     members: Sequence[PublishedFolder],
     accuracies: dict[int, set[float]],
+    counted: str,
 ) -> Section:
     any_group = next(iter(next(iter(rows.values())).values()))
     first = any_group.runs.iloc[0]
@@ -122,7 +228,7 @@ def _section(
         C = next(iter(groups.values())).runs.iloc[0]["C"]
         for accuracy in sorted(set().union(*(accuracies[at] for at in groups)), reverse=True):
             cells = [
-                threshold_cell(summary(groups[at], Asked("seconds", accuracy)))
+                threshold_cell(summary(groups[at], Asked(counted, accuracy)))
                 if at in groups and accuracy in accuracies[at]
                 else TableCell("")
                 for at in range(len(members))
@@ -143,13 +249,14 @@ def _section(
 def _records(
     placed: dict[tuple[Any, ...], dict[tuple[Any, ...], dict[int, Group]]],
     members: Sequence[PublishedFolder],
+    counted: str,
 ) -> Iterator[dict[str, Any]]:
     for problem, rows in placed.items():
         known = dict(zip((*_PROBLEM, *_OBJECTIVE), problem, strict=True))
         for (negative, solver, label), groups in rows.items():
             for at, group in groups.items():
                 for accuracy in members[at].results.thresholds:
-                    found = summary(group, Asked("seconds", accuracy))
+                    found = summary(group, Asked(counted, accuracy))
                     yield known | {
                         "lambda": -negative,
                         "solver": solver,
