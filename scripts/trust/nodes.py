@@ -113,7 +113,7 @@ class Cluster:
         where = ["--scheduler-file", self.address, "--no-dashboard"]
         with (self.root / f"{name}.log").open("a") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "dask", *words, *where],
+                [sys.executable, "-P", "-m", "dask", *words, *where],
                 env=os.environ | mine,
                 stdout=log,
                 stderr=log,
@@ -280,7 +280,7 @@ class Trial:
 
     def work(self, times: int, interval: float, disturb: Callable[[Planner], None]) -> None:
         """Start the planner again and again, until there were enough faults; then let it finish."""
-        while self.faults < times:
+        while self.faults < times and not self.findings.wrong:
             planner = self.started()
             while planner.poll() is None and self.faults < times:
                 if self.random.random() < AT_WORK:

@@ -15,6 +15,7 @@ from svmbench.cli.series import (
     counted,
     duration,
     exit_code,
+    nodes_lines,
     open_questions,
     time_spent,
 )
@@ -87,7 +88,7 @@ def command(
         fetched = fetch and not (dry_run or report_only)
         planned = plan(chosen, root, allowed, fetched, place.machine)
         if dry_run or not (quiet or report_only):
-            click.echo(describe(planned))
+            click.echo("\n".join([describe(planned), *nodes_lines(place)]))
         if dry_run:
             return 0
         asked = Options(

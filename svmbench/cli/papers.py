@@ -17,6 +17,7 @@ from svmbench.cli.series import (
     duration,
     exit_code,
     mishaps,
+    nodes_lines,
     open_questions,
     time_spent,
 )
@@ -116,7 +117,8 @@ def command(
             machine=place.machine,
         )
         if dry_run or not (quiet or report_only):
-            click.echo(plan(known, planned, seconds, root.parent / QUICK if full else None))
+            said = plan(known, planned, seconds, root.parent / QUICK if full else None)
+            click.echo("\n".join([said, *nodes_lines(place)]))
         if dry_run:
             return 0
         return _make(

@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from svmbench.cli import answer, options
-from svmbench.cli.series import counted, duration, mishaps, open_questions, time_spent
+from svmbench.cli.series import (
+    counted,
+    duration,
+    mishaps,
+    nodes_lines,
+    open_questions,
+    time_spent,
+)
 
 if TYPE_CHECKING:
     from svmbench.config import Sweep
@@ -79,7 +86,8 @@ def command(
 
     sweep = with_plugins(load_sweep(config), plugins)
     if dry_run:
-        click.echo(describe(sweep))
+        with options.place_of(cluster, jobs) as place:
+            click.echo("\n".join([describe(sweep), *nodes_lines(place)]))
         return 0
     from svmbench.cli.progress import ProgressReporter
     from svmbench.errors import DataError

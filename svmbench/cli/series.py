@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from svmbench.harness.doubts import Open
+    from svmbench.harness.place import RunPlace
     from svmbench.harness.series import Job, Result
 
 #: How many of the sweeps that took the most time are named.
@@ -99,6 +100,18 @@ def budget_line(budget: float | None) -> str:
     if budget is None:
         return "no time budget; it can be interrupted and resumed"
     return f"the budget ends it after {duration(budget)}; a later call runs the rest"
+
+
+def nodes_lines(place: RunPlace) -> list[str]:
+    """The nodes of a plan, and what they take at a time; nothing for this machine."""
+    if place.nodes is None:
+        return []
+    names = sorted(place.nodes)
+    shared = "; some share a machine, so all runs are contended" if place.contended else ""
+    return [
+        f"{counted(len(names), 'node')}: {', '.join(names)}{shared}",
+        "whichever is free takes all solvers on a data set, for one λ and one repeat",
+    ]
 
 
 def exit_code(result: Result, further: Sequence[str] = ()) -> int:

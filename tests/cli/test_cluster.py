@@ -116,11 +116,13 @@ def test_papers_on_other_machines_are_found_again_there_only(others, call, tmp_p
     assert "0 new runs, 8 reused" in again.stdout
     assert "4 cells, 8 runs: 8 missing, 0 reused" in call(*words, "--dry-run").stdout
     planned = call(*words, "--dry-run", "--cluster", others.address)
+    assert "2 nodes: a, b; some share a machine, so all runs are contended" in planned.stdout
     assert "4 cells, 8 runs: 0 missing, 8 reused" in planned.stdout
 
 
 def test_the_benchmark_on_nodes_of_this_kind_is_whole(two, call, tmp_path):
     words = "bench", "tiny.yaml", "--cluster", two.address
+    assert "2 nodes: a, b; " in call(*words, "--dry-run").stdout
     done = call(*words)
     assert done.exit_code == 0, done.output
     assert "4 new runs and 1 new measurement, 0 and 0 reused" in done.stdout

@@ -418,3 +418,5 @@ def test_the_command_runs_on_the_nodes(two, tmp_path):
     assert done.exit_code == 0, done.output
     assert set(pd.read_csv(tmp_path / "out" / "runs.csv")["node"]) <= {"a", "b"}
     assert threading.active_count() < 50
+    planned = CliRunner().invoke(main, [*words, "--dry-run"])
+    assert "2 nodes: a, b; some share a machine, so all runs are contended" in planned.stdout
