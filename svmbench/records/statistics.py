@@ -111,15 +111,16 @@ def expected_running_time(times: Sequence[float], spent: Sequence[float]) -> flo
     ValueError
         If the two differ in length, or an unsuccessful run's time is not finite.
     """
-    total, successes = 0.0, 0
+    costs, successes = [], 0
     for time, expense in zip(times, spent, strict=True):
         success = math.isfinite(time)
         cost = time if success else expense
         if not math.isfinite(cost):
             raise ValueError("the time spent by an unsuccessful run must be a finite number")
-        total += cost
+        costs.append(cost)
         successes += success
-    return total / successes if successes else math.inf
+    # The repeats are in the order of their starts, which is to change no digit.
+    return math.fsum(costs) / successes if successes else math.inf
 
 
 def performance_ratios(costs: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:

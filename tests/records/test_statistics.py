@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from itertools import product
+from itertools import permutations, product
 
 import pytest
 from hypothesis import given
@@ -96,6 +96,11 @@ def test_nothing_can_be_said_of_no_samples_or_of_nan(samples):
 
 def test_reached():
     assert reached([1.0, math.inf, 2.0]) == "2 of 3"
+
+
+def test_expected_running_time_does_not_depend_on_the_order_of_repeats():
+    orders = permutations([0.1, 0.2, 0.3])
+    assert len({expected_running_time(times, [0.0] * 3) for times in orders}) == 1
 
 
 def test_expected_running_time_charges_failures_to_successes():

@@ -13,9 +13,9 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "trust" / "nodes.py"
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
 
-@pytest.mark.parametrize("command", [("kills", "--times", "3"), ("stops", "--longest", "3")])
+@pytest.mark.parametrize("command", [("kills",), ("stops", "--longest", "3")])
 def test_a_sweep_whose_nodes_are_disturbed_comes_to_the_same_numbers(command):
-    words = [*command, "--smoke", "--interval", "2"]
+    words = [*command, "--smoke", "--times", "2", "--interval", "2"]
     done = subprocess.run(
         [sys.executable, str(SCRIPT), *words], capture_output=True, text=True, cwd=SCRIPT.parent
     )

@@ -183,7 +183,7 @@ class DaskPlace:
     def _greeting(self, name: str, said: Any, ours: str) -> node.Greeting | None:
         """What a node has said, if it can take part."""
         if not isinstance(said, node.Greeting):
-            silent = said is None or isinstance(said, TimeoutError)  # it may have gone meanwhile
+            silent = said is None or isinstance(said, OSError)  # it may have gone meanwhile
             what = "no answer" if silent else _text(said)
             self._leave_out(name, f"node {name}: cannot run svmbench ({what})")
             return None
