@@ -434,8 +434,6 @@ class DaskNode(Node):
             return answer.result()
         except Exception as error:  # whatever the node or Dask raises: the node is of no use
             raise self._losing(error) from None
-        finally:
-            answer.cancel()
 
     def _losing(self, error: BaseException) -> NodeLostError:
         """The error to raise when the node is lost."""
