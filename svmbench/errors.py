@@ -37,18 +37,37 @@ class DataError(SvmbenchError):
     exit_code = 3
 
 
+def lacks_memory(error: BaseException) -> bool:
+    """Whether an error says that there was no memory.
+
+    NumPy and CPython forget to say so in some places, and CPython then raises a SystemError.
+    """
+    forgotten = ("returned NULL without setting an exception", "error return without exception set")
+    return isinstance(error, MemoryError) or (
+        isinstance(error, SystemError) and str(error).endswith(forgotten)
+    )
+
+
+#: Errors of a system that is short of open files or memory.
+_SHORT = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
+
+
 def unopened(error: BaseException, path: object) -> DataError | None:
     """The error to show when a file could not be opened for want of the system's resources.
 
     Such a file must not be taken for a damaged one, which would be made again. None for any other
     error.
     """
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
-        return DataError(
-            f"{path}: cannot be opened ({error.strerror}); allow more (ulimit -n, memory), then"
-            " give the same command again"
-        )
-    return None
+    if lacks_memory(error):
+        why = str(error) or "no memory left"
+    elif isinstance(error, OSError) and error.errno in _SHORT:
+        why = error.strerror or ""
+    else:
+        return None
+    return DataError(
+        f"{path}: cannot be opened ({why}); allow more (ulimit -n, memory), then give the same"
+        " command again"
+    )
 
 
 #: A line does not list more names than these if a command lists them.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import csv
 import ctypes
+import faulthandler
 import importlib
 import json
 import math
@@ -48,7 +49,7 @@ ROLES = ("parent", "worker")
 PROGRAM = (
     Path(svmbench.__file__).parent,
     HERE.parents[1] / "kernels",
-    Path(sys.prefix) / "lib",
+    Path(click.__file__).resolve().parents[1],
     Path(sys.base_prefix) / "lib",
 )
 
@@ -272,6 +273,7 @@ class Trials:
                 os.dup2(file, target)
                 os.close(file)
             os.environ.update(place.environment(TMPDIR=str(self.temporary)))
+            faulthandler.enable(2)  # a crash says where
             subprocess._USE_VFORK = False  # type: ignore[misc]  # fork can fail
             sys.argv = ["svmbench", *place.sweep, *options]
             if disturbed:

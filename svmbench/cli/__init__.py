@@ -28,7 +28,7 @@ import click
 
 import svmbench
 from svmbench.durable import refused
-from svmbench.errors import DataError, SvmbenchError, nearest, unopened
+from svmbench.errors import DataError, SvmbenchError, lacks_memory, nearest, unopened
 
 EPILOG = """\b
 Exit codes:
@@ -196,11 +196,11 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
         return _fail(_usage(error), error.exit_code, debug)
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
-    except MemoryError as error:
-        why = f" ({error})" if str(error) else ""
-        remedy = "take fewer rows, features or jobs, or allow more memory"
-        return _fail(f"not enough memory{why}; {remedy}", DataError.exit_code, debug)
     except Exception as error:  # the outermost place: the user gets one line for any error
+        if lacks_memory(error):
+            why = f" ({error})" if str(error) else ""
+            remedy = "take fewer rows, features or jobs, or allow more memory"
+            return _fail(f"not enough memory{why}; {remedy}", DataError.exit_code, debug)
         refusal: SvmbenchError | None = refused(error) if isinstance(error, OSError) else None
         filename = getattr(error, "filename", None)
         if filename or getattr(error, "errno", None) != errno.ENOMEM:  # as of a fork

@@ -42,11 +42,14 @@ _TEMPORARY = ".writing-"
 _ATTEMPTS = 5
 
 # What json and NumPy raise when a file is damaged; NumPy reads an array's header as Python
-# source.
+# source. A MemoryError is no damage, but `unopened` has to see it.
 _DAMAGE = (
     *(OSError, ValueError, KeyError, TypeError, AttributeError, SyntaxError, TokenError, EOFError),
     *(RecursionError, OverflowError, MemoryError),
 )
+
+#: Most characters of an array's header; Python's parser raises MemoryError for some long ones.
+LONGEST_ARRAY_HEADER = 1000
 
 #: Stamps of the files of entries that this process has found sound.
 _sound: dict[Path, tuple[Stamp, ...]] = {}
@@ -117,8 +120,7 @@ def open_cached(path: Path) -> Dataset | None:
     except _DAMAGE as error:
         if refusal := unopened(error, path):
             raise refusal from error
-        reason = " ".join(str(error).split()) or type(error).__name__
-        _log.warning("%s: damaged cache entry (%s); rebuilding it", path, reason)
+        _log.warning("%s: damaged cache entry (%s); rebuilding it", path, _reason(error))
         return None
 
 
@@ -143,7 +145,11 @@ def verify(path: Path) -> None:
     except _DAMAGE as error:
         if refusal := unopened(error, path):
             raise refusal from error
-        raise DataError(f"{path}: damaged cache entry ({error}); {remedy}") from None
+        raise DataError(f"{path}: damaged cache entry ({_reason(error)}); {remedy}") from None
+
+
+def _reason(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def require_sound(path: Path) -> tuple[Stamp, ...]:
@@ -331,7 +337,7 @@ def _map_array(path: Path, facts: dict[str, Any]) -> Array:
     size = path.stat().st_size
     if size != facts["bytes"]:
         raise ValueError(f"{path.name} has {size} bytes, not {facts['bytes']}")
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    array = np.load(path, mmap_mode="r", allow_pickle=False, max_header_size=LONGEST_ARRAY_HEADER)
     if array.dtype.name != facts["dtype"] or list(array.shape) != facts["shape"]:
         raise ValueError(f"{path.name} is not {facts['dtype']} of shape {facts['shape']}")
     return np.asarray(array)

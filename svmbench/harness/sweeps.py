@@ -124,8 +124,8 @@ def _certified(instance: Instance, sweep: Sweep, reporter: Reporter, allowed: fl
         reference = certified_optimum(problem, asked.gap, limit, partial(_tell_gap, reporter, what))
     except MemoryError as error:
         raise DataError(
-            f"data set {problem.data.name}: certifying an optimum of"
-            f" {problem.data.n_features:,} features needs too much memory ({error}); {MORE_ROOM}"
+            f"data set {problem.data.name}: certifying an optimum of {problem.data.n_features:,}"
+            f" features needs too much memory ({str(error) or 'no memory left'}); {MORE_ROOM}"
         ) from None
     short = "" if reference.gap <= asked.gap else " (asked for more)"
     reporter.stage(f"{what}: certified to {reference.gap:.1e}{short}")

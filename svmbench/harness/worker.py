@@ -21,7 +21,13 @@ from typing import Any, NamedTuple
 
 from svmbench.data.cache import open_cached
 from svmbench.data.dataset import Dataset
-from svmbench.errors import ConfigError, DataError, InterruptedRunError, UnwritableError
+from svmbench.errors import (
+    ConfigError,
+    DataError,
+    InterruptedRunError,
+    UnwritableError,
+    lacks_memory,
+)
 from svmbench.harness.accounts import Usual
 from svmbench.harness.child import BEGUN, CANNOT_WRITE, ENDED, NO_MEMORY, end_with
 from svmbench.harness.clock import Stopwatch
@@ -80,12 +86,14 @@ def main() -> None:
         except UnwritableError as error:
             print(error, file=sys.stderr)
             sys.exit(CANNOT_WRITE)
-        except MemoryError:
-            sys.exit(NO_MEMORY)
         except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
             # Their exit codes would look like an end by the system or by the user.
             print(f"the solver raised {type(error).__name__}: {error}", file=sys.stderr)
             sys.exit(1)
+        except Exception as error:
+            if lacks_memory(error):
+                sys.exit(NO_MEMORY)
+            raise
 
 
 def _execute(
@@ -99,11 +107,13 @@ def _execute(
             measurement = _measurement(job, last)
             _limit_memory(job["stop"]["memory_limit"])
             state = measurement.run(job["seed"], trace, end_children, lambda: answer(BEGUN))
-        except MemoryError as error:
-            answer(trace.end("out_of_memory", reason=str(error) or "no memory left"))
-            return None
         except InterruptedRunError as error:
             answer(trace.end("interrupted", reason=str(error)))
+            return None
+        except Exception as error:
+            if not lacks_memory(error):
+                raise
+            answer(trace.end("out_of_memory", reason=str(error) or "no memory left"))
             return None
         answer(ENDED)
         peak = peak_memory()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import lzma
+import math
 import struct
 import time
 import tokenize
@@ -17,11 +18,11 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from svmbench.data.cache import cache_dir
+from svmbench.data.cache import LONGEST_ARRAY_HEADER, cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.errors import unopened
@@ -192,7 +193,8 @@ def reference_path(facts: dict[str, Any]) -> Path:
     return cache_dir() / "references" / f"{name}.npz"
 
 
-#: What zip, its decompressors and NumPy's header reader raise for an absent or damaged file.
+#: What zip, its decompressors and NumPy's header reader raise for an absent or damaged file. A
+#: MemoryError is no damage, but `unopened` has to see it.
 _DAMAGED = (
     OSError, EOFError, ValueError, KeyError, IndexError, TypeError, OverflowError, SyntaxError,
     RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
@@ -244,10 +246,24 @@ def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] 
 def _unpacked(path: Path, room: int) -> dict[str, FloatArray]:
     """The arrays of an archive that unpacks to no more than ``room`` bytes."""
     with zipfile.ZipFile(path) as archive:
-        if sum(member.file_size for member in archive.infolist()) > room:
+        members = archive.infolist()
+        if sum(member.file_size for member in members) > room:
             raise ValueError("more than a reference takes")
-    with np.load(path, allow_pickle=False) as stored:
+        for member in members:
+            with archive.open(member) as stream:
+                _require_size(stream, member.file_size)
+    with np.load(path, allow_pickle=False, max_header_size=LONGEST_ARRAY_HEADER) as stored:
         return dict(stored)
+
+
+def _require_size(stream: IO[bytes], size: int) -> None:
+    """Refuse an array whose header says another size, for which NumPy would ask for memory."""
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("another version of NumPy's format")
+    header = np.lib.format.read_array_header_1_0(stream, max_header_size=LONGEST_ARRAY_HEADER)
+    shape, _, dtype = header
+    if stream.tell() + math.prod(shape) * dtype.itemsize != size:
+        raise ValueError("an array of another size than its header says")
 
 
 def _write(path: Path, found: Reference) -> None:

@@ -180,6 +180,18 @@ def run_failing(error, *args):
             1,
             "svmbench: the system has no more threads; give the same command again\n",
         ),
+        (
+            SystemError("error return without exception set"),
+            3,
+            "svmbench: not enough memory (error return without exception set); take fewer rows, "
+            "features or jobs, or allow more memory\n",
+        ),
+        (
+            SystemError("<built-in function where> returned NULL without setting an exception"),
+            3,
+            "svmbench: not enough memory (<built-in function where> returned NULL without setting "
+            "an exception); take fewer rows, features or jobs, or allow more memory\n",
+        ),
         (click.exceptions.Exit(4), 4, ""),
         (4, 4, ""),
         (None, 0, ""),

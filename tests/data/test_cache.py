@@ -11,6 +11,7 @@ from concurrent.futures import ProcessPoolExecutor
 import numpy as np
 import pytest
 
+from svmbench.data import cache
 from svmbench.data.cache import cache_dir, entry_path, open_cached, store, verify
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.errors import DataError
@@ -97,6 +98,19 @@ def replace_bytes(path, old, new):
     path.write_bytes(path.read_bytes().replace(old, new, 1))
 
 
+def nest_head(path):
+    """A head that Python's parser refuses with a MemoryError, in a file of the same size."""
+    head = b"-" * 9900 + b"1"
+    content = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head
+    facts = json.loads((path.parent / "header.json").read_text())["arrays"]
+    path.write_bytes(content)
+    facts[path.stem]["bytes"] = len(content)
+    header = json.loads((path.parent / "header.json").read_text()) | {"arrays": facts}
+    header.pop("sha256")
+    header["sha256"] = cache._header_sha256(header)
+    (path.parent / "header.json").write_text(json.dumps(header))
+
+
 DAMAGES = {
     "header gone": lambda path: (path / "header.json").unlink(),
     "header cut": lambda path: os.truncate(path / "header.json", 40),
@@ -113,6 +127,7 @@ DAMAGES = {
     "array cut": lambda path: os.truncate(path / "values.npy", 130),
     "array empty": lambda path: os.truncate(path / "labels.npy", 0),
     "array head unclosed": lambda path: replace_bytes(path / "values.npy", b"}", b"("),
+    "array head too deep for Python": lambda path: nest_head(path / "values.npy"),
     "array head of no use": lambda path: replace_bytes(path / "values.npy", b"{", b"["),
     "array overwritten": lambda path: (path / "indices.npy").write_bytes(
         b"x" * (path / "indices.npy").stat().st_size
@@ -137,6 +152,21 @@ def test_damage_is_noticed_and_repaired(damage, caplog):
     assert store(data, "key") == path
     assert_same(open_cached(path), data)
     assert [entry.name for entry in path.parent.iterdir()] == ["key"]
+
+
+@pytest.mark.parametrize("place", ["_read_header", "_map_array", "_file_sha256"])
+def test_a_lack_of_memory_is_no_damage(place, monkeypatch, caplog):
+    path = store(dataset(), "key")
+
+    def refuse(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(cache, place, refuse)
+    for read in (verify, open_cached):
+        if (read, place) != (open_cached, "_file_sha256"):
+            with pytest.raises(DataError, match=r"key: cannot be opened \(no memory left\)"):
+                read(path)
+    assert caplog.records == []
 
 
 def test_verify_reads_every_byte():

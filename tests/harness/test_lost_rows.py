@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -14,7 +15,7 @@ from click.testing import CliRunner
 from svmbench.cli import main
 from svmbench.data import cache
 from svmbench.errors import InterruptedRunError
-from svmbench.harness import child, supervise
+from svmbench.harness import child, supervise, worker
 from svmbench.harness.worker import RowsError, loaded_solver, open_rows
 
 CONFIG = """\
@@ -96,20 +97,37 @@ def test_a_solver_that_cannot_load_its_program_has_failed(monkeypatch):
 WITHOUT_MEMORY = """
 from svmbench.harness import worker
 def refuse(*_):
-    raise MemoryError
+    raise {}
 worker._execute = refuse
 worker.end_with = print
 worker.main()
 """
 
 
-def test_a_worker_without_memory_outside_its_run_says_nothing_about_its_solver():
+NO_MEMORY = ["MemoryError", "SystemError('error return without exception set')"]
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+def test_a_worker_without_memory_outside_its_run_says_nothing_about_its_solver(error):
+    code = WITHOUT_MEMORY.format(error)
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT_MEMORY], input=b'{"parent": 1}\n', capture_output=True
+        [sys.executable, "-c", code], input=b'{"parent": 1}\n', capture_output=True
     )
     assert done.returncode == child.NO_MEMORY
     state, reason = child.cause_of_death(done.returncode, io.BytesIO(done.stderr), False)
     assert (state, reason) == ("interrupted", "the worker found no memory outside the run itself")
+
+
+@pytest.mark.parametrize("error", NO_MEMORY)
+def test_a_run_without_memory_is_out_of_memory(tmp_path, monkeypatch, error):
+    def refuse(*_):
+        raise eval(error)
+
+    monkeypatch.setattr(worker, "_measurement", refuse)
+    trace, answers = tmp_path / "run.jsonl", []
+    assert worker._execute({"trace": str(trace), "header": {}}, None, answers.append) is None
+    assert json.loads(trace.read_text().splitlines()[-1])["state"] == "out_of_memory"
+    assert len(answers) == 1
 
 
 def spoil(path):

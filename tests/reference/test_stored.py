@@ -3,6 +3,7 @@
 import errno
 import os
 import time
+import zipfile
 
 import numpy as np
 import pytest
@@ -95,10 +96,31 @@ def test_an_archive_that_unpacks_to_more_than_a_reference_is_refused_unread(stor
     assert write(more=np.zeros(1 << 16)) is None
 
 
-@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE, errno.ENOMEM])
-def test_a_reference_that_the_system_does_not_let_us_open_is_not_damaged(stored, monkeypatch, code):
+@pytest.mark.parametrize("head", ["-" * 9900 + "1", "shape of 2**60"], ids=["deep", "large"])
+def test_an_array_whose_head_asks_for_memory_is_damaged(stored, head):
+    path, arrays, _ = stored
+    if head.startswith("shape"):
+        head = "{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693951,), }"
+    spoilt = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+    np.savez(path, **{name: array for name, array in arrays.items() if name != "w"})
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("w.npy", spoilt)
+    assert stored_pair(path, 3, 20) is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        *(OSError(code, os.strerror(code)) for code in (errno.EMFILE, errno.ENFILE, errno.ENOMEM)),
+        MemoryError(),
+    ],
+    ids=str,
+)
+def test_a_reference_that_the_system_does_not_let_us_open_is_not_damaged(
+    stored, monkeypatch, error
+):
     def refuse(*_):
-        raise OSError(code, os.strerror(code))
+        raise error
 
     monkeypatch.setattr(references, "_unpacked", refuse)
     with pytest.raises(DataError, match="cannot be opened"):
