@@ -17,6 +17,7 @@ import math
 import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -249,7 +250,7 @@ def main() -> None:
     sets = Sets(given)
     lines = []
     for table in (table_of_values(sets), table_of_sets(sets)) if sets.problems else ():
-        for line in (*table, ""):
+        for line in chain(table, [""]):
             lines.append(line)
             print(line, flush=True)
     if given.out:

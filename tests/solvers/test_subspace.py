@@ -83,20 +83,23 @@ def test_no_step_lowers_the_dual_or_moves_rows_at_a_bound(name):
         np.testing.assert_allclose(w, problem.weights(moved), rtol=1e-9, atol=1e-9)
 
 
-def test_known_products_are_used_again(monkeypatch):
-    problem = many_features()
-    steps = Subspace(problem.data.rows, problem.lam)
-    alpha = np.full(30, 0.5)
-    stepped(problem, np.where(np.arange(30) % 3, alpha, 0.0), steps)
-    monkeypatch.setattr(subspace, "BLOCK", 4)
-    formed = []
-    as_matrix = subspace.as_matrix
-    monkeypatch.setattr(subspace, "as_matrix", lambda rows: formed.append(rows) or as_matrix(rows))
-    again, _, _ = stepped(problem, alpha, steps)
-    Z = labels(problem.data)[:, None] * dense(problem.data)
-    np.testing.assert_allclose(steps._gram, Z @ Z.T / (problem.lam * 30), rtol=1e-12, atol=1e-9)
-    assert len(formed) == 1
-    np.testing.assert_allclose(again, stepped(problem, alpha)[0], rtol=0.0, atol=1e-9)
+@pytest.mark.parametrize("dense_cost", [0.0, 1e9])
+@pytest.mark.parametrize("storage", STORAGES)
+def test_products_are_those_of_the_rows(monkeypatch, storage, dense_cost):
+    monkeypatch.setattr(subspace, "DENSE_PRODUCT_COST", dense_cost)
+    data = many_features(storage=storage).data
+    Z = labels(data)[:, None] * dense(data)
+    found = subspace.products_of(data.rows, 0.25)
+    np.testing.assert_allclose(found, 0.25 * (Z @ Z.T), rtol=1e-12, atol=1e-12)
+    assert np.array_equal(found, found.T)
+
+
+def test_products_of_rows_that_share_no_column_cost_little():
+    apart = dataset(np.eye(40), np.ones(40), "int32+ones")
+    assert np.array_equal(subspace.products_of(apart.rows, 1.0), np.eye(40))
+    assert subspace.product_cost(apart.rows) == 40 * subspace.SPARSE_PRODUCT_COST / 2
+    full = dataset(np.ones((40, 40)), np.ones(40), "int32+ones")
+    assert subspace.product_cost(full.rows) == 40**3 * subspace.DENSE_PRODUCT_COST
 
 
 def test_steps_cost_a_share_of_the_passes():

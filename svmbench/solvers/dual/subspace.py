@@ -10,7 +10,6 @@ step is cut at the box, as in the projected Newton method of Bertsekas (SIAM J. 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import scipy.sparse  # type: ignore[import-untyped]
@@ -18,6 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs  # type: ignore[import-untyped]
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.counters import Counters
+from svmbench.kernels.normal import weighted_gram
 from svmbench.kernels.objective import combination
 from svmbench.kernels.rows import CompactRows
 from svmbench.kernels.subset import take_rows
@@ -25,9 +25,9 @@ from svmbench.kernels.subset import take_rows
 #: Most free rows for which their Gram matrix is formed.
 MOST_ROWS = 5000
 
-#: A multiply-add of a matrix, relative to the time per entry of a pass: in a factorisation, and in
-#: the products of rows.
-FACTOR_COST, PRODUCT_COST = 0.025, 0.05
+#: A multiply-add, relative to the time per entry of a pass: in a factorisation, in the products of
+#: dense rows, and in those of sparse ones, which is scattered.
+FACTOR_COST, DENSE_PRODUCT_COST, SPARSE_PRODUCT_COST = 0.025, 0.05, 2.0
 
 #: Share of the work of all passes that these steps may cost.
 SHARE = 0.25
@@ -35,9 +35,6 @@ SHARE = 0.25
 #: The free rows are counted again after passes that touched so many entries per row, and so large a
 #: share of all entries touched so far. To count them takes the time of some 20 entries per row.
 ENTRIES_A_ROW, LOOK_SHARE = 400, 0.05
-
-#: Rows whose products with all others are found at a time.
-BLOCK = 32
 
 #: Shares of its diagonal that are added to the Gram matrix until it has a factor.
 RIDGES = (1e-15, 1e-13, 1e-11, 1e-9)
@@ -68,9 +65,6 @@ class Subspace:
 
     def __init__(self, rows: CompactRows, lam: float) -> None:
         self._rows, self._lam_m = rows, lam * rows.m
-        self._free = np.empty(0, dtype=np.int32)
-        self._gram = np.zeros((0, 0))
-        self._lengths = None if rows.indptr is None else np.diff(rows.indptr)
         self._work, self._next, self._paid = 0.0, 0.0, 0.0
         self.solved = False
 
@@ -101,19 +95,17 @@ class Subspace:
         allowed = SHARE * self._work - self._paid
         if not 0 < len(free) <= MOST_ROWS or factor_cost(len(free)) > allowed:
             return None
-        entries = self._entries(free)
-        fresh = len(free) - np.count_nonzero(np.isin(free, self._free))
-        products = PRODUCT_COST * fresh * entries
+        part = take_rows(rows, free)
+        products = product_cost(part)
         if products + factor_cost(len(free)) > allowed:
             return None
-        part = take_rows(rows, free)
-        self._find_gram(free, part)
+        gram = products_of(part, 1.0 / self._lam_m)
         self._paid += products
-        counters.presentations += 2 * len(free)
-        counters.nonzeros += entries * (2 + -(-fresh // BLOCK))
+        counters.presentations += 3 * len(free)
+        counters.nonzeros += 3 * _entries(part)
         before = alpha[free]
         gradient = part.labels * part.dot(w[: rows.d]) - 1.0
-        after, factors, solved = maximum(self._gram, before, gradient, allowed - products)
+        after, factors, solved = maximum(gram, before, gradient, allowed - products)
         self._paid += factors
         change = after - before
         moved = combination(part, change) / self._lam_m
@@ -127,37 +119,57 @@ class Subspace:
         self.solved = solved
         return float(change.sum())
 
-    def _entries(self, free: Array) -> int:
-        lengths = self._lengths
-        return len(free) * self._rows.d if lengths is None else int(lengths[free].sum())
 
-    def _find_gram(self, free: Array, part: CompactRows) -> None:
-        """Form the matrix y_i y_j x_i.x_j/(lambda m) of these rows; known products are copied."""
-        gram = np.empty((len(free), len(free)))
-        _, old, kept = np.intersect1d(self._free, free, return_indices=True)
-        gram[np.ix_(kept, kept)] = self._gram[np.ix_(old, old)]
-        fresh = np.setdiff1d(np.arange(len(free)), kept).astype(np.int32)
-        matrix = as_matrix(part)
-        for begin in range(0, len(fresh), BLOCK):
-            some = fresh[begin : begin + BLOCK]
-            block = matrix[some]
-            if scipy.sparse.issparse(block):
-                block = block.toarray()
-            columns = matrix @ np.ascontiguousarray(block.T) / self._lam_m
-            gram[:, some] = columns
-            gram[some] = columns.T
-        self._free, self._gram = free, gram
+def products_of(rows: CompactRows, scale: float) -> FloatArray:
+    """The matrix scale y_i y_j x_i.x_j of these rows, shape (m, m).
 
-
-def as_matrix(rows: CompactRows) -> Any:
-    """The rows times their labels, dense or in SciPy's form."""
+    Of sparse rows it is the sum over the columns of their outer products, unless BLAS takes less
+    time for all of it: a product that no column contributes to costs nothing.
+    """
     labels = np.asarray(rows.labels, dtype=np.float64)
     if rows.indptr is None:
-        return np.asarray(labels[:, None] * rows.values)
+        return _through_blas(labels[:, None] * rows.values, scale)
     signs = np.repeat(labels, np.diff(rows.indptr))
     values = signs if rows.values is None else signs * rows.values
     shape = (rows.m, rows.d)
-    return scipy.sparse.csr_matrix((values, rows.indices.astype(np.int32), rows.indptr), shape)
+    matrix = scipy.sparse.csr_matrix((values, rows.indices.astype(np.int32), rows.indptr), shape)
+    if _dense_cost(rows) < _scattered_cost(rows):
+        return _through_blas(matrix.toarray(), scale)
+    turned = matrix.tocsc()  # its columns have ascending rows
+    kept = np.flatnonzero(np.diff(turned.indptr))
+    starts = np.append(turned.indptr[kept], turned.indptr[-1]).astype(np.int64)
+    ones = np.ones(len(kept), dtype=np.int8)
+    columns = CompactRows(rows.m, starts, turned.indices.astype(np.int32), turned.data, ones)
+    gram = np.zeros((rows.m, rows.m))
+    weighted_gram(columns, np.full(len(kept), scale), gram)
+    gram += np.triu(gram, 1).T
+    return gram
+
+
+def product_cost(rows: CompactRows) -> float:
+    """Cost of `products_of`, in entries of a pass."""
+    return min(_dense_cost(rows), _scattered_cost(rows))
+
+
+def _through_blas(dense: FloatArray, scale: float) -> FloatArray:
+    gram: FloatArray = dense @ dense.T
+    gram *= scale
+    return gram
+
+
+def _dense_cost(rows: CompactRows) -> float:
+    return DENSE_PRODUCT_COST * float(rows.m * rows.m * rows.d)
+
+
+def _scattered_cost(rows: CompactRows) -> float:
+    if rows.indptr is None:
+        return math.inf
+    columns: FloatArray = np.bincount(rows.indices).astype(np.float64)
+    return SPARSE_PRODUCT_COST * 0.5 * float(columns @ columns)
+
+
+def _entries(rows: CompactRows) -> int:
+    return rows.m * rows.d if rows.indptr is None else int(rows.indptr[-1])
 
 
 def factor_cost(n: int) -> float:
