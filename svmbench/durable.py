@@ -149,8 +149,11 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
         return None
     remedy = "make room" if error.errno in _FULL else "allow it or choose another folder"
     where = path or error.filename or "standard output or a file"
+    # Without a path nobody knows what was to be done with the file.
+    read = "read or " if path is None and error.errno in (errno.EACCES, errno.EPERM) else ""
     return UnwritableError(
-        f"{where}: cannot be written ({error.strerror}); {remedy}, then give the same command again"
+        f"{where}: cannot be {read}written ({error.strerror}); {remedy}, then give the same"
+        " command again"
     )
 
 

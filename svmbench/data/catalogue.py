@@ -277,7 +277,9 @@ class Chosen(CatalogueModel):
 
 def names() -> list[str]:
     """Names of all data sets in the catalogue, sorted."""
-    return sorted(path.stem for path in bundled("datasets").glob("*.yaml"))
+    # A glob would be empty where the folder cannot be read.
+    files = bundled("datasets").iterdir()
+    return sorted(path.stem for path in files if path.suffix == ".yaml")
 
 
 def entry(name: str) -> Entry:

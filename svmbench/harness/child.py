@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import math
 import os
+import re
 import select
 import signal
 import subprocess
@@ -35,6 +36,9 @@ BEGUN, ENDED = "begun", "ended"
 
 #: Signals that come from a user, an operator or a machine that shuts down, not from the solver.
 FROM_OUTSIDE = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT")
+
+#: What libraries in Rust and in C++ say when they abort their process for lack of memory.
+_ABORTED_WITHOUT_MEMORY = re.compile(r"memory allocation of \d+ bytes failed|std::bad_alloc")
 
 #: Characters of a process's last line on standard error that are kept: tables repeat it.
 LONGEST_LINE = 500
@@ -127,6 +131,8 @@ def cause_of_death(code: int, stderr: IO[bytes], for_memory: bool) -> tuple[str,
         name = signal.Signals(-code).name
         if name == "SIGKILL" and for_memory:
             return "out_of_memory", "killed by the system (SIGKILL), probably for lack of memory"
+        if name == "SIGABRT" and (said := _ABORTED_WITHOUT_MEMORY.search(_tail(stderr))):
+            return "out_of_memory", f"the worker found no memory ({said[0]})"
         if name in FROM_OUTSIDE:
             return "interrupted", f"the worker was ended from outside ({name})"
         return "failed", f"the worker crashed ({name})"
@@ -143,8 +149,12 @@ def last_line(stderr: IO[bytes]) -> str:
     Of a longer line the end is kept, where most programs say what is wrong. It is empty if there
     is none.
     """
+    lines = _tail(stderr).splitlines()
+    return lines[-1][-LONGEST_LINE:] if lines else ""
+
+
+def _tail(stderr: IO[bytes]) -> str:
     size = stderr.seek(0, os.SEEK_END)
     # Blank lines may follow; a character has up to four bytes.
     stderr.seek(max(0, size - 16 * LONGEST_LINE))
-    lines = stderr.read().decode(errors="replace").strip().splitlines()
-    return lines[-1][-LONGEST_LINE:] if lines else ""
+    return stderr.read().decode(errors="replace").strip()

@@ -100,8 +100,12 @@ def _cpu_model() -> str:
 
 
 def _caches() -> dict[str, str]:
-    found = {}
-    for index in sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")):
+    found: dict[str, str] = {}
+    try:
+        indices = sorted(Path("/sys/devices/system/cpu/cpu0/cache").glob("index*"))
+    except OSError:
+        return found
+    for index in indices:
         level, kind, size = (_read(str(index / part)) for part in ("level", "type", "size"))
         if level and kind and size:
             found[f"L{level} {kind.lower()}"] = size
@@ -127,9 +131,9 @@ def _version(package: str) -> str | None:
 def _git() -> str | None:
     """Commit of the checkout that svmbench runs from, with ``+`` if files have changed."""
     folder = Path(svmbench.__file__).resolve().parent.parent
-    if not (folder / ".git").exists():
-        return None
     try:
+        if not (folder / ".git").exists():
+            return None
         described = subprocess.run(
             ["git", "describe", "--always", "--dirty=+", "--abbrev=12"],
             cwd=folder,

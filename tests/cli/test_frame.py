@@ -171,6 +171,12 @@ def run_failing(error, *args):
             "memory), then give the same command again\n",
         ),
         (
+            OSError(errno.EACCES, "Permission denied", "rows"),
+            2,
+            "svmbench: rows: cannot be read or written (Permission denied); allow it or choose "
+            "another folder, then give the same command again\n",
+        ),
+        (
             OSError(errno.EAGAIN, "Resource temporarily unavailable"),
             1,
             "svmbench: Resource temporarily unavailable; give the same command again\n",

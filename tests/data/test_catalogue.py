@@ -1,8 +1,11 @@
 """The descriptions in datasets/, and what becomes of wrong ones."""
 
+import os
+
 import pytest
 
 from svmbench.bundled import bundled
+from svmbench.data import catalogue
 from svmbench.data.catalogue import (
     DataFile,
     OwnFiles,
@@ -238,3 +241,13 @@ def test_shapes_that_are_none(wrong):
     assert Shape(**good).seed == 1
     with pytest.raises(ValueError, match="validation error"):
         Shape(**{**good, **wrong})
+
+
+def test_a_catalogue_that_cannot_be_listed_is_not_an_empty_one(monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    monkeypatch.setattr(os, "listdir", refuse)
+    with pytest.raises(PermissionError):
+        catalogue.names()

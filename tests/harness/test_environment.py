@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from svmbench.harness.environment import THREAD_VARIABLES, environment, fingerprint, pinned
 
@@ -11,6 +12,18 @@ def test_the_record_says_what_a_reader_needs():
         assert facts[key], key
     assert "-O3" in facts["flags"]
     assert facts["packages"]["numpy"]
+
+
+def test_what_cannot_be_read_of_a_machine_is_left_out(monkeypatch):
+    def refuse(path, *_, **__):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    monkeypatch.setattr(Path, "glob", refuse)
+    facts = environment()
+    assert facts["git"] is None
+    assert facts["caches"] == {}
 
 
 def test_the_fingerprint_is_the_same_in_another_process():

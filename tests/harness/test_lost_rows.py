@@ -5,6 +5,7 @@ import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -128,6 +129,24 @@ def test_a_run_without_memory_is_out_of_memory(tmp_path, monkeypatch, error):
     assert worker._execute({"trace": str(trace), "header": {}}, None, answers.append) is None
     assert json.loads(trace.read_text().splitlines()[-1])["state"] == "out_of_memory"
     assert len(answers) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"memory allocation of 512 bytes failed\nstack backtrace:\nnote: More.\n",
+        b"terminate called after throwing an instance of 'std::bad_alloc'\n",
+    ],
+    ids=["Rust", "C++"],
+)
+def test_a_library_that_ends_its_process_for_lack_of_memory_is_no_crash(said):
+    state, reason = child.cause_of_death(-signal.SIGABRT, io.BytesIO(said), False)
+    assert state == "out_of_memory"
+    assert reason.startswith("the worker found no memory (")
+    assert reason.endswith(("512 bytes failed)", "bad_alloc)"))
+    said = b"assertion failed: x > 0\n"
+    crash = ("failed", "the worker crashed (SIGABRT)")
+    assert child.cause_of_death(-signal.SIGABRT, io.BytesIO(said), False) == crash
 
 
 def spoil(path):
