@@ -53,3 +53,68 @@ def test_a_sample_of_one_class_is_not_a_start(loss):
 def test_few_rows_have_no_sample():
     problem = Problem(many_rows(m=20_000), 1e-4, Loss("logistic"))
     assert smooth._from_sample(problem, smooth.never, smooth.WorkCount()) is None
+
+
+def test_a_sample_draws_each_row_once_and_in_order(monkeypatch):
+    drawn, taken = [], smooth.take_rows
+
+    def recorded(data, rows):
+        drawn.append(rows)
+        return taken(data, rows)
+
+    monkeypatch.setattr(smooth, "take_rows", recorded)
+    problem = Problem(many_rows(m=200_000), 1e-4, Loss("logistic"))
+    assert smooth._from_sample(problem, smooth.never, smooth.WorkCount()) is not None
+    assert [len(rows) for rows in drawn] == [30_000, 4500]
+    assert all((np.diff(rows) > 0).all() for rows in drawn)
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_a_sample_is_solved_to_the_accuracy_that_it_can_give_and_its_work_counts(loss, monkeypatch):
+    """One that is asked for less takes less work; the end of all steps takes more."""
+    problem = Problem(many_rows(), 1e-4, Loss(loss), "free")
+    work = {}
+    for accuracy in (smooth.sample_accuracy(4500, 5), 0.5, 1e-15):
+        monkeypatch.setattr(smooth, "sample_accuracy", lambda *_, a=accuracy: a)
+        count = smooth.WorkCount()
+        assert smooth._from_sample(problem, smooth.never, count) is not None
+        work[accuracy] = count.entries
+        assert count.steps > 0
+    usual, rough, sharp = work.values()
+    assert 0.0 < rough < usual < sharp
+
+
+def test_a_sample_that_is_due_ends_with_its_first_step():
+    problem = Problem(many_rows(), 1e-4, Loss("logistic"))
+    count = smooth.WorkCount()
+    assert smooth._from_sample(problem, lambda: True, count) is not None
+    assert count.steps <= 1
+
+
+def test_the_work_of_a_factor_is_that_of_its_sum_and_of_the_factorisation(monkeypatch):
+    data = many_rows(m=100)
+    rows, factorisation = smooth.NormalEquations(data).work, 0.06 * 5**3 / 3.0
+    assert rows > 0.0
+    assert smooth.factor_work(data) == rows + factorisation
+    assert smooth._Factored(data, 1e-4, False).work(0.25) == 0.25 * rows + factorisation
+    monkeypatch.setattr(smooth, "_MOST_FEATURES", 5)
+    assert smooth.factor_work(data) == rows + factorisation
+    monkeypatch.setattr(smooth, "_MOST_FEATURES", 4)
+    assert smooth.factor_work(data) == np.inf
+
+
+def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
+    shares, step = [], smooth._step
+
+    def recorded(product, system, downhill, factored, share, *rest):
+        shares.append(share)
+        return step(product, system, downhill, factored, share, *rest)
+
+    monkeypatch.setattr(smooth, "_step", recorded)
+    problem = Problem(many_rows(m=1000), 1e-4, Loss("squared-hinge"))
+    w, b, _ = next(smooth.newton(problem, wanted=1e-6))
+    assert shares[0] == 1.0
+    shares.clear()
+    list(smooth.newton(problem, start=(w, b)))
+    assert 0.0 < shares[0] < 1.0
+    assert shares[0] == np.mean(problem.margins(w, b) < 1.0)
