@@ -1,5 +1,7 @@
 """Newton steps for smooth losses begin on a sample where there are many rows."""
 
+from itertools import chain, repeat
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,46 @@ def test_only_rows_with_curvature_count_as_work_of_a_factor(monkeypatch):
     list(smooth.newton(problem, start=(w, b)))
     assert 0.0 < shares[0] < 1.0
     assert shares[0] == np.mean(problem.margins(w, b) < 1.0)
+
+
+@pytest.mark.parametrize("bias", ["none", "free"])
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_conjugate_gradients_alone_reach_the_optimum(loss, bias, monkeypatch):
+    monkeypatch.setattr(smooth, "_MOST_FEATURES", 0)
+    problem = Problem(many_rows(m=1000, d=30), 1e-4, Loss(loss), bias)
+    gap, count = trained(problem, 1e-9)
+    assert gap <= 1e-9
+    assert count.steps <= 20
+    assert count.entries <= 20 * 30 * problem.data.nnz
+
+
+def test_a_factor_counts_as_work(monkeypatch):
+    # The most that conjugate gradients may take, what the factor takes, and then nothing.
+    works = chain([0.0, 1e12], repeat(0.0))
+    monkeypatch.setattr(smooth._Factored, "work", lambda *_: next(works))
+    problem, count = Problem(many_rows(m=100), 1e-4, Loss("logistic")), smooth.WorkCount()
+    pairs = smooth.newton(problem, count=count)
+    next(pairs)
+    assert count.entries == problem.data.nnz  # the gradient
+    next(pairs)
+    assert count.entries > 1e12
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_a_pair_is_shown_only_where_it_may_be_within_the_wanted_gap(loss):
+    problem, count = Problem(many_rows(m=1000), 1e-4, Loss(loss)), smooth.WorkCount()
+    w, b, alpha = next(smooth.newton(problem, wanted=1e-6, count=count))
+    gap = relative_gap(problem.primal(w, b), problem.dual(alpha))
+    assert gap <= 1e-6 or count.steps == 4
+
+
+def test_the_bias_of_a_start_is_ignored_where_the_problem_has_none():
+    problem = Problem(many_rows(m=1000), 1e-4, Loss("logistic"))
+    assert {b for _, b, _ in smooth.newton(problem, start=(np.zeros(5), 5.0))} == {0.0}
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_a_start_far_from_the_optimum_is_left(loss):
+    problem = Problem(many_rows(m=1000), 1e-4, Loss(loss), "free")
+    gap, _ = trained(problem, 1e-9, (np.full(5, -300.0), 10.0))
+    assert gap <= 1e-9
