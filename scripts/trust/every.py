@@ -211,7 +211,7 @@ class Trials:
             different = differences(self.place.results, self.peace.results)
             if different:
                 findings.wrong.append(f"other numbers: {len(different)} columns, {different[0]}")
-        except OSError as error:
+        except (OSError, ValueError) as error:
             findings.wrong.append(f"no tables: {error}")
         findings.wrong += [f"stray: {path}" for path in self._strays()]
         return end, findings.wrong

@@ -163,3 +163,20 @@ def test_a_start_far_from_the_optimum_is_left(loss):
     problem = Problem(many_rows(m=1000), 1e-4, Loss(loss), "free")
     gap, _ = trained(problem, 1e-9, (np.full(5, -300.0), 10.0))
     assert gap <= 1e-9
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_a_pair_is_shown_when_the_time_is_over_and_for_each_doubling_of_the_steps(loss):
+    problem, count = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss)), smooth.WorkCount()
+    next(smooth.newton(problem, lambda: True, wanted=0.0, count=count))
+    assert count.steps == 0
+    next(smooth.newton(problem, wanted=0.0, count=count))
+    assert count.steps == 4
+
+
+@pytest.mark.parametrize("loss", smooth.LOSSES)
+def test_the_last_pair_is_shown_and_is_as_exact_as_rounding_allows(loss):
+    problem = Problem(many_rows(m=1000, d=30), 1e-6, Loss(loss))
+    *_, (w, b, alpha) = smooth.newton(problem, wanted=0.0)
+    gap = relative_gap(problem.primal(w, b), problem.dual(alpha))
+    assert gap <= 1e-12
