@@ -215,22 +215,22 @@ def test_a_planner_that_stood_still_itself_blames_nobody(monkeypatch):
     clock = Clock()
     monkeypatch.setattr(planner, "monotonic", lambda: clock.now)
     monkeypatch.setattr(planner, "_workers", lambda client: workers)
-    presence = planner.Presence(None)
+    attendance = planner.Attendance(None)
 
     def look(*moments):
         for clock.now in moments:
-            presence.require("a")
+            attendance.require("a")
 
     look(0.0, 1000.0, 1000.0 + planner.SILENCE - 5.0)
     with pytest.raises(NodeLostError, match="no sign of life"):
         look(*range(2000, 2100))
     workers["a"]["last_seen"] = 2.0
     clock.now += 1.0
-    presence.require("a")
+    attendance.require("a")
     workers.clear()
     clock.now += 1.0
     with pytest.raises(NodeLostError, match="it has ended"):
-        presence.require("a")
+        attendance.require("a")
 
 
 def test_a_node_that_its_nanny_starts_again_goes_on(cluster, tmp_path):

@@ -81,7 +81,7 @@ class DaskPlace:
         self._address = address
         self._client = _connected(address)
         self._mark = secrets.token_hex(8)
-        self._presence = Presence(self._client)
+        self._attendance = Attendance(self._client)
         self._nodes: dict[str, DaskNode] = {}
         self._out: dict[str, str] = {}  # why nodes are left out, by their tokens
         self._contended = False
@@ -177,7 +177,7 @@ class DaskPlace:
             else:
                 self._machine, self._contended = greeting.machine, self._contended or shared
                 self._nodes[at] = DaskNode(
-                    self._client, at, name, self._mark, greeting, self._presence
+                    self._client, at, name, self._mark, greeting, self._attendance
                 )
 
     def _greeting(self, name: str, said: Any, ours: str) -> node.Greeting | None:
@@ -248,7 +248,7 @@ async def _greetings(client: Client, addresses: Collection[str]) -> dict[str, An
     return dict(zip(addresses, answers, strict=True))
 
 
-class Presence:
+class Attendance:
     """Which nodes the scheduler hears of, asked for all of them together.
 
     Parameters
@@ -306,7 +306,7 @@ class DaskNode(Node):
     mark : str
         Distinguishes this planner from all others.
     greeting : Greeting
-    presence : Presence
+    attendance : Attendance
 
     Attributes
     ----------
@@ -323,12 +323,12 @@ class DaskNode(Node):
         name: str,
         mark: str,
         greeting: node.Greeting,
-        presence: Presence,
+        attendance: Attendance,
     ) -> None:
         self._client = client
         self._address = address
         self._mark = mark
-        self._presence = presence
+        self._attendance = attendance
         self._rows: set[str] = set()
         self._sweeps: set[str] = set()
         self.name = name
@@ -430,7 +430,7 @@ class DaskNode(Node):
                     return None
                 if monotonic() > until:
                     raise TimeoutError(f"no answer within {patience:g} s")
-                self._presence.require(self._address)
+                self._attendance.require(self._address)
             return answer.result()
         except Exception as error:  # whatever the node or Dask raises: the node is of no use
             raise self._losing(error) from None
