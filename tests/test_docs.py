@@ -134,6 +134,9 @@ def test_svmbench_knows_its_commands(command, monkeypatch, tmp_path, no_files):
     elif "--check" in arguments:
         arguments.remove("--check")  # tests/verify/test_contract.py does it with this file
     elif arguments[0] in ("run", "papers", "bench"):
+        if "--cluster" in arguments:  # tests/cli/test_cluster.py has one
+            at = arguments.index("--cluster")
+            del arguments[at : at + 2]
         arguments.append("--dry-run")
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output

@@ -410,6 +410,16 @@ def test_no_scheduler_is_one_line(tmp_path, monkeypatch):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("text", [None, "", "{}", "[]", '{"address": "tcp://127.0.0.1:9"}'])
+def test_a_scheduler_s_file_that_leads_nowhere_is_refused_at_once(tmp_path, monkeypatch, text):
+    monkeypatch.setattr(planner, "PATIENCE", 0.5)
+    file = tmp_path / "scheduler.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(ConfigError, match="no Dask scheduler there"):
+        planner.DaskPlace(str(file))
+
+
 def test_the_command_runs_on_the_nodes(two, tmp_path):
     config = tmp_path / "small.yaml"
     config.write_text(json.dumps(ONE_RUN | {"repeats": 2}))

@@ -503,14 +503,20 @@ def _connected(address: str) -> Client:
     """A connection to the scheduler."""
     # What it says when it loses the scheduler is said here, in one line.
     logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
-    where = {"scheduler_file": address} if address.endswith(".json") else {"address": address}
     try:
-        return Client(**where, timeout=PATIENCE, set_as_default=False, name="svmbench")
-    except (OSError, TimeoutError, ValueError, KeyError) as error:
+        # Dask itself would wait for ever for a scheduler file that is not there.
+        at = _address_in(Path(address)) if address.endswith(".json") else address
+        return Client(at, timeout=PATIENCE, set_as_default=False, name="svmbench")
+    except (OSError, TimeoutError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"--cluster {address}: no Dask scheduler there ({_text(error)}); name the address that"
             " 'dask scheduler' prints, or its scheduler file"
         ) from None
+
+
+def _address_in(file: Path) -> str:
+    """The address in a scheduler's file."""
+    return str(json.loads(file.read_text())["address"])
 
 
 def _text(error: object) -> str:
