@@ -51,6 +51,7 @@ class Cluster:
         """The cluster as a place, once its nodes are there."""
         from svmbench.harness.cluster.place import DaskPlace
 
+        while_waiting(Path(self.address).exists)
         place = DaskPlace(self.address)
         place._client.wait_for_workers(len(self.processes) - 1 if nodes is None else nodes, 60)
         return place
