@@ -1,5 +1,6 @@
 """The frame of the command line: discovery, help, one line an error, exit codes."""
 
+import contextlib
 import errno
 import logging
 import os
@@ -260,8 +261,12 @@ def test_an_interruption_from_outside_is_one_line_and_130(inherited):
         preexec_fn=lambda: signal.signal(signal.SIGINT, inherited),
     )
     assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=60)
+    error = None
+    while error is None:
+        # Python drops an interruption that comes amid a finaliser; then it takes another.
+        process.send_signal(signal.SIGINT)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            _, error = process.communicate(timeout=20)
     assert (process.returncode, error) == (130, "svmbench: interrupted\n")
 
 
