@@ -100,7 +100,7 @@ def exact_combination(CompactRows rows, const double[::1] alpha):
     """The sum of `combination` as if in twice the precision, and what bounds its rounding.
 
     The sum of each feature is compensated (Ogita, Rump and Oishi, SIAM J. Sci. Comput. 26, 2005,
-    Algorithm 4.4). About four times the time of `combination`.
+    Algorithm 4.4). Three to four times the time of `combination`.
 
     Parameters
     ----------

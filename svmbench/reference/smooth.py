@@ -237,7 +237,7 @@ def factor_work(data: Dataset) -> float:
     """Work to form and to factor a Newton step's system, in stored entries; inf if it is not."""
     if data.n_features > _MOST_FEATURES:
         return math.inf
-    return NormalEquations(data).work + _DENSE_WORK * data.n_features**3 / 3.0
+    return _Factored(data, 1.0, False).work(1.0)
 
 
 class _Factored:

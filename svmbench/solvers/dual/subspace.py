@@ -26,7 +26,8 @@ from svmbench.kernels.subset import take_rows
 MOST_ROWS = 5000
 
 #: A multiply-add, relative to the time per entry of a pass: in a factorisation, in the products of
-#: dense rows, and in those of sparse ones, which is scattered.
+#: dense rows, and in those of sparse ones, which is scattered: the last is rounded from rows of
+#: spam_corpus, reuters21578 and imdb.tfidf.
 FACTOR_COST, DENSE_PRODUCT_COST, SPARSE_PRODUCT_COST = 0.025, 0.05, 2.0
 
 #: Share of the work of all passes that these steps may cost.
