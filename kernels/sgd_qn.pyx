@@ -8,6 +8,8 @@
 #                 and the next row then moves b, which starts at 1:
 #                     b_j += 2/r (q_j - b_j),  b_j >= 0.01,  r = 2, 3, ...
 #                     q = lam (change of w)/(change of that row's gradient), 0/0 read as 1
+#       released    the same with 2 skip/(t + t0 + skip) for 2/r; b is not moved by a row
+#                 whose slope its own step does not change
 #     corrected   w += g y B x;  b starts at 1/t0;  every skip steps, ahead of the row's own
 #                 step, w is saved and w_j *= 1 - skip b_j; the next row, if its g is not
 #                 what it is at the saved w, then moves b:
@@ -24,8 +26,9 @@
 #   cost      n_i for the inner product, n_i more where g > 0; every skip steps d multiply-adds,
 #             which skip = 16/(share of nonzeros) makes a sixteenth of a row's; sgd makes them
 #             every step: it is what the schedule is compared with
-#   source    Bordes, Bottou and Gallinari, JMLR 10 (2009), figure 2; the correction is their
-#             erratum, JMLR 11 (2010), in the form of the code released with it.
+#   source    Bordes, Bottou and Gallinari, JMLR 10 (2009), figure 2; the released weights are
+#             those of their program as kept in Shogun; the correction is their erratum, JMLR 11
+#             (2010), in the form of the code released with it.
 
 from libc.math cimport pow
 from libc.stdint cimport int32_t, int64_t, uint16_t
@@ -143,10 +146,12 @@ cdef class SgdQn(Svmsgd2):
         Whether the next row moves b.
     r : float
         2/r is the weight of the next ratio; inf keeps b as it is.
+    released : bool
+        Whether ratios have the weights of the released program; False at the start.
     """
 
     cdef readonly object b
-    cdef public bint due
+    cdef public bint due, released
     cdef public double r
     cdef Weights _b, _room          # room for a row's entries of b
 
@@ -331,7 +336,8 @@ cdef void advance_published(SgdQn self, weight_t *w, weight_t *b, int64_t target
                 # The loss is convex: below 0 by rounding only.
                 bend = max(0.0, bend) * (self.presentations + t0)
                 self.nonzeros += row_nonzeros(rows, self.i)
-            move_published(self, pull, bend, b)
+            if bend > 0.0 or not self.released:
+                move_published(self, pull, bend, share_of(self), b)
             self.r += 1.0
         if comes_round(self):
             self.due = True
@@ -398,11 +404,18 @@ cdef inline void replace_entries(const Rows *rows, Py_ssize_t i, const weight_t 
         b[entry_column(rows, i, first + k)] = room[k]
 
 
-cdef void move_published(SgdQn self, double pull, double bend, weight_t *b) noexcept nogil:
-    """b <- b + 2/r (q - b) with a floor; bend is (t+t0)(g - g') of the row's own step."""
+cdef inline double share_of(SgdQn self) noexcept nogil:
+    """The weight of the next ratio."""
+    if self.released:
+        return 2.0 * self.skip / (self.presentations + self.t0 + self.skip)
+    return 2.0 / self.r
+
+
+cdef void move_published(SgdQn self, double pull, double bend, double share,
+                         weight_t *b) noexcept nogil:
+    """b <- b + share (q - b) with a floor; bend is (t+t0)(g - g') of the row's own step."""
     cdef const Rows *rows = &self.rows.c
     cdef weight_t *room = <weight_t *> self._room.data
-    cdef double share = 2.0 / self.r
     cdef Py_ssize_t i = self.i, first = first_entry(rows, self.i)
     cdef double gain
     cdef Py_ssize_t j, k

@@ -36,14 +36,18 @@ started = partial(at_start, SgdQn)
 twin_of = partial(scheduled.twin_of, Twin)
 
 
+every_averaging = pytest.mark.parametrize("averaging", ["printed", "released"])
+
+
+@every_averaging
 @pytest.mark.parametrize("sampling", ["fixed", "permuted"])
 @pytest.mark.parametrize("skip", [None, 1, 4])
 @scheduled.every_loss
 @every_problem
-def test_equals_its_twin_step_by_step(name, loss, skip, sampling):
+def test_equals_its_twin_step_by_step(name, loss, skip, sampling, averaging):
     problem = with_loss(PROBLEMS[name], loss)
-    run = started(problem, 31, skip=skip, sampling=sampling)
-    plain = twin_of(problem, 31, skip=skip, sampling=sampling)
+    run = started(problem, 31, skip=skip, sampling=sampling, averaging=averaging)
+    plain = twin_of(problem, 31, skip=skip, sampling=sampling, averaging=averaging)
     # The twin's ratios are of differences that cancel; the kernel's have a closed form.
     scheduled.assert_equals(run, plain, 1e-10, lambda plain: plain.B)
 
@@ -84,15 +88,21 @@ def test_a_given_t0_needs_no_rule():
     loss=st.sampled_from([Loss("hinge"), Loss("squared-hinge"), Loss("smoothed-hinge", 0.5)]),
     skip=st.integers(1, 3),
     k=st.integers(0, 8),
+    averaging=st.sampled_from(["printed", "released"]),
 )
-def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(problem, loss, skip, k):
+def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(
+    problem, loss, skip, k, averaging
+):
     problem = Problem(problem.data, problem.lam, loss)
     m = problem.data.n_samples
     X = np.array([[Fraction(v) for v in row] for row in dense(problem.data)], dtype=object)
     y = [int(v) for v in labels(problem.data)]
-    plain = Twin(X, y, Fraction(problem.lam), loss, t0=Fraction(2**k), skip=skip)
+    plain = Twin(
+        X, y, Fraction(problem.lam), loss, t0=Fraction(2**k), skip=skip, averaging=averaging
+    )
     order = np.arange(m, dtype=np.int32)
     kernel = Kernel(problem.data.rows, order, problem.lam, 2.0**k, skip, loss)
+    kernel.released = averaging == "released"
     for t in range(1, m + 1):
         before = [plain.y[t - 1] * (plain.X[t - 1] @ plain.w), plain.updates]
         plain.step()
@@ -108,6 +118,7 @@ def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(prob
         np.testing.assert_allclose(kernel.b, (plain.B * plain.lam).astype(float), rtol=1e-11)
 
 
+@every_averaging
 @every_precision
 @given(
     problem=dyadic_problems(),
@@ -116,9 +127,11 @@ def test_the_closed_ratios_are_those_of_the_differences_in_exact_arithmetic(prob
     t0=st.floats(1.0, 1e6),
     seed=st.integers(0, 2**64 - 1),
 )
-def test_the_scaling_never_exceeds_one_over_lambda(precision, problem, loss, skip, t0, seed):
+def test_the_scaling_never_exceeds_one_over_lambda(
+    precision, averaging, problem, loss, skip, t0, seed
+):
     problem = Problem(problem.data, problem.lam, loss)
-    run = started(problem, seed, precision=precision, skip=skip, t0=t0)
+    run = started(problem, seed, precision=precision, skip=skip, t0=t0, averaging=averaging)
     for _ in range(30):
         run.advance(1 + seed % 3)
         assert np.all(run.scaling <= 1.0 / problem.lam)
@@ -150,6 +163,29 @@ def test_the_scaling_has_a_floor():
     run._kernel.w[:] = 0.0
     run.advance(1)
     assert run.scaling.tolist() == [0.02, 0.02]
+
+
+@pytest.mark.parametrize(("t0", "share"), [(2.0, 0.8), (32.0, 0.2), (9992.0, 0.0008)])
+def test_by_the_released_weights_the_scaling_moves_as_slowly_as_the_steps_fall(t0, share):
+    # The ratio of the fifth row is next to nothing, and its weight is 2 * 4/(4 + t0 + 4).
+    problem = Problem(dataset([[1e5, 1e5]] * 6, [1] * 6), 0.5, Loss("squared-hinge"))
+    run = started(problem, t0=t0, skip=4, averaging="released")
+    run.advance(4)
+    run._kernel.w[:] = 0.0
+    assert run.scaling.tolist() == [2.0, 2.0]
+    run.advance(1)
+    np.testing.assert_allclose(run.scaling, 2.0 * (1.0 - share), rtol=1e-6)
+
+
+def test_by_the_released_weights_a_row_without_loss_leaves_the_scaling():
+    problem = Problem(dataset([[1.0, 0.5]] * 4, [1] * 4), 0.5, Loss("squared-hinge"))
+    for averaging, moved in (("printed", True), ("released", False)):
+        run = started(problem, t0=1e3, skip=1, averaging=averaging)
+        run.advance(1)
+        run._kernel.b[:] = 0.25
+        run._kernel.w[:] = 100.0  # no row has loss here
+        run.advance(1)
+        assert (run.scaling != 0.5).all() == moved
 
 
 @every_storage

@@ -34,9 +34,20 @@ class Scheduled:
     """Passes over rows shuffled once, or before each pass."""
 
     def __init__(
-        self, X, y, lam, loss, seed=None, t0=None, skip=None, sampling="fixed", t0_rule="search"
+        self,
+        X,
+        y,
+        lam,
+        loss,
+        seed=None,
+        t0=None,
+        skip=None,
+        sampling="fixed",
+        t0_rule="search",
+        averaging="printed",
     ):
         self.X, self.y, self.lam, self.loss, self.sampling = X, y, lam, loss, sampling
+        self.averaging = averaging
         nonzeros = np.count_nonzero(X)
         self.skip = skip or max(1, round(16.0 / (max(nonzeros, 1) / X.size)))
         self.order = list(range(len(y)))
@@ -86,7 +97,13 @@ class Scheduled:
         found, least = 1e10, math.inf
         for t0 in [10.0**k for k in range(11)]:
             run = self.trial()(
-                self.X[some], self.y[some], self.lam, self.loss, t0=t0, skip=self.skip
+                self.X[some],
+                self.y[some],
+                self.lam,
+                self.loss,
+                t0=t0,
+                skip=self.skip,
+                averaging=self.averaging,
             )
             for _ in some:
                 run.step()
@@ -132,20 +149,27 @@ class SgdQn(Scheduled):
         self.w = old + pull * y * self.B * x / (self.t + self.t0)
         self.updates += bool(pull)
         if self.due:
-            p = self.gradient(self.w, x, y) - self.gradient(old, x, y)
-            for i in range(len(p)):
-                change = self.w[i] - old[i]
-                ratio = 1 / self.lam if x[i] == 0 or change == p[i] == 0 else change / p[i]
-                self.B[i] += (ratio - self.B[i]) * 2 / self.r
-                self.B[i] = max(self.B[i], 1 / (100 * self.lam))
-            self.r += 1
             self.due = False
+            if self.averaging == "printed":
+                self.average(x, y, old, 2 / self.r)
+                self.r += 1
+            elif self.pull(self.w, x, y) != pull:
+                self.average(x, y, old, 2 * self.skip / (self.t + self.t0 + self.skip))
         self.count -= 1
         if self.count <= 0:
             self.count, self.due = self.skip, True
             rates = self.lam * self.B / (self.t + self.t0)
             self.w = self.w * np.array([shrinkage(rate, self.skip) for rate in rates])
         self.t += 1
+
+    def average(self, x, y, old, share):
+        """Move B towards the ratios of the step from ``old``."""
+        p = self.gradient(self.w, x, y) - self.gradient(old, x, y)
+        for i in range(len(p)):
+            change = self.w[i] - old[i]
+            ratio = 1 / self.lam if x[i] == 0 or change == p[i] == 0 else change / p[i]
+            self.B[i] += (ratio - self.B[i]) * share
+            self.B[i] = max(self.B[i], 1 / (100 * self.lam))
 
 
 class Corrected(Scheduled):

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray
 from svmbench.kernels.sgd_qn import SgdQn as SgdQnKernel
+from svmbench.solvers.base import parameter
 from svmbench.solvers.stochastic.scheduled import SKIP_UNSTATED, Scheduled, SkipParameters
+
+
+class SgdQnParameters(SkipParameters):
+    """Parameters of sgd-qn."""
+
+    averaging: Literal["printed", "released"] = parameter(
+        "printed",
+        "Weight of a new ratio in B. printed: 2/r, so that B leaves 1/λ at once. released: "
+        "2 skip/(t + t0 + skip), so that B leaves 1/λ as slowly as the steps fall; a row whose "
+        "slope its own step does not change is then left out.",
+        source="printed: JMLR 10 (2009), figure 2; released: the authors' program as kept in "
+        "Shogun, SGDQN.cpp",
+    )
 
 
 class SgdQn(Scheduled):
@@ -22,7 +36,7 @@ class SgdQn(Scheduled):
     summary = "SGD with a diagonal quasi-Newton scaling, as published in 2009"
     source = "Bordes, Bottou and Gallinari, JMLR 10 (2009), section 5 and figure 2"
     colour = "#332288"
-    schema = SkipParameters
+    schema = SgdQnParameters
     mathematics = (
         Scheduled.mathematics
         + """\
@@ -32,6 +46,8 @@ class SgdQn(Scheduled):
              step also updates b:
                  bⱼ ← max(bⱼ + 2/r (qⱼ - bⱼ), 0.01),  r = 2, 3, ...
                  qⱼ = λ (change of wⱼ)/(change of that row's gradient)ⱼ,  0/0 read as 1
+             with averaging: released, 2 skip/(t+t0+skip) stands for 2/r, and b stays where
+             the row's own step does not change loss'(sᵢ)
     cost     nnz of the row, nnz more where loss' is not 0; several d every skip steps
 """
     )
@@ -49,4 +65,10 @@ class SgdQn(Scheduled):
         return float(self._kernel.b.max())
 
     def _make_kernel(self, t0: float, order: Array) -> Any:
-        return self._make_skipping(SgdQnKernel, t0, order)
+        kernel = self._make_skipping(SgdQnKernel, t0, order)
+        kernel.released = self.parameters.averaging == "released"
+        return kernel
+
+    def _make_trial(self, t0: float, order: Array) -> Any:
+        """The method's own kernel."""
+        return self._make_kernel(t0, order)
