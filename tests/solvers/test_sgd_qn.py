@@ -167,14 +167,16 @@ def test_the_scaling_has_a_floor():
 
 @pytest.mark.parametrize(("t0", "share"), [(2.0, 0.8), (32.0, 0.2), (9992.0, 0.0008)])
 def test_by_the_released_weights_the_scaling_moves_as_slowly_as_the_steps_fall(t0, share):
-    # The ratio of the fifth row is next to nothing, and its weight is 2 * 4/(4 + t0 + 4).
+    # The fifth row's step takes all of its loss away: with λB = 1 and t = 4 the ratio is
+    # 1/(1 + t + t0). Its weight is 2 * 4/(4 + t0 + 4).
     problem = Problem(dataset([[1e5, 1e5]] * 6, [1] * 6), 0.5, Loss("squared-hinge"))
     run = started(problem, t0=t0, skip=4, averaging="released")
     run.advance(4)
     run._kernel.w[:] = 0.0
     assert run.scaling.tolist() == [2.0, 2.0]
     run.advance(1)
-    np.testing.assert_allclose(run.scaling, 2.0 * (1.0 - share), rtol=1e-6)
+    moved = 1.0 + share * (1.0 / (5.0 + t0) - 1.0)
+    np.testing.assert_allclose(run.scaling, 2.0 * moved, rtol=1e-12)
 
 
 def test_by_the_released_weights_a_row_without_loss_leaves_the_scaling():
