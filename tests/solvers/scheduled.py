@@ -7,7 +7,6 @@ import pytest
 
 from problems import dataset, dense, dyadic, labels, ordinary_problems
 from svmbench.problem import LOSSES, Loss, Problem
-from twins.optimum import optimum
 
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 ordinary = pytest.mark.parametrize("name", ordinary_problems())
@@ -41,10 +40,3 @@ def assert_equals(run, plain, tolerance, scaling=None):
     """A run and its twin agree from the start on, for four passes and a little more."""
     assert (run.t0, run.skip) == (plain.t0, plain.skip)
     assert_keeps_to(run, plain, 4 * len(plain.y) + 3, tolerance, scaling)
-
-
-def assert_converges(run, problem):
-    """After 2000 passes the primal is within 3 % of the optimum."""
-    run.advance(2000 * problem.data.n_samples)
-    best = optimum(problem)
-    assert problem.primal(run.w) - best.lower <= 0.03 * best.lower

@@ -257,12 +257,6 @@ def test_on_the_hinge_it_minimises_the_smoothed_hinge(name, precision):
         assert hinge.primal(run.w) <= best.upper + gamma / 2 + slack
 
 
-@pytest.mark.parametrize("bad", [{"theta": 0.0}, {"theta": 1.5}, {"batch": 0}, {"caution": 2.0}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        AsdcaParameters(**bad)
-
-
 def test_an_order_that_does_not_hold_whole_batches_is_refused():
     rows, order = PROBLEMS["overlapping"].data.rows, np.arange(50, dtype=np.int32)
     for batch in (0, 7):

@@ -271,11 +271,3 @@ def test_its_certificate_does_not_exhaust_it():
 def test_a_delta_that_asks_for_too_many_values_is_refused():
     with pytest.raises(ConfigError, match=r"mpu: delta 1e-17 .* more than 2\^53; raise delta"):
         started(PROBLEMS["overlapping"], delta=1e-17)
-
-
-@pytest.mark.parametrize(
-    "bad", [{"delta": 0.0}, {"comparison_coefficient": -1.0}, {"precision": "float32"}]
-)
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=r"greater than 0|'float64'"):
-        Mpu.schema(**bad)

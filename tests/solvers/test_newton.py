@@ -29,7 +29,7 @@ from svmbench.solvers.dual.dcd import Dcd
 from svmbench.solvers.dual.smo import Smo
 from svmbench.solvers.second_order import newton, normal_equations
 from svmbench.solvers.second_order.ipm import Ipm
-from svmbench.solvers.second_order.newton import Newton, NewtonParameters
+from svmbench.solvers.second_order.newton import Newton
 from twins.newton import Newton as Twin
 from twins.optimum import optimum
 
@@ -247,12 +247,6 @@ def test_a_system_that_cannot_be_factored_is_left_to_conjugate_gradients(monkeyp
     run, iterations = ended(problem, solution="cholesky")
     assert problem.gap(run.w, run.alpha) <= 1e-12 * optimum(problem).upper
     assert iterations > 2  # a full step of theirs is no proof of the optimum
-
-
-@pytest.mark.parametrize("bad", [{"solution": "lu"}, {"few_features": -1}, {"forcing": 1.0}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match="should be"):
-        NewtonParameters(**bad)
 
 
 @every_solution

@@ -169,19 +169,6 @@ def test_stored_order_needs_no_seed_and_the_others_do():
         assert np.array_equal(runs[0].w, runs[1].w) == same
 
 
-def test_it_shows_no_dual_and_has_no_rule():
-    run = started(PROBLEMS["overlapping"])
-    run.advance(30)
-    assert run.dual() is None
-    assert run.stopped is None
-
-
 def test_a_first_step_of_inverse_lambda_or_more_is_refused():
     with pytest.raises(ConfigError, match=r"norma: eta0 17 is not below 1/lambda = 16; lower it"):
         started(PROBLEMS["one-row"], eta0=17.0)
-
-
-@pytest.mark.parametrize("bad", [{"eta0": 0.0}, {"output": "random"}, {"sampling": "fixed"}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=r"greater than 0|'last' or 'average'|'iid', 'permuted'"):
-        Norma.schema(**bad)

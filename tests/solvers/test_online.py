@@ -233,30 +233,6 @@ def test_methods_converge_to_the_optimum_of_the_ball(name):
         assert problem.primal(run.w) - best.lower <= 0.05 * best.lower
 
 
-@pytest.mark.parametrize(
-    ("solver", "bad"),
-    [
-        (Gd, {"eta0": 0.0}),
-        (SgdSqrt, {"eta0": -1.0}),
-        (Smd, {"output": "random"}),
-        (SegPm, {"eta0": 0.0}),
-        (Adagrad, {"eta": 0.0}),
-        (Adagrad, {"epochs": 0.0}),
-    ],
-)
-def test_parameters_outside_their_range_are_refused(solver, bad):
-    with pytest.raises(ValueError, match=r"greater than 0|'average' or 'last'"):
-        solver.schema(**bad)
-
-
-@every_drawing
-def test_methods_show_no_dual_and_have_no_rule(name):
-    run = started(DRAWING[name], with_class(PROBLEMS["overlapping"], l1_radius=2.0))
-    run.advance(30)
-    assert run.dual() is None
-    assert run.stopped is None
-
-
 def test_weights_of_another_length_and_rows_that_are_not_there_are_refused():
     rows = PROBLEMS["overlapping"].data.rows
     right, wrong = np.zeros(8), np.zeros(7)

@@ -171,10 +171,3 @@ def test_converges(name, project):
         run = started(problem, 1, precision=precision, project=project)
         run.advance(200_000)
         assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
-
-
-def test_it_shows_no_dual_and_has_no_rule():
-    run = started(PROBLEMS["overlapping"], 1)
-    run.advance(30)
-    assert run.dual() is None
-    assert run.stopped is None

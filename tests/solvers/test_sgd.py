@@ -93,14 +93,6 @@ def test_svmsgd2_with_skip_1_is_its_equal_in_the_end(name, loss):
     assert other.w.tobytes() != dense_run.w.tobytes()
 
 
-@every_precision
-@scheduled.every_loss
-@scheduled.ordinary
-def test_converges(name, loss, precision):
-    problem = with_loss(PROBLEMS[name], loss)
-    scheduled.assert_converges(started(problem, precision=precision), problem)
-
-
 def test_it_has_no_skip():
     with pytest.raises(ValueError, match="skip"):
         Sgd.schema(skip=3)

@@ -281,20 +281,6 @@ def test_full_gradients_depend_on_no_seed():
     assert runs[0].w.tobytes() == runs[1].w.tobytes()
 
 
-def test_they_show_no_dual_and_have_no_rule():
-    for method in METHODS:
-        run = started(method, PROBLEMS["overlapping"])
-        run.advance(3)
-        assert run.dual() is None
-        assert run.stopped is None
-
-
-@pytest.mark.parametrize("bad", [{"mu0": 0.0}, {"increment": -1.0}, {"batch": 0}, {"form": "own"}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=r"greater than|'consistent' or 'printed'"):
-        MinibatchBias.schema(**bad)
-
-
 def test_a_batch_without_rows_is_refused():
     rows, order = PROBLEMS["overlapping"].data.rows, np.zeros(1, dtype=np.int32)
     with pytest.raises(ValueError, match="at least one row, not 0"):

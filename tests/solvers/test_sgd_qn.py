@@ -231,11 +231,3 @@ def test_every_storage_follows_the_twin(storage, precision):
     plain = twin_of(problem, 3, skip=run.skip)
     assert run.t0 == plain.t0
     scheduled.assert_keeps_to(run, plain, 60, {"float64": 1e-10, "float32": 3e-4}[precision])
-
-
-@every_precision
-@scheduled.every_loss
-@scheduled.ordinary
-def test_converges(name, loss, precision):
-    problem = with_loss(PROBLEMS[name], loss)
-    scheduled.assert_converges(started(problem, precision=precision), problem)

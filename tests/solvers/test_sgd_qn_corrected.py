@@ -123,11 +123,3 @@ def test_it_tells_features_apart_where_the_published_form_cannot():
         assert len(set(published.scaling)) == 1
         # The steps are shortest along the feature of most curvature.
         assert corrected.scaling[-1] > 2.0 * corrected.scaling[0]
-
-
-@every_precision
-@scheduled.every_loss
-@scheduled.ordinary
-def test_converges(name, loss, precision):
-    problem = with_loss(PROBLEMS[name], loss)
-    scheduled.assert_converges(started(problem, precision=precision), problem)

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from problems import (
-    PRECISIONS,
     PROBLEMS,
     dataset,
     dense,
@@ -16,7 +15,6 @@ from problems import (
 from svmbench.problem import Problem
 from svmbench.solvers.stochastic.pegasos import Pegasos
 from svmbench.solvers.stochastic.sgd_r import SgdR
-from twins.optimum import optimum
 from twins.sgd_r import RandomRows
 
 
@@ -61,28 +59,3 @@ def test_a_margin_of_one_is_an_error_unlike_in_pegasos():
         solver.advance(2)
         assert solver.counters.updates == updates
         assert solver.w.tolist() == [updates / 2]
-
-
-@pytest.mark.parametrize("name", ordinary_problems())
-def test_converges(name):
-    problem = PROBLEMS[name]
-    best = optimum(problem)
-    for precision in PRECISIONS:
-        run = started(SgdR, problem, 1, precision)
-        run.advance(200_000)
-        assert problem.primal(run.w) - best.lower <= 0.02 * best.lower
-
-
-def test_it_shows_no_dual_and_has_no_rule():
-    run = started(SgdR, PROBLEMS["overlapping"], 1)
-    run.advance(100)
-    assert run.dual() is None
-    assert run.stopped is None
-    assert run.horizon == "none"
-
-
-def test_seeds_differ():
-    runs = [started(SgdR, PROBLEMS["overlapping"], seed) for seed in (1, 2)]
-    for run in runs:
-        run.advance(30)
-    assert not np.array_equal(runs[0].w, runs[1].w)

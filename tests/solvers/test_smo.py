@@ -28,7 +28,7 @@ from svmbench.kernels.smo import WorkingSet
 from svmbench.problem import HINGES, Loss, Problem
 from svmbench.solvers.dual import smo
 from svmbench.solvers.dual.bias import best_bias
-from svmbench.solvers.dual.smo import Smo, SmoParameters
+from svmbench.solvers.dual.smo import Smo
 from twins.optimum import optimum
 from twins.smo import Smo as Twin
 
@@ -315,9 +315,3 @@ def test_arrays_that_do_not_belong_together_are_refused():
     for alpha, f in ((wrong, right), (right, wrong)):
         with pytest.raises(ValueError, match="do not belong together"):
             kernel.choose(np.array([1, 2]), alpha, f)
-
-
-@pytest.mark.parametrize("bad", [{"tolerance": 0.0}, {"working_set": 1}, {"precision": "float32"}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match="should be"):
-        SmoParameters(**bad)

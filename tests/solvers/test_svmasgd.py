@@ -175,20 +175,6 @@ def test_a_step_of_the_mean_touches_its_row_once_more_at_an_error():
     assert 0 < plain.updates < 90
 
 
-def test_it_shows_no_dual_and_has_no_rule():
-    run = started(PROBLEMS["overlapping"])
-    run.advance(80)
-    assert run.dual() is None
-    assert run.stopped is None
-    assert run.horizon == "none"
-
-
 def test_a_first_step_of_inverse_lambda_or_more_is_refused():
     with pytest.raises(ConfigError, match=r"svmasgd: eta0 16 is not below 1/lambda = 16; lower"):
         started(PROBLEMS["one-row"], eta0=16.0)
-
-
-@pytest.mark.parametrize("bad", [{"eta0": -1.0}, {"average_after": -0.5}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match="greater than"):
-        SvmAsgd.schema(**bad)

@@ -333,25 +333,10 @@ def test_taking_the_scale_in_moves_neither_w_nor_the_sum(precision):
     assert 1.0 in scales  # it was taken in on the way
 
 
-def test_it_shows_no_dual_and_has_no_rule():
-    run = started(PROBLEMS["overlapping"])
-    run.advance(30)
-    assert run.dual() is None
-    assert run.stopped is None
-
-
 @pytest.mark.parametrize("eta0", [16.0, 1e300])
 def test_a_first_step_of_inverse_lambda_or_more_is_refused(eta0):
     with pytest.raises(ConfigError, match=r"svmsgd: eta0 .* is not below 1/lambda = 16; lower"):
         started(PROBLEMS["one-row"], eta0=eta0)
-
-
-@pytest.mark.parametrize(
-    "bad", [{"eta0": 0.0}, {"search_rows": 0}, {"order": "random"}, {"bias_rate": 0.0}]
-)
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=r"greater than|'fixed', 'stored' or 'blocks'"):
-        SvmSgd.schema(**bad)
 
 
 def test_powers_that_no_kernel_has_and_a_mean_over_no_row_are_refused():

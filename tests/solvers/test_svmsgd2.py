@@ -25,7 +25,6 @@ from problems import (
 from svmbench.kernels.sgd_qn import Svmsgd2 as Kernel
 from svmbench.kernels.sgd_qn import mean_loss
 from svmbench.problem import Loss, Problem
-from svmbench.solvers.stochastic.scheduled import SkipParameters
 from svmbench.solvers.stochastic.svmsgd2 import Svmsgd2
 from twins.objective import loss_values
 from twins.sgd_qn import Svmsgd2 as Twin
@@ -168,14 +167,6 @@ def test_fixed_is_one_permutation_and_permuted_many():
 
 @every_precision
 @scheduled.every_loss
-@scheduled.ordinary
-def test_converges(name, loss, precision):
-    problem = with_loss(PROBLEMS[name], loss)
-    scheduled.assert_converges(started(problem, precision=precision), problem)
-
-
-@every_precision
-@scheduled.every_loss
 def test_mean_loss_is_that_of_the_rows_named(loss, precision):
     problem = with_loss(PROBLEMS["overlapping"], loss)
     X, y = dense(problem.data), labels(problem.data)
@@ -183,12 +174,6 @@ def test_mean_loss_is_that_of_the_rows_named(loss, precision):
     expected = np.mean(loss_values(problem.loss, (y * (X @ w))[order]))
     found = mean_loss(problem.data.rows, w.astype(precision), order, problem.loss)
     assert found == pytest.approx(expected, rel=1e-5)
-
-
-@pytest.mark.parametrize("bad", [{"t0": 0.5}, {"skip": 0}, {"sampling": "cyclic"}])
-def test_parameters_outside_their_range_are_refused(bad):
-    with pytest.raises(ValueError, match=next(iter(bad))):
-        SkipParameters(**bad)
 
 
 def test_weights_of_another_length_are_refused():
