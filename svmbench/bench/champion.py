@@ -5,42 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from svmbench.solvers.program import ForeignProgram
-from svmbench.solvers.registry import find_solver, solvers
+from svmbench.solvers.registry import find_solver
 
 #: Its name in profiles, whichever solver it is.
 ROLE = "champion"
 
-#: Its name, and the solver that replaces it if it does not exist.
+#: Its own name.
 CHAMPION = "auto"
-FALLBACK = "dcd"
 
 
 def champion() -> str:
     """Name of the solver put forward."""
-    return CHAMPION if CHAMPION in solvers() else FALLBACK
-
-
-def notice() -> str:
-    """What a reader must know about it; empty if there is nothing."""
-    if champion() == CHAMPION:
-        return ""
-    return f"There is no solver {CHAMPION!r}; {FALLBACK!r} stands in for it everywhere."
+    return CHAMPION
 
 
 def named(entry: str | dict[str, Any]) -> dict[str, Any]:
-    """An entry of a profile's solvers as a configuration writes it, the champion by its name.
-
-    Parameters that the present champion does not have are dropped, so that a profile may
-    name those of either.
-    """
+    """An entry of a profile's solvers as a configuration writes it, the champion by its name."""
     given: dict[str, Any] = {"name": entry} if isinstance(entry, str) else dict(entry)
     if "command" in given:
         given.setdefault("name", ForeignProgram.name)
-    if given.get("name") != ROLE:
-        return given
-    given["name"] = champion()
-    known = find_solver(champion()).schema.model_fields
-    return {key: value for key, value in given.items() if key in ("name", "label", *known)}
+    return given | {"name": champion()} if given.get("name") == ROLE else given
 
 
 def ablations(name: str) -> list[dict[str, Any]]:

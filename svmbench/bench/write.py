@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from svmbench.bench.bounds import BoundResult, JudgedBounds, judge_bounds
-from svmbench.bench.champion import champion, notice
+from svmbench.bench.champion import champion
 from svmbench.bench.found import Found, read_found
 from svmbench.bench.plan import LEFT_OUT, Plan
 from svmbench.bench.plots import write_plots
@@ -24,6 +24,7 @@ from svmbench.bench.targets import LIBLINEAR, Target
 from svmbench.durable import write_text
 from svmbench.harness.environment import environment
 from svmbench.records.read import Results
+from svmbench.records.states import FAULTS
 from svmbench.report.html import LOOKS, SIGNS, environment_facts, figures_of, render
 from svmbench.report.markup import write_tables
 from svmbench.report.overall import problems_of, shares, write_overall
@@ -190,14 +191,13 @@ def _looks(everything: Sequence[Results]) -> dict[str, Look]:
 
 def _notices(found: Found) -> list[str]:
     """What makes the numbers less trustworthy, or fewer."""
-    said = [notice()] if notice() else []
-    said += [LEFT_OUT] if found.plan.elsewhere else []
+    said = [LEFT_OUT] if found.plan.elsewhere else []
     runs = [results.runs for _, results in found.sweeps]
     if runs:
         together = pd.concat(runs)
         missing = sorted(set(together.loc[together["state"] == "not_installed", "solver"]))
         said += [f"{name}: not installed, so it is not among the peers." for name in missing]
-        failed = together[together["state"].isin(["failed", "out_of_memory"])]
+        failed = together[together["state"].isin(FAULTS)]
         said += [
             f"{label} on {dataset}: {state} ({reason})"
             for dataset, label, state, reason in failed[["dataset", "label", "state", "reason"]]

@@ -138,13 +138,11 @@ def _make(
 
 def describe(planned: Plan) -> str:
     """The plan: each set and its source, each part, and the bounds."""
-    from svmbench.bench.champion import champion, notice
+    from svmbench.bench.champion import champion
     from svmbench.bench.plan import LEFT_OUT
 
     profile = planned.profile
     lines = [f"{profile.name}: {profile.title}", f"champion: {champion()}"]
-    if notice():
-        lines.append(f"note: {notice()}")
     lines.append("sets:")
     for each in profile.sets:
         marks = [

@@ -60,7 +60,7 @@ def call(tmp_path, monkeypatch):
     monkeypatch.delenv("SVMBENCH_MIRROR", raising=False)
     monkeypatch.setattr(planner, "SETTLING", 0.1)
     monkeypatch.setattr(write, "write_overall", lambda *_: [])  # it takes seconds
-    monkeypatch.setattr(champion, "CHAMPION", "nobody")
+    monkeypatch.setattr(champion, "CHAMPION", "dcd")
 
     def called(*arguments):
         return CliRunner().invoke(main, arguments)
