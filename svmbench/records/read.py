@@ -79,6 +79,20 @@ class Results:
         """The runs by row of the tables, by data set and whether it is a stand-in."""
         return group_runs(self)
 
+    @property
+    def distance(self) -> str:
+        """Whether the sweep's accuracies are relative or absolute distances."""
+        return _distance(self.config)
+
+    def entries(self, key: str) -> dict[str, dict[str, Any]]:
+        """The entries of a list of the configuration by label or name, those with parameters."""
+        listed = self.config.get(key)
+        return {
+            str(entry.get("label", entry.get("name"))): entry
+            for entry in (listed if isinstance(listed, list) else ())
+            if isinstance(entry, dict)
+        }
+
 
 def read_results(folder: Path) -> Results:
     """Read config.yaml, runs.csv, traces.csv and, if present, environment.json.

@@ -11,17 +11,10 @@ from svmbench.harness.doubts import Doubt
 from svmbench.report.questions import leader_questions
 
 
-def doubts_of(folder: Path, job: int = 0) -> list[Doubt]:
-    """The open questions of a folder, for `svmbench.harness.series.run_series`.
-
-    Parameters
-    ----------
-    folder : Path
-    job : int
-        Index of the folder's sweep in the series.
-    """
+def doubts_of(folder: Path) -> list[Doubt]:
+    """The open questions of a folder whose sweep is the only one of its series."""
     return [
-        Doubt(job, (each.leader, each.other), each.more, each.pairs, each.text, each.skippable)
+        Doubt(0, (each.leader, each.other), each.more, each.pairs, each.text, each.skippable)
         for each in leader_questions(folder)
         if each.is_open
     ]

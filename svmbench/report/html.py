@@ -361,16 +361,15 @@ def _known(number: float) -> str:
 
 def _data(results: Results) -> list[dict[str, str]]:
     """What each data set is and where it came from, as far as the files say."""
-    entries = results.config.get("datasets")
-    asked = {
-        str(entry.get("name")): {key: value for key, value in entry.items() if key != "name"}
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict)
-    }
+    asked = results.entries("datasets")
     found = []
     for (dataset, stand_in), groups in results.groups.items():
         first = groups[0].runs.iloc[0]
-        entry = asked.get(dataset)
+        entry = {
+            key: value
+            for key, value in asked.get(dataset, {}).items()
+            if key not in ("name", "label")
+        }
         found.append(
             {
                 "name": heading(dataset, stand_in),
@@ -416,12 +415,7 @@ def _in_words(value: object) -> str:
 
 def _solvers(results: Results) -> list[dict[str, str]]:
     """Each row's solver with the parameters of its runs."""
-    entries = results.config.get("solvers")
-    asked = {
-        str(entry.get("label", entry.get("name"))): entry
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict)
-    }
+    asked = results.entries("solvers")
     runs = results.runs.drop_duplicates("label").set_index("label")
     found = []
     for label in _backgrounds(results):

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
-from svmbench.records.statistics import performance_ratios, solved_shares
 from svmbench.records.summaries import summary
-from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, ProfilePanel, draw
+from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, ProfilePanel, draw, profiles_of_costs
 from svmbench.report.sheet import save_figure, uniform_style
 from svmbench.solvers.program import ForeignProgram
 
@@ -216,29 +215,14 @@ def _left_out(problems: Sequence[ProblemCosts], common: Sequence[ProblemCosts]) 
 
 def profiles_of(problems: Sequence[ProblemCosts]) -> dict[str, list[ProfilePanel]]:
     """Performance and data profiles by kind, of problems that all solvers ran (`in_common`)."""
-    ratios = {}
-    for unit in ("seconds", "epochs"):
-        costs = [getattr(problem, unit) for problem in problems]
-        ratios[unit] = _profile(
-            "performance", unit, f"{unit} / least {unit}", 1.0, [_relative(c) for c in costs]
-        )
-    epochs = [problem.epochs for problem in problems]
-    data = _profile("data", "epochs", "epochs (passes over the data)", 0.0, epochs)
-    return {"performance": list(ratios.values()), "data": [data]}
-
-
-def _relative(costs: Mapping[str, float]) -> dict[str, float]:
-    """Costs over the least; +inf if there is none."""
-    ratios = performance_ratios({name: [cost] for name, cost in costs.items()})
-    return {name: ratio for name, (ratio,) in ratios.items()}
-
-
-def _profile(
-    kind: str, unit: str, axis: str, least: float, costs: Sequence[Mapping[str, float]]
-) -> ProfilePanel:
-    samples: dict[str, list[float]] = {}
-    for each in costs:
-        for solver, cost in each.items():
-            samples.setdefault(solver, []).append(cost)
-    curves = {solver: solved_shares(values) for solver, values in samples.items()}
-    return ProfilePanel(kind, unit, axis, least, curves)
+    costs = {
+        unit: {
+            solver: [getattr(problem, unit)[solver] for problem in problems]
+            for solver in getattr(problems[0], unit)
+        }
+        for unit in ("seconds", "epochs")
+    }
+    by_kind: dict[str, list[ProfilePanel]] = {}
+    for profile in profiles_of_costs(costs):
+        by_kind.setdefault(profile.kind, []).append(profile)
+    return by_kind

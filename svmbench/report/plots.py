@@ -23,7 +23,7 @@ from svmbench.report.curves import (
     median_curve,
     trajectories,
 )
-from svmbench.report.numbers import format_value
+from svmbench.report.numbers import number_text
 from svmbench.report.panels import draw_curve, limit_abscissa, remark, set_ticks
 from svmbench.report.sheet import (
     PANELS_ACROSS,
@@ -209,19 +209,14 @@ def _title(
     height = "P(w)" if kind == "log-primal" else "accuracy"
     lines = [
         f"{group.label}, {place_words(group.written_lambda)}",
-        f"{height} {rounded(curve.middle[-1])} after {rounded(curve.x[-1])} {abscissa}: "
+        f"{height} {number_text(curve.middle[-1])} after {number_text(curve.x[-1])} {abscissa}: "
         f"{_FATES[curve.fate]}",
     ]
     for threshold in thresholds:
         middle = summary(group, Asked(abscissa, threshold)).median
-        said = f"{rounded(middle)} {abscissa}" if math.isfinite(middle) else "not reached"
+        said = f"{number_text(middle)} {abscissa}" if math.isfinite(middle) else "not reached"
         lines.append(f"ε = {short(threshold)}: {said} (median)")
     return "\n".join(lines)
-
-
-def rounded(number: float) -> str:
-    """A number as it appears in a title."""
-    return format_value(float(number), math.nan, math.nan)
 
 
 # ---------------------------------------------------------------- curves

@@ -149,18 +149,30 @@ def _profiles(results: Results, problems: Sequence[_ProfileProblem]) -> list[Pro
         for unit in ("seconds", "epochs")
     }
     runs = {label: [x for p in problems for x in p.samples(label, "seconds")] for label in labels}
+    target = _profile("target", "seconds", "seconds of training", 0.0, runs)
+    return [*profiles_of_costs(costs), target]
+
+
+def profiles_of_costs(costs: Mapping[str, Mapping[str, Sequence[float]]]) -> list[ProfilePanel]:
+    """Performance and data profiles.
+
+    Parameters
+    ----------
+    costs : mapping of str to mapping of str to sequence of float
+        By unit, seconds and epochs, and by label: a cost per problem, all labels on the same ones;
+        +inf where the label did not reach the accuracy.
+    """
     return [
         *(
-            _profile("performance", unit, f"{unit} / least {unit}", 1.0, performance_ratios(costs))
-            for unit, costs in costs.items()
+            _profile("performance", unit, f"{unit} / least {unit}", 1.0, performance_ratios(each))
+            for unit, each in costs.items()
         ),
         _profile("data", "epochs", "epochs (passes over the data)", 0.0, costs["epochs"]),
-        _profile("target", "seconds", "seconds of training", 0.0, runs),
     ]
 
 
 def _profile(
-    kind: str, unit: str, axis: str, least: float, samples: dict[str, list[float]]
+    kind: str, unit: str, axis: str, least: float, samples: Mapping[str, Sequence[float]]
 ) -> ProfilePanel:
     curves = {label: solved_shares(values) for label, values in samples.items()}
     return ProfilePanel(kind, unit, axis, least, curves)

@@ -284,8 +284,7 @@ def curves_of(results: Results, groups: Sequence[Group], x: str, y: str) -> dict
 
 def _ordinate(results: Results, y: str) -> Measure:
     """The measure of a vertical axis."""
-    stop = results.config.get("stop")
-    if y == "suboptimality" and isinstance(stop, dict) and stop.get("distance") == "absolute":
+    if y == "suboptimality" and results.distance == "absolute":
         return MEASURES["suboptimality"]
     return MEASURES[ORDINATES[y]]
 

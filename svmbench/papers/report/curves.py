@@ -22,8 +22,8 @@ from svmbench.papers.report.drawing import (
 from svmbench.papers.report.layout import ItemResults
 from svmbench.records.measures import MEASURES
 from svmbench.report.curves import Curve, heights_along, lifted, median_curve, trajectories
+from svmbench.report.numbers import number_text
 from svmbench.report.panels import draw_curve, limit_abscissa
-from svmbench.report.plots import rounded
 from svmbench.report.sheet import SMALL, CurveName
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Curves(Drawer):
     def _title(self, key: str, curve: Curve) -> str:
         x, y = axis_words(self.shape)
         end = "at the end of the frame" if curve.fate == "cut" else "at the end"
-        return f"{key}\n{y} {rounded(curve.middle[-1])} {end}, {x} {rounded(curve.x[-1])}"
+        return f"{key}\n{y} {number_text(curve.middle[-1])} {end}, {x} {number_text(curve.x[-1])}"
 
     def _rules(self, axes: Axes, panel: Panel, optima: Sequence[float]) -> None:
         levels = list(optima)

@@ -293,22 +293,13 @@ def refuse_contradictions(one: PublishedFolder, other: PublishedFolder) -> None:
 
 
 def _refuse_other_settings(one: PublishedFolder, other: PublishedFolder) -> None:
-    settings = [_settings(each) for each in (one, other)]
+    settings = [each.results.entries("solvers") for each in (one, other)]
     for label in settings[0].keys() & settings[1].keys():
         if settings[0][label] != settings[1][label]:
             raise DataError(
                 f"{one.folder} and {other.folder}: {label} has different parameters; "
                 "give it a label of its own"
             )
-
-
-def _settings(member: PublishedFolder) -> dict[str, Any]:
-    entries = member.results.config.get("solvers")
-    return {
-        str(entry.get("label", entry.get("name"))): entry
-        for entry in (entries if isinstance(entries, list) else ())
-        if isinstance(entry, dict)
-    }
 
 
 def _refuse_apart(one: PublishedFolder, other: PublishedFolder) -> None:
