@@ -14,7 +14,7 @@ from typing import Any
 
 from svmbench.claims.model import Claim
 from svmbench.claims.places import same
-from svmbench.config.sweep import SolverSpec, Sweep
+from svmbench.config.sweep import LIMITS, SolverSpec, Sweep
 from svmbench.errors import ConfigError
 
 
@@ -104,8 +104,7 @@ def _stop_against_itself(claim: Claim, sweep: Sweep) -> str:
     if claim.kind != "reaches" or claim.measure is None:
         return ""
     stop, asked = sweep.stop, claim.asked
-    limits = {"max_epochs", "max_updates", "max_steps", "time_limit"}
-    unbounded = not limits & stop.model_fields_set
+    unbounded = not {*LIMITS, "time_limit"} & stop.model_fields_set
     tightest = min(stop.accuracy, default=math.nan)
     most = math.inf if claim.at_most is None else claim.at_most
     reached = asked.at is not None and asked.at >= tightest

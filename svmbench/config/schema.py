@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from svmbench.config.sweep import Sweep
+from svmbench.config.sweep import LIMITS, TARGETS, Sweep
 from svmbench.data import catalogue
 from svmbench.problem import BIASES, CONSTRAINTS, LOSSES
 from svmbench.solvers.base import LARGEST_COUNT, Solver
@@ -103,7 +103,8 @@ def _ends() -> Schema:
     accuracy = {"required": ["accuracy"], "properties": {"accuracy": given}}
     others: list[Schema] = [
         {"required": [key], "properties": {key: {"not": _NULL}}}
-        for key in ("gap", "max_epochs", "max_updates", "max_steps")
+        for key in (*TARGETS, *LIMITS)
+        if key not in ("accuracy", "own")
     ]
     own = {"required": ["own"], "properties": {"own": {"const": True}}}
     return {

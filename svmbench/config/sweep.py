@@ -311,11 +311,15 @@ def _written_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-class Stop(Strict):
-    """When a run ends: once all its targets hold, or at a limit.
+#: Targets of `Stop`, and its limits beside the time limit: a sweep needs one of all these.
+TARGETS = ("accuracy", "gap", "own")
+LIMITS = ("max_epochs", "max_updates", "max_steps")
 
-    Targets are accuracy, gap and own; a solver without a gap or a rule of its own does not have
-    these targets. The others are limits.
+
+class Stop(Strict):
+    """When a run ends: once all its `TARGETS` hold, or at a limit.
+
+    A solver without a gap or a rule of its own does not have these targets.
     """
 
     accuracy: Annotated[
@@ -377,12 +381,9 @@ class Stop(Strict):
 
     @model_validator(mode="after")
     def _ends(self) -> Stop:
-        limits = (self.max_epochs, self.max_updates, self.max_steps)
-        if not (self.accuracy or self.gap or self.own or any(limits)):
-            refuse(
-                "no end but a time limit; give accuracy, gap, own, max_epochs, max_updates or "
-                "max_steps"
-            )
+        *others, last = (*TARGETS, *LIMITS)
+        if not any(getattr(self, end) for end in (*others, last)):
+            refuse(f"no end but a time limit; give {', '.join(others)} or {last}")
         if self.checkpoints == "passes" and self.accuracy:
             refuse(
                 "times to an accuracy need checkpoints within the first pass; leave one of "

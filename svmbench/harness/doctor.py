@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from svmbench.config.sweep import Stop
 from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import Dataset, Provenance
 from svmbench.data.fetch import mirror
@@ -60,9 +61,10 @@ SWAPPED = 0.01
 #: and the share by which they may scatter.
 STREAMED, STREAMS, STREAM_SCATTER = 1 << 28, 9, 0.1
 
-#: Repetitions of a fixed workload whose scatter is the machine's noise; the pairs of runs that are
-#: to show a ratio; the ratio that needs no warning, and the one above which the machine is unfit.
-REPETITIONS, PAIRS, FINE, COARSE = 41, 12, 1.05, 1.5
+#: Epochs of sgd-s on random rows, and their repetitions, whose scatter is the machine's noise; the
+#: pairs of runs that are to show a ratio; the ratio that needs no warning, and the one above which
+#: the machine is unfit.
+WORK_EPOCHS, REPETITIONS, PAIRS, FINE, COARSE = 10, 41, 12, 1.05, 1.5
 
 
 @dataclass(frozen=True)
@@ -257,12 +259,12 @@ def _bandwidth() -> Check:
     return Check("memory bandwidth", "warning", found, advice)
 
 
-def bandwidths(size: int = STREAMED, times: int = STREAMS) -> list[float]:
-    """GB/s of streaming reads of ``size`` bytes, one measurement after another."""
+def bandwidths() -> list[float]:
+    """GB/s of streaming reads, one measurement after another."""
     available = available_memory()
-    words = np.ones(min(size, (available or size) // 4) // 8, dtype=np.uint64)
+    words = np.ones(min(STREAMED, (available or STREAMED) // 4) // 8, dtype=np.uint64)
     found = []
-    for _ in range(times):
+    for _ in range(STREAMS):
         begun = time.perf_counter()
         stream_sum(words)
         found.append(words.nbytes / (time.perf_counter() - begun) / 1e9)
@@ -288,15 +290,15 @@ def _noise() -> Check:
     return Check("noise", "unfit" if min(least) > COARSE else "warning", found, advice)
 
 
-def repeated_work(times: int = REPETITIONS, epochs: int = 10) -> tuple[list[float], list[float]]:
+def repeated_work() -> tuple[list[float], list[float]]:
     """Wall and processor seconds of repeated identical training, without the first one."""
     problem = Problem(_random_rows(20_000, 500, 20), 1e-4)
     wall, cpu = [], []
-    for number in range(times + 1):
+    for number in range(REPETITIONS + 1):
         solver = SgdS()
         begun = time.perf_counter(), time.process_time()
         solver.start(problem, 1)
-        solver.advance(epochs * problem.data.n_samples)
+        solver.advance(WORK_EPOCHS * problem.data.n_samples)
         if number:
             wall.append(time.perf_counter() - begun[0])
             cpu.append(time.process_time() - begun[1])
@@ -384,14 +386,7 @@ def clock_ratio(times: int = 9, epochs: int = 60) -> float:
 
 
 def _clocked(problem: Problem, epochs: int) -> float:
-    stop: dict[str, Any] = {
-        "accuracy": [],
-        "gap": None,
-        "own": False,
-        "max_epochs": epochs,
-        "max_updates": None,
-        "time_limit": 3600.0,
-    }
+    stop = Stop(max_epochs=epochs, time_limit=3600.0).model_dump(mode="json")
     measurement = Measurement(SgdS(), problem, None, stop, 0.0, float("inf"))
     with (
         tempfile.TemporaryDirectory() as folder,
