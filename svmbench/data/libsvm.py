@@ -440,7 +440,6 @@ def read_libsvm(
     *,
     n_features: int | None = None,
     positive: float | Sequence[float] | None = None,
-    name: str | None = None,
     dtype: StoredPrecision | None = None,
 ) -> Dataset:
     """Read a file of LIBSVM text as a data set for binary classification.
@@ -454,15 +453,14 @@ def read_libsvm(
     positive : float or sequence of float, optional
         Label or labels that become +1; all others become -1. By default the larger of
         exactly two labels.
-    name : str, optional
-        By default the file's name without a compression suffix.
     dtype : {'float64'}, optional
         Store the values in double precision even if single would do.
 
     Returns
     -------
     Dataset
-        In compact form; rows without entries are kept, explicit zeros are not.
+        In compact form, with the file's name without a compression suffix; rows without entries
+        are kept, explicit zeros are not.
 
     Raises
     ------
@@ -479,7 +477,7 @@ def read_libsvm(
         require_positive(text, chosen)
     return to_dataset(
         text,
-        name=name or plain_name(path),
+        name=plain_name(path),
         n_features=n_features or text.max_index,
         positive=chosen,
         dtype=dtype,

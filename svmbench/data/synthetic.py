@@ -131,11 +131,6 @@ def stand_in(
     return train, test
 
 
-def stand_in_truth(shape: Shape, *, seed: int | None = None) -> Truth:
-    """The separating plane of a stand-in, as `stand_in` uses it."""
-    return Maker(shape, shape.seed if seed is None else seed).truth()
-
-
 def _rows_at(m: int, scale: float) -> int:
     return max(1, round(m * scale))
 

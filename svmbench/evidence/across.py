@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -28,14 +27,11 @@ class Across:
         Of both sides together; 1 without informative data sets.
     data_sets : int
         Data sets with a ratio other than 1.
-    attainable : float
-        The smallest p-value that this many data sets can give.
     """
 
     verdict: Literal["above", "below", "open"]
     p_value: float
     data_sets: int
-    attainable: float
 
 
 def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
@@ -68,7 +64,7 @@ def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
         raise ValueError("a log-ratio is nan")
     logs = logs[logs != 0]
     if logs.size == 0:
-        return Across("open", 1.0, 0, 1.0)
+        return Across("open", 1.0, 0)
     doubled = _doubled_ranks(np.abs(logs))
     positive = int(doubled[logs > 0].sum())
     negative = int(doubled.sum()) - positive
@@ -78,7 +74,7 @@ def across(log_ratios: Sequence[float], level: float = LEVEL) -> Across:
     verdict: Literal["above", "below", "open"] = "open"
     if p_value <= level:
         verdict = "above" if positive > negative else "below"
-    return Across(verdict, p_value, logs.size, min(1.0, math.ldexp(2.0, -logs.size)))
+    return Across(verdict, p_value, logs.size)
 
 
 def _doubled_ranks(magnitudes: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

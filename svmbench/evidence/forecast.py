@@ -12,9 +12,9 @@ from svmbench.evidence.processes import TIE, RatioEvidence, evidence_of
 #: Larger numbers of pairs are not reported: the estimate lies too close to a boundary.
 MOST = 1000
 
-#: Simulated series of `least_factor`, and the least and the largest factor that it tries first and
-#: last, as logarithms.
-SERIES, LEAST_FACTOR, LARGEST_FACTOR = 200, 1e-4, 100.0
+#: Simulated series of `least_factor`, the share of them that has to show the factor, and the least
+#: and the largest factor that it tries first and last, as logarithms.
+SERIES, POWER, LEAST_FACTOR, LARGEST_FACTOR = 200, 0.8, 1e-4, 100.0
 
 
 @lru_cache(maxsize=4096)
@@ -78,7 +78,7 @@ def pairs_until_decided(
     return None
 
 
-def least_factor(scatter: float, pairs: int, threshold: float, power: float = 0.8) -> float:
+def least_factor(scatter: float, pairs: int, threshold: float) -> float:
     """The least ratio that this many pairs are likely to show to be above 1.
 
     Parameters
@@ -89,8 +89,6 @@ def least_factor(scatter: float, pairs: int, threshold: float, power: float = 0.
         At least 7; fewer show no ratio at all.
     threshold : float
         Evidence that decides; 2/level for a question that is a page of its own.
-    power : float
-        Probability that the ratio is shown.
     """
     noise = scatter * np.random.default_rng(0).standard_normal((SERIES, pairs))
 
@@ -99,13 +97,13 @@ def least_factor(scatter: float, pairs: int, threshold: float, power: float = 0.
         return float(np.mean([path.max() >= math.log(threshold) for path in paths]))
 
     low, high = 0.0, max(scatter, LEAST_FACTOR)
-    while shown(high) < power:
+    while shown(high) < POWER:
         low, high = high, 2.0 * high
         if high > LARGEST_FACTOR:
             return math.inf
     while high - low > 0.01 * high:
         middle = (low + high) / 2.0
-        low, high = (low, middle) if shown(middle) >= power else (middle, high)
+        low, high = (low, middle) if shown(middle) >= POWER else (middle, high)
     return math.exp(high)
 
 

@@ -174,11 +174,11 @@ def solved_shares(samples: Sequence[float]) -> tuple[list[float], list[float]]:
     return values.tolist(), (np.cumsum(counts) / ordered.size).tolist()
 
 
-def outliers(samples: Sequence[float], factor: float = OUTLIER_FACTOR) -> list[int]:
-    """Positions of the finite samples above ``factor`` times the median."""
+def outliers(samples: Sequence[float]) -> list[int]:
+    """Positions of the finite samples above `OUTLIER_FACTOR` times the median."""
     if not samples:
         return []
-    bound = factor * median(samples)
+    bound = OUTLIER_FACTOR * median(samples)
     return [at for at, sample in enumerate(samples) if bound < sample < math.inf]
 
 

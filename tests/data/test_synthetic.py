@@ -14,7 +14,7 @@ from svmbench.data.catalogue import entry, names
 from svmbench.data.drawn import drawn, smallest
 from svmbench.data.load import load
 from svmbench.data.shape import Shape
-from svmbench.data.synthetic import stand_in, stand_in_truth
+from svmbench.data.synthetic import Maker, stand_in
 from svmbench.data.transforms import Derived, MaxAbs, Rows, Swap
 from svmbench.errors import DataError
 
@@ -211,7 +211,7 @@ def test_one_class(positives):
 
 
 def errors(shape, data):
-    truth = stand_in_truth(shape)
+    truth = Maker(shape, shape.seed).truth()
     scores = data.rows.dot(truth.w) + truth.b
     return np.where(scores > 0.0, 1, -1) != data.labels, scores
 
@@ -246,7 +246,7 @@ def test_noise_of_the_margin_errs_near_the_plane():
 @pytest.mark.usefixtures("small")
 def test_every_column_counts_alike_whatever_its_scale():
     shape, train, _ = made(SHAPES["dense"], d=20, density=1, conditioning=4)
-    parts = dense(train) * stand_in_truth(shape).w
+    parts = dense(train) * Maker(shape, shape.seed).truth().w
     assert parts.std(axis=0).max() < 100 * np.median(parts.std(axis=0))
 
 
