@@ -21,7 +21,8 @@ from svmbench.errors import DataError
 from svmbench.records.groups import heading, place_words, regularisation, short
 from svmbench.records.read import Results
 from svmbench.report.notices import notices, reference_gap_asked
-from svmbench.report.plots import plot_name
+from svmbench.report.plots import PLOT_KINDS, plot_name
+from svmbench.report.profiles import PROFILE_KINDS
 from svmbench.report.svg import inlined
 from svmbench.report.table import Row, Section, Table
 from svmbench.report.tables.accuracy import summarise
@@ -38,25 +39,8 @@ _TITLES = {
     "objective": "Objective at the stop",
 }
 
-_PLOTS = {
-    "log-primal": "primal objective against epochs and against seconds of training",
-    "log-suboptimality": "relative distance from the optimum against epochs and against "
-    "seconds of training",
-}
-
-_PROFILES = {
-    "performance": "Performance profile: share of problems solved within a factor of the best",
-    "data": "Data profile: share of problems solved within a number of passes over the data",
-    "target": "Time to target: share of runs that reached the target within a time in seconds",
-}
-
 #: What to look at in a profile.
-LOOKS = {
-    "performance": "Look at the left edge, where a high curve is often the fastest, and at the "
-    "right edge, where a high curve solves most problems.",
-    "data": "Look at how far left a curve rises: such a solver needs few passes over the data.",
-    "target": "Look for the curve that rises first and highest: it reaches most targets soonest.",
-}
+LOOKS = {kind: words.look for kind, words in PROFILE_KINDS.items()}
 
 #: Verdicts of claims in the order in which they are counted, with a sign that needs no colour.
 SIGNS = {
@@ -66,12 +50,6 @@ SIGNS = {
     "open": "?",
     "not testable": "–",
 }
-
-#: What to look at in a plot of runs: the distance from the optimum, and the objective.
-_LOOKS = (
-    "Look at which curve crosses a grey line first: it reaches that accuracy first.",
-    "Look at which curve meets the grey line of the optimum first, and which level off above it.",
-)
 
 #: Keys of environment.json and their names on the page, in this order.
 _ENVIRONMENT = {
@@ -231,19 +209,21 @@ def _backgrounds(results: Results) -> dict[str, str]:
 
 def _figures(results: Results, pictures: Sequence[Path]) -> Iterator[Figure]:
     """The plots: profiles before those of each data set; of one set alone, its own first."""
-    profiles = {f"profile-{kind}": caption for kind, caption in _PROFILES.items()}
-    captions = dict(profiles) if len(results.groups) > 1 else {}
+    profiles = {
+        f"profile-{kind}": (f"{words.title.capitalize()}: share of {words.share}", words.look)
+        for kind, words in PROFILE_KINDS.items()
+    }
+    shown = dict(profiles) if len(results.groups) > 1 else {}
     for dataset, stand_in in results.groups:
         for kind in results.plots:
-            name = plot_name(dataset, stand_in, kind)
-            captions[name] = f"{heading(dataset, stand_in)}: {_PLOTS[kind]}"
-    captions |= profiles
+            words = PLOT_KINDS[kind]
+            caption = f"{heading(dataset, stand_in)}: {words.caption}"
+            shown[plot_name(dataset, stand_in, kind)] = caption, words.look
+    shown |= profiles
     paths = {path.stem: path for path in pictures if path.suffix == ".svg"}
-    for name in captions:
+    for name, (caption, look) in shown.items():
         if name in paths:
-            kind = name.removeprefix("profile-")
-            look = LOOKS[kind] if kind in LOOKS else _LOOKS[name.endswith("log-primal")]
-            yield figure_of(paths[name], captions[name], look=look)
+            yield figure_of(paths[name], caption, look=look)
 
 
 def figures_of(

@@ -13,7 +13,13 @@ from svmbench.records.groups import Group
 from svmbench.records.measures import Asked
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
-from svmbench.report.profiles import LEAST_PROBLEMS, TITLES, ProfilePanel, draw, profiles_of_costs
+from svmbench.report.profiles import (
+    LEAST_PROBLEMS,
+    PROFILE_KINDS,
+    ProfilePanel,
+    draw,
+    profiles_of_costs,
+)
 from svmbench.report.sheet import save_figure, uniform_style
 from svmbench.solvers.program import ForeignProgram
 
@@ -164,7 +170,7 @@ def write_overall(
     written = []
     with uniform_style():
         for kind, profiles in profiles_of(common).items():
-            title = f"{whose}: {TITLES[kind]}"
+            title = f"{whose}: {PROFILE_KINDS[kind].title}"
             figure = draw(title, profiles, caption, looks)
             for path in save_figure(figure, folder / f"profile-{kind}", {}):
                 written.append((path, title))

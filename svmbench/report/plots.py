@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from svmbench.records.abscissae import ABSCISSAE
 from svmbench.records.groups import Group, place_words, short
-from svmbench.records.measures import MEASURES, Asked
+from svmbench.records.measures import MEASURES, Asked, Measure
 from svmbench.records.read import Results
 from svmbench.records.summaries import summary
 from svmbench.report.curves import (
@@ -43,8 +43,54 @@ if TYPE_CHECKING:
 #: The two horizontal axes.
 _ABSCISSAE = ("epochs", "seconds")
 
-#: The measure that each kind of plot shows.
-_MEASURES = {"log-primal": "primal", "log-suboptimality": "accuracy"}
+
+@dataclass(frozen=True)
+class PlotWords:
+    """What a kind of plot shows, in words.
+
+    Parameters
+    ----------
+    measure : Measure
+        Of an objective, whose optimum is marked, or of the distance from it, whose accuracies are.
+    what : str
+    height : str
+        A short name of the measure.
+    grey : str
+        What the grey lines are.
+    look : str
+        What to look at, in a sentence.
+    """
+
+    measure: Measure
+    what: str
+    height: str
+    grey: str
+    look: str
+
+    @property
+    def caption(self) -> str:
+        """What the panels show."""
+        return f"{self.what} against epochs and against seconds of training"
+
+
+#: Every kind of plot by name.
+PLOT_KINDS: dict[str, PlotWords] = {
+    "log-primal": PlotWords(
+        MEASURES["primal"],
+        "primal objective",
+        "P(w)",
+        "Grey: the certified optimum P*.",
+        "Look at which curve meets the grey line of the optimum first, and which level off above "
+        "it.",
+    ),
+    "log-suboptimality": PlotWords(
+        MEASURES["accuracy"],
+        "relative distance from the optimum",
+        "accuracy",
+        "Grey: the accuracies asked for.",
+        "Look at which curve crosses a grey line first: it reaches that accuracy first.",
+    ),
+}
 
 
 def write_plots(results: Results) -> list[Path]:
@@ -89,7 +135,8 @@ def draw(
     stand_in : bool
     groups : sequence of Group
         Those of the data set.
-    kind : {'log-primal', 'log-suboptimality'}
+    kind : str
+        A name of `PLOT_KINDS`.
     """
     from svmbench.report import style
 
@@ -98,22 +145,22 @@ def draw(
     blocks = [_of_lambda(results, [g for g in groups if g.lam == lam], kind) for lam in lambdas]
     common = _limits(blocks, results.thresholds, kind)
     across = min(len(lambdas), PANELS_ACROSS)
-    what = "primal objective" if kind == "log-primal" else "relative distance from the optimum"
+    words = PLOT_KINDS[kind]
     sheet = Sheet(
         2 * across * math.ceil(len(lambdas) / across),
-        f"{'STAND-IN for ' if stand_in else ''}{dataset}: {what}",
+        f"{'STAND-IN for ' if stand_in else ''}{dataset}: {words.what}",
         remarks=_remarks(groups, kind),
         warns=stand_in,
         names=max((list(block.curves[0]) for block in blocks), key=len),
         across=across,
     )
     for number, block in enumerate(blocks):
-        limits = common if kind == "log-suboptimality" else _limits([block], (), kind)
+        limits = _limits([block], (), kind) if words.measure.objective else common
         row, column = divmod(number, across)
         for part, abscissa in enumerate(_ABSCISSAE):
             axes = sheet.axes[(2 * row + part) * across + column]
             axes.set_xlabel(ABSCISSAE[abscissa].words, labelpad=2)
-            axes.set_ylabel(MEASURES[_MEASURES[kind]].words if column == 0 else "")
+            axes.set_ylabel(words.measure.words if column == 0 else "")
             axes.set_title(block.title if part == 0 else "", loc="left", parse_math=False)
             panel = _panel(number, part)
             names = _fill(axes, block, part, look, limits, results.thresholds, kind, panel)
@@ -162,9 +209,7 @@ def _remarks(groups: Sequence[Group], kind: str) -> str:
         f"Median of up to {most} runs, bands from the {low} to the {high} % quantile."
         if most > 1
         else "Single runs.",
-        "Grey: the certified optimum P*."
-        if kind == "log-primal"
-        else "Grey: the accuracies asked for.",
+        PLOT_KINDS[kind].grey,
         "Dot: reached its accuracy; ring: ended by a limit; cross: diverged.",
     ]
     joined = dict.fromkeys(group.label for group in groups if group.separate_runs)
@@ -206,11 +251,10 @@ def hover_titles(results: Results, groups: Sequence[Group], kind: str) -> dict[s
 def _title(
     group: Group, curve: Curve, abscissa: str, kind: str, thresholds: Sequence[float]
 ) -> str:
-    height = "P(w)" if kind == "log-primal" else "accuracy"
     lines = [
         f"{group.label}, {place_words(group.written_lambda)}",
-        f"{height} {number_text(curve.middle[-1])} after {number_text(curve.x[-1])} {abscissa}: "
-        f"{_FATES[curve.fate]}",
+        f"{PLOT_KINDS[kind].height} {number_text(curve.middle[-1])} after "
+        f"{number_text(curve.x[-1])} {abscissa}: {_FATES[curve.fate]}",
     ]
     for threshold in thresholds:
         middle = summary(group, Asked(abscissa, threshold)).median
@@ -228,7 +272,7 @@ def _curves(
     """The curves of one panel by label; labels without any point are absent."""
     found = {}
     for group in groups:
-        heights = partial(heights_along, group, MEASURES[_MEASURES[kind]])
+        heights = partial(heights_along, group, PLOT_KINDS[kind].measure)
         curve = median_curve(trajectories(results.traces, group, abscissa, heights))
         if curve is not None:
             found[group.label] = curve
@@ -277,7 +321,7 @@ def _limits(
     optima = [block.optimum for block in blocks if block.optimum > 0]
     least = min(float(curve.middle.min()) for curve in curves)
     most = max(float(curve.middle.max()) for curve in curves)
-    if kind == "log-primal":
+    if PLOT_KINDS[kind].measure.objective:
         floor = min([least, *optima])
         ceiling = min(most, max(3.0, 10.0 * floor))
     else:
@@ -291,10 +335,11 @@ def _limits(
 
 def _rules(axes: Axes, optimum: float, thresholds: Sequence[float], kind: str) -> None:
     """Draw the grey lines, and label that of the optimum."""
-    for level in [optimum] if kind == "log-primal" else thresholds:
+    of_objective = PLOT_KINDS[kind].measure.objective
+    for level in [optimum] if of_objective else thresholds:
         if level > 0:
             axes.axhline(level, color="#999999", linewidth=0.6, zorder=1)
-    if kind == "log-primal" and optimum > 0:
+    if of_objective and optimum > 0:
         axes.annotate(
             f"P* = {optimum:.4g}",
             (0.01, optimum),

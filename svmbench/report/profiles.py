@@ -49,6 +49,57 @@ _BEYOND = 1.15
 
 
 @dataclass(frozen=True)
+class ProfileKind:
+    """A kind of profile, in words.
+
+    Parameters
+    ----------
+    title : str
+    ordinate : str
+        What its vertical axis shows.
+    share : str
+        What a curve gives the share of.
+    samples : str
+        How repeats count, for its caption.
+    look : str
+        What to look at, in a sentence.
+    """
+
+    title: str
+    ordinate: str
+    share: str
+    samples: str
+    look: str
+
+
+#: Every kind of profile by name.
+PROFILE_KINDS = {
+    "performance": ProfileKind(
+        "performance profile",
+        "share of problems",
+        "problems solved within a factor of the best label",
+        "Median of the repeats. At 1: problems on which a label is the best.",
+        "Look at the left edge, where a high curve is often the fastest, and at the right edge, "
+        "where a high curve solves most problems.",
+    ),
+    "data": ProfileKind(
+        "data profile",
+        "share of problems",
+        "problems solved within a number of passes over the data",
+        "Median of the repeats.",
+        "Look at how far left a curve rises: such a solver needs few passes over the data.",
+    ),
+    "target": ProfileKind(
+        "time to target",
+        "share of runs and targets",
+        "runs that reached the target within a time in seconds",
+        "Every repeat counts by itself; problems of different size are pooled.",
+        "Look for the curve that rises first and highest: it reaches most targets soonest.",
+    ),
+}
+
+
+@dataclass(frozen=True)
 class ProfilePanel:
     """One panel: for each label the share of problems against their cost.
 
@@ -199,28 +250,6 @@ def _records(profiles: Sequence[ProfilePanel]) -> pd.DataFrame:
 # ---------------------------------------------------------------- plots
 
 
-TITLES = {
-    "performance": "performance profile",
-    "data": "data profile",
-    "target": "time to target",
-}
-_ORDINATES = {
-    "performance": "share of problems",
-    "data": "share of problems",
-    "target": "share of runs and targets",
-}
-_ABOVE = {
-    "performance": "problems solved within a factor of the best label",
-    "data": "problems solved within a number of passes over the data",
-    "target": "runs that reached the target within a time in seconds",
-}
-_SAMPLES = {
-    "performance": "Median of the repeats. At 1: problems on which a label is the best.",
-    "data": "Median of the repeats.",
-    "target": "Every repeat counts by itself; problems of different size are pooled.",
-}
-
-
 def _write_plots(
     results: Results, profiles: Sequence[ProfilePanel], problems: Sequence[_ProfileProblem]
 ) -> Iterator[Path]:
@@ -231,7 +260,7 @@ def _write_plots(
     with uniform_style():
         for kind in dict.fromkeys(profile.kind for profile in profiles):
             panels = [profile for profile in profiles if profile.kind == kind]
-            title = f"{results.name}: {TITLES[kind]}"
+            title = f"{results.name}: {PROFILE_KINDS[kind].title}"
             figure = draw(title, panels, _caption(results, kind, problems), looks(results))
             yield from save_figure(figure, results.folder / "plots" / f"profile-{kind}", {})
 
@@ -251,17 +280,17 @@ def draw(
     look : mapping of str to Look
         By label.
     """
-    kind = panels[0].kind
+    kind = PROFILE_KINDS[panels[0].kind]
     sheet = Sheet(
         len(panels),
-        f"{title}: {_ABOVE[kind]}",
+        f"{title}: {kind.share}",
         remarks=caption,
         names=list(panels[0].curves),
         panel=(1.35 * PANEL[0], PANEL[1]),
     )
     for number, (axes, profile) in enumerate(zip(sheet.axes, panels, strict=True)):
         axes.set_xlabel(profile.axis, labelpad=2, parse_math=False)
-        axes.set_ylabel(_ORDINATES[kind] if number == 0 else "")
+        axes.set_ylabel(kind.ordinate if number == 0 else "")
         sheet.name_curves(axes, _fill(axes, profile, look, f"profile-{number}"))
     return sheet.finish()
 
@@ -273,7 +302,7 @@ def _caption(results: Results, kind: str, problems: Sequence[_ProfileProblem]) -
     sets = f"{len(datasets)} data set{'' if len(datasets) == 1 else 's'}"
     lines = [
         f"{len(problems)} problems: λ and ε ({accuracies}) of {sets}; targets not reached "
-        f"count as unsolved. {_SAMPLES[kind]}"
+        f"count as unsolved. {PROFILE_KINDS[kind].samples}"
     ]
     if stand_ins:
         lines.append(f"With STAND-INS for {', '.join(stand_ins)}.")
