@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pandas as pd
@@ -196,3 +197,28 @@ def test_links_lead_somewhere():
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_layers_of_the_design_are_those_of_the_contract():
+    table = re.findall(r"^\| (`.*?`) \|", section("Imports"), re.MULTILINE)
+    drawn = [re.findall(r"`(\w+)", row) for row in table]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    (contract,) = project["tool"]["importlinter"]["contracts"]
+    assert drawn == [row.split(" | ") for row in contract["layers"]]
+
+
+def test_the_places_to_change_are_there():
+    table, sources = section("Where to change what"), ROOT / "svmbench"
+    everything = "".join(path.read_text() for path in sources.rglob("*.py"))
+    files = re.findall(r"`(\w+/\w+\.py)`", table)
+    names = re.findall(r"`([A-Za-z_]+)`", table)
+    assert len(files) > 8
+    assert len(names) > 8
+    assert [file for file in files if not (sources / file).exists()] == []
+    assert [name for name in names if not re.search(rf"\b{name}\b", everything)] == []
+
+
+def section(title):
+    """A section of the page on the design."""
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    return page.split(f"\n## {title}\n")[1].split("\n## ")[0]
