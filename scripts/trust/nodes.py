@@ -22,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
 from distributed import Client
 from faults import (
     KEEP,
@@ -56,6 +58,18 @@ PAUSE = 3.0
 #: Seconds in which the processes of a cluster have to start on a busy machine.
 STARTING = 120.0
 
+#: The node that has a network of its own where there is one, and the addresses of both sides; the
+#: block is reserved for documentation and tests.
+AWAY = "b"
+HERE, THERE = "198.51.100.1", "198.51.100.2"
+
+#: Seconds in which a partition has to be noticed and said, and how a planner says it.
+NOTICED = 40.0
+SAID = f"node {AWAY}: "
+
+#: A sweep for comparing places: one that takes longer, of several values of lambda.
+ADULT = {"datasets": "adult", "solvers": "auto, dcd, sgd-s, sgd-m, pegasos", "repeats": 3}
+
 #: How the planner may end although nobody has sent it a signal: too many nodes died.
 GIVEN_UP = ("no node is left", "nodes were lost while they carried it out")
 
@@ -83,16 +97,17 @@ class Cluster:
     ----------
     root : Path
         Folder for their caches, local folders and logs.
+    away : Namespace, optional
+        Where the node `AWAY` is; all others are beside the planner.
     """
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    def __init__(self, root: Path, away: Namespace | None = None) -> None:
+        self.root, self.away = root, away
+        host = "127.0.0.1" if away is None else HERE
         self.address = str(root / "scheduler.json")
         self.nodes: dict[str, subprocess.Popen[bytes]] = {}
         root.mkdir(parents=True)
-        self._scheduler = self._started(
-            "scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0"
-        )
+        self._scheduler = self._started("scheduler", "scheduler", "--host", host, "--port", "0")
 
     def start_missing(self) -> None:
         """Start the nodes that have ended, and wait until the scheduler knows them all."""
@@ -108,15 +123,20 @@ class Cluster:
             name,
             "worker",
             *("--name", name, "--nthreads", "1", "--local-directory", str(self.root / name)),
+            *(("--host", self._host_of(name)) if self.away else ()),
             *(() if name == "with-nanny" else ("--no-nanny",)),
         )
 
+    def _host_of(self, name: str) -> str:
+        return THERE if name == AWAY else HERE
+
     def _started(self, name: str, *words: str) -> subprocess.Popen[bytes]:
+        prefix = self.away.prefix if self.away and name == AWAY else ()
         mine = {"SVMBENCH_CACHE": str(self.root / f"cache-{name}"), MARK: self._mark(name)}
         where = ["--scheduler-file", self.address, "--no-dashboard"]
         with (self.root / f"{name}.log").open("a") as log:
             return subprocess.Popen(
-                [sys.executable, "-P", "-m", "dask", *words, *where],
+                [*prefix, sys.executable, "-P", "-m", "dask", *words, *where],
                 env=os.environ | mine,
                 stdout=log,
                 stderr=log,
@@ -163,14 +183,70 @@ class Cluster:
 
 
 @contextmanager
-def cluster_in(root: Path) -> Iterator[Cluster]:
+def cluster_in(root: Path, away: Namespace | None = None) -> Iterator[Cluster]:
     """A cluster with all its nodes."""
-    cluster = Cluster(root)
+    cluster = Cluster(root, away)
     try:
         cluster.start_missing()
         yield cluster
     finally:
         cluster.end()
+
+
+class Namespace:
+    """A network of its own for a node, joined to this machine's by a cable that can be pulled.
+
+    Its commands need root and the program ``ip``. It is a context manager.
+    """
+
+    def __init__(self) -> None:
+        self._name, self._cable = f"svmbench-{os.getpid()}", f"svmb{os.getpid()}"
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """Words before a command that is to be executed there."""
+        return ("ip", "netns", "exec", self._name)
+
+    def __enter__(self) -> Namespace:
+        other = f"{self._cable}x"
+        _ip("netns", "add", self._name)
+        try:
+            _ip("link", "add", self._cable, "type", "veth", "peer", "name", other)
+            _ip("link", "set", other, "netns", self._name)
+            _ip("addr", "add", f"{HERE}/24", "dev", self._cable)
+            self.join()
+            for words in (
+                ("addr", "add", f"{THERE}/24", "dev", other),
+                ("link", "set", other, "up"),
+                ("link", "set", "lo", "up"),
+            ):
+                _ip("netns", "exec", self._name, "ip", *words)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with suppress(click.ClickException):
+            _ip("link", "del", self._cable)
+        _ip("netns", "del", self._name)
+
+    def part(self) -> None:
+        """Pull the cable: what is sent is lost, and nobody is told."""
+        _ip("link", "set", self._cable, "down")
+
+    def join(self) -> None:
+        """Plug the cable in."""
+        _ip("link", "set", self._cable, "up")
+
+
+def _ip(*words: str) -> None:
+    try:
+        done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise click.ClickException(f"ip: {error.strerror}") from None
+    if done.returncode:
+        raise click.ClickException(f"ip {' '.join(words)}: {done.stderr.strip()}")
 
 
 def send(pids: list[int], number: signal.Signals) -> bool:
@@ -451,6 +527,91 @@ def stops(
 
         found.work(times, interval, disturb)
         report("stops", found)
+
+
+@main.command()
+@SMOKE
+@KEEP
+def partition(smoke: bool, keep: Path | None) -> None:
+    """Cut a node off in the middle of a run, which the others have to repeat. Needs root."""
+    facts: dict[str, Any] = SMALL if smoke else FULL
+    findings = Findings()
+    with trial(keep) as root, Namespace() as away, cluster_in(root / "cluster", away) as cluster:
+        peace, place = Place(root / "peace"), Place(root / "parted")
+        for each in (peace, place):
+            each.write_config(**facts)
+        code, said = peace.run(*peace.sweep, "--cluster", cluster.address)
+        findings.expect(code == 0, f"the undisturbed sweep ended with {code}: {said}")
+        loud = [word for word in place.sweep if word != "--quiet"]
+        planner = place.start(*loud, "--cluster", cluster.address)
+
+        def runs() -> list[Path]:
+            return [path for path in cluster.runs() if (cluster.root / AWAY) in path.parents]
+
+        wait_until(lambda: bool(runs()) or planner.poll() is not None, STARTING, "no run begins")
+        away.part()
+        begun = time.monotonic()
+        findings.faults["partition"] += 1
+        assert planner.stderr is not None
+        line = next((line.strip() for line in planner.stderr if SAID in line), "")
+        noticed = time.monotonic() - begun
+        findings.expect(bool(line) and noticed <= NOTICED, f"said after {noticed:.0f} s: {line!r}")
+        wait_until(lambda: not runs(), STARTING, "the run of the node that was cut off goes on")
+        idle = time.monotonic() - begun
+        planner.stderr.read()
+        findings.codes[planner.wait()] += 1
+        findings.expect(planner.returncode == 0, f"exit code {planner.returncode}")
+        away.join()
+        found = differences(place.results, peace.results)
+        findings.wrong += found
+        findings.report(
+            "partition",
+            said=line,
+            seconds_until_it_was_said=f"{noticed:.1f}",
+            seconds_until_the_node_was_idle=f"{idle:.1f}",
+            differences="; ".join(found) or "none but times",
+        )
+
+
+@main.command()
+@SMOKE
+@KEEP
+def same(smoke: bool, keep: Path | None) -> None:
+    """Compare a sweep on three nodes with one without a cluster, in its numbers and times."""
+    facts: dict[str, Any] = SMALL if smoke else ADULT
+    findings = Findings()
+    with trial(keep) as root, cluster_in(root / "cluster") as cluster:
+        here, there = Place(root / "here"), Place(root / "there")
+        for place, more in ((here, ()), (there, ("--cluster", cluster.address))):
+            place.write_config(**facts)
+            code, said = place.run(*place.sweep, *more)
+            findings.codes[code] += 1
+            findings.expect(code == 0, f"exit code {code}: {said}")
+        found = differences(there.results, here.results)
+        # That nodes share a machine is recorded.
+        found = [line for line in found if "column 'contended'" not in line]
+        findings.wrong += found
+        nodes = pd.read_csv(there.results / "runs.csv")["node"].value_counts()
+        findings.report(
+            "same",
+            runs_of_the_nodes=", ".join(f"{name} {count}" for name, count in nodes.items()),
+            **{
+                f"processor_time_of_{label}": f"{ratio:.3f}"
+                for label, ratio in _ratios(there.results, here.results).items()
+            },
+            differences="; ".join(found) or "none but times",
+        )
+
+
+def _ratios(one: Path, other: Path) -> dict[str, float]:
+    """Geometric mean of the ratios of runs' processor times, by solver and over all."""
+    by = ["dataset", "lambda", "label", "repeat"]
+    tables = [pd.read_csv(each / "runs.csv").set_index(by) for each in (one, other)]
+    logs = np.log(tables[0]["train_cpu_seconds"] / tables[1]["train_cpu_seconds"])
+    each = np.exp(logs.groupby("label").mean())
+    return {str(label): float(ratio) for label, ratio in each.items()} | {
+        "all": float(np.exp(logs.mean()))
+    }
 
 
 if __name__ == "__main__":

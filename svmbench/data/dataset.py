@@ -97,7 +97,7 @@ class Dataset:
     def mapped_bytes(self) -> int:
         """Bytes of the arrays that lie in files mapped into memory."""
         arrays = (self.indptr, self.indices, self.values, self.labels)
-        return sum(array.nbytes for array in arrays if array is not None and _is_mapped(array))
+        return sum(a.nbytes for a in arrays if a is not None and mapping_of(a) is not None)
 
     @cached_property
     def rows(self) -> CompactRows:
@@ -123,8 +123,8 @@ class Dataset:
                 np.add.reduce(array.reshape(-1).view(np.uint8)[::64], dtype=np.uint64)
 
 
-def _is_mapped(array: Any) -> bool:
-    """Whether an array lies in a file that is mapped into memory."""
+def mapping_of(array: Any) -> mmap.mmap | None:
+    """The file, mapped into memory, in which an array lies; None if it is in memory."""
     while array is not None and not isinstance(array, mmap.mmap):
         array = getattr(array, "base", None)
-    return array is not None
+    return array

@@ -22,10 +22,9 @@ import numpy as np
 from svmbench.data.dataset import Array, Dataset, Provenance
 from svmbench.data.in_order import in_order
 from svmbench.data.stamp import Stamp
-from svmbench.data.storage import FLOAT32_DIGITS, Part, StoredPrecision, join
+from svmbench.data.storage import FLOAT32_DIGITS, Part, Parts, StoredPrecision, join
 from svmbench.errors import DataError
 from svmbench.kernels.libsvm import ParseError, Parser
-from svmbench.memory import Growing
 
 COMPRESSED: dict[str, Callable[[Path], Any]] = {
     ".xz": lambda path: _opened_streams(path, _xz),
@@ -254,6 +253,7 @@ def parse_libsvm(
     multilabel: bool = False,
     dtype: StoredPrecision | None = None,
     threads: int | None = None,
+    beyond_memory: bool = False,
 ) -> ParsedText:
     """Read a file of LIBSVM text.
 
@@ -273,19 +273,23 @@ def parse_libsvm(
         Keep double precision even if single would do.
     threads : int, optional
         Number of parallel parsers; by default the number of processors of this process.
+    beyond_memory : bool
+        Keep rows in a file without a name from the moment when they take a quarter of the free memory.
 
     Raises
     ------
     DataError
         When the file cannot be read, is not LIBSVM text (``FILE:LINE:COLUMN: ...``), has a
-        line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory.
+        line of more than `LONGEST_LINE` bytes or no rows, or its rows exceed the memory, or with
+        ``beyond_memory`` half of the free disk.
     """
     threads = threads or available_processors()
+    how = n_features, multilabel, threads, beyond_memory
     try:
         if dtype is None:
             with suppress(_DoubleNeededError):
-                return _parse(path, n_features, multilabel, threads, FLOAT32_DIGITS)
-        return _parse(path, n_features, multilabel, threads, 0)
+                return _parse(path, *how, FLOAT32_DIGITS)
+        return _parse(path, *how, 0)
     except MemoryError as error:
         what = str(error) or "no memory left"
         raise DataError(f"{path}: too large for the memory ({what}); take fewer rows") from None
@@ -303,7 +307,12 @@ class _DoubleNeededError(Exception):
 
 
 def _parse(
-    path: Path, n_features: int | None, multilabel: bool, threads: int, single_digits: int
+    path: Path,
+    n_features: int | None,
+    multilabel: bool,
+    threads: int,
+    beyond_memory: bool,
+    single_digits: int,
 ) -> ParsedText:
     digest = hashlib.sha256()
     parsers = SimpleQueue[Parser]()
@@ -322,21 +331,19 @@ def _parse(
         parsers.put(parser)  # to reuse its buffers; a parser that failed is not reused
         return part, lines
 
-    parts: list[Part] = []
+    parts = Parts(f"{path}: reading further rows", beyond_memory)
     lines = 0
-    growing = Growing(f"{path}: reading further rows")
     try:
         for part, count in in_order(parse, _pieces(path, digest), threads):
             double = part.values is not None and part.values.dtype == np.float64
             if double and single_digits:
                 # Parts behind it, and perhaps before it, have been rounded already.
                 raise _DoubleNeededError
-            parts.append(part)
+            parts.add(part)
             lines += count
-            growing.add(part.nbytes, part.nbytes_later)
     except ParseError as error:
         raise DataError(f"{path}:{lines + error.line}:{error.column}: {error.message}") from None
-    return ParsedText.of_parts(path, digest.hexdigest(), parts)
+    return ParsedText.of_parts(path, digest.hexdigest(), parts.all())
 
 
 def _pieces(path: Path, digest: hashlib._Hash) -> Iterator[list[memoryview] | Exception]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 
-from svmbench.data.dataset import Array, FloatArray
+from svmbench.data.dataset import Array, FloatArray, mapping_of
+from svmbench.data.scratch import Place, Scratch
+from svmbench.memory import Growing, available_memory
 
 StoredPrecision = Literal["float64"]
 
@@ -16,6 +19,9 @@ FLOAT32_DIGITS = 6
 
 _LARGEST_UINT16_WIDTH = 1 << 16
 _BLOCK = 1 << 20
+
+#: Share of the free memory that rows may take before further ones are kept in a file.
+_IN_MEMORY = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +84,66 @@ class Part:
         return 2 * self.labels.nbytes + 2 * self.n_samples + 8 * self.n_samples
 
 
+class Parts:
+    """The parts of a text as they are read, in memory or from a limit on in a file.
+
+    Parameters
+    ----------
+    what : str
+        The reading, as the subject of a refusal.
+    beyond_memory : bool
+        Whether there is such a limit; else rows that do not fit into memory are refused.
+    """
+
+    def __init__(self, what: str, beyond_memory: bool) -> None:
+        self._what, self._growing = what, Growing(what)
+        free = available_memory() if beyond_memory else None
+        self._most = math.inf if free is None else _IN_MEMORY * free
+        self._taken = 0
+        self._parts: list[Part] = []
+        self._scratch: Scratch | None = None
+        self._places: list[Place | None] = []  # of columns and values, in turn, of the last parts
+
+    def add(self, part: Part) -> None:
+        """Keep a part.
+
+        Raises
+        ------
+        DataError
+            When there is no room for it.
+        """
+        self._taken += part.nbytes + part.nbytes_later
+        later = part.nbytes_later
+        if self._taken > self._most:
+            scratch = self._scratch = self._scratch or Scratch(self._what)
+            arrays = part.indices, part.values
+            self._places += [None if each is None else scratch.put(each) for each in arrays]
+            # The arrays of a part may share a piece of memory, which all of them have to release.
+            part = replace(
+                part,
+                labels=part.labels.copy(),
+                label_indptr=None if part.label_indptr is None else part.label_indptr.copy(),
+                indptr=part.indptr.copy(),
+                indices=None,
+                values=None,
+            )
+        self._growing.add(part.nbytes, later)
+        self._parts.append(part)
+
+    def all(self) -> list[Part]:
+        """All parts, in order; those in the file are read when they are used."""
+        if self._scratch is None:
+            return self._parts
+        arrays = self._scratch.arrays(self._places)
+        pairs = list(zip(arrays[::2], arrays[1::2], strict=True))
+        first = len(self._parts) - len(pairs)
+        mapped = [
+            replace(part, indices=indices, values=values)
+            for part, (indices, values) in zip(self._parts[first:], pairs, strict=True)
+        ]
+        return self._parts[:first] + mapped
+
+
 def part_of(
     labels: Array,
     indptr: Array,
@@ -127,7 +193,13 @@ def join(
     Returns
     -------
     indptr, indices, values : ndarray or None
-        As `Dataset` takes them: the same as `compact` returns for all rows.
+        As `Dataset` takes them: the same as `compact` returns for all rows. Columns and values are
+        in a file if those of a part are.
+
+    Raises
+    ------
+    DataError
+        When the file gets no room.
     """
     m, nnz = sum(part.n_samples for part in parts), sum(part.nnz for part in parts)
     ones = all(part.values is None for part in parts)
@@ -137,12 +209,13 @@ def join(
     stored = np.dtype(np.float64 if double else np.float32)
     narrow = np.dtype(np.uint16 if n_features <= _LARGEST_UINT16_WIDTH else np.int32)
     entry = narrow.itemsize + (0 if ones else stored.itemsize)
+    new = _in_file if any(map(_is_in_file, parts)) else _in_memory
     parts.reverse()
     if m * n_features * stored.itemsize < (m + 1) * 8 + nnz * entry:
-        return None, None, _join_dense(parts, m, n_features, stored)
+        return None, None, _join_dense(parts, new(m * n_features, stored).reshape(m, n_features))
     indptr = np.zeros(m + 1, dtype=np.int64)
-    indices = np.empty(nnz, dtype=narrow)
-    values = None if ones else np.empty(nnz, dtype=stored)
+    indices = new(nnz, narrow)
+    values = None if ones else new(nnz, stored)
     row = start = 0
     while parts:
         part = parts.pop()
@@ -162,8 +235,20 @@ def join(
     return indptr, indices, values
 
 
-def _join_dense(parts: list[Part], m: int, n_features: int, dtype: np.dtype[np.generic]) -> Array:
-    out = np.zeros((m, n_features), dtype=dtype)
+def _in_memory(length: int, dtype: np.dtype[Any]) -> Array:
+    return np.zeros(length, dtype)
+
+
+def _in_file(length: int, dtype: np.dtype[Any]) -> Array:
+    return Scratch("storing its rows").empty(length, dtype)
+
+
+def _is_in_file(part: Part) -> bool:
+    return mapping_of(part.indices) is not None or mapping_of(part.values) is not None
+
+
+def _join_dense(parts: list[Part], out: Array) -> Array:
+    """The parts' rows, written to zeros of shape (m, d)."""
     start = 0
     while parts:
         part = parts.pop()

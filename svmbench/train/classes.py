@@ -15,8 +15,9 @@ from svmbench.data.dataset import Dataset, FloatArray
 from svmbench.data.liblinear_model import LiblinearModel
 from svmbench.data.transforms import Bias
 from svmbench.errors import ConfigError, DataError
-from svmbench.memory import require_memory
+from svmbench.memory import available_memory, require_memory
 from svmbench.problem import Problem
+from svmbench.train.chunks import ROW_BYTES, chunks_of, exceeds_memory
 from svmbench.train.examples import Examples, scaled
 from svmbench.train.fit import Fit, fit
 from svmbench.train.objective import SOLVER_TYPES, Objective
@@ -94,7 +95,7 @@ def train(
     lam = objective.regularisation(examples.rows.n_samples)
     wanted = classes[:1] if len(classes) == 2 else classes
     threads = max(1, min(threads, len(wanted)))
-    _require_room(examples.rows, threads, len(wanted))
+    chunks = _require_room(examples, objective, threads, len(wanted))
     _require_squares(examples.rows, lam)
     if objective.bias == "regularised":
         examples = replace(examples, rows=with_constant(examples.rows))
@@ -113,6 +114,7 @@ def train(
             progress=lambda gap: progress(label, gap),
             given_up=given_up.is_set,
             start=starts.get(label),
+            chunks=chunks,
         )
 
     # Threads of BLAS gain nothing on vectors, and take the processors from one another.
@@ -187,22 +189,38 @@ def _in_threads(
             raise
 
 
-def _require_room(rows: Dataset, threads: int, fits: int) -> None:
-    """Refuse more columns or rows than there is memory for.
+def _require_room(examples: Examples, objective: Objective, threads: int, fits: int) -> int:
+    """Refuse more columns or rows than there is memory for; in how many chunks to visit the rows.
 
     So many columns are usually a mistake in the file. Rows are read in random order; if they did
-    not fit, they would be read from the disk again and again, and training would not end.
+    not fit, they would be read from the disk again and again, and training would not end. Only
+    descent in chunks reads them in order: 0 chunks are for rows that fit.
     """
+    rows, m, d = examples.rows, examples.rows.n_samples, examples.rows.n_features
     require_memory(
-        (_VECTORS * threads + _KEPT * fits) * 8 * rows.n_features,
-        f"{rows.name}: training on {rows.n_features:,} columns",
+        (_VECTORS * threads + _KEPT * fits) * 8 * d,
+        f"{rows.name}: training on {d:,} columns",
         "drop unused columns",
     )
+    what = f"{rows.name}: training on {m:,} rows"
+    working = _VECTORS * threads * 8 * m
+    remedy = "train on fewer rows, or where more memory is free"
+    if not exceeds_memory(rows, working):
+        require_memory(rows.mapped_bytes + working, what, remedy)
+        return 0
+    weighted = examples.row_weights is not None or examples.class_weights
+    if (objective.loss, objective.bias) != ("hinge", "none") or weighted:
+        require_memory(
+            rows.mapped_bytes + working,
+            what,
+            f"{remedy}; the hinge without bias and weights needs less",
+        )
+    working = threads * ROW_BYTES * m
+    chunks = chunks_of(rows, (available_memory() or 0) // threads)
     require_memory(
-        rows.mapped_bytes + _VECTORS * threads * 8 * rows.n_samples,
-        f"{rows.name}: training on {rows.n_samples:,} rows",
-        "train on fewer rows, or where more memory is free",
+        working + (chunks * threads * 8) * d, what, "train on fewer rows, or with fewer threads"
     )
+    return chunks
 
 
 def _require_squares(rows: Dataset, lam: float) -> None:

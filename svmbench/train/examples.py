@@ -13,6 +13,7 @@ from svmbench.data import libsvm
 from svmbench.data.dataset import Array, Dataset, FloatArray
 from svmbench.data.storage import StoredPrecision
 from svmbench.errors import ConfigError, DataError
+from svmbench.memory import require_memory
 from svmbench.solvers.second_order.ipm import take_rows
 
 #: Largest label: LIBLINEAR's are C's ints.
@@ -105,7 +106,20 @@ class Examples:
         return product
 
     def chosen(self, rows: Array) -> Examples:
-        """Some of the rows, by number, with their labels and weights."""
+        """Some of the rows, by number, with their labels and weights; copied to memory.
+
+        Raises
+        ------
+        DataError
+            When they are in a file, and memory has no room for them.
+        """
+        if self.rows.mapped_bytes:
+            share = len(rows) / self.rows.n_samples
+            require_memory(
+                int(share * self.rows.nbytes),
+                f"{self.rows.name}: a copy of {len(rows):,} rows",
+                "leave out --cv and rows of weight 0, or train on fewer rows",
+            )
         weights = None if self.row_weights is None else self.row_weights[rows]
         return replace(
             self,
@@ -145,7 +159,7 @@ def scaled(weights: FloatArray) -> tuple[FloatArray, int]:
 def read_examples(
     path: Path, *, n_features: int | None = None, dtype: StoredPrecision | None = None
 ) -> Examples:
-    """Read a file of LIBSVM text.
+    """Read a file of LIBSVM text. Rows that do not fit into memory are kept in a file.
 
     Parameters
     ----------
@@ -162,7 +176,7 @@ def read_examples(
         When the file cannot be read, is not LIBSVM text, or its labels are no whole numbers
         or too large.
     """
-    text = libsvm.parse_libsvm(path, dtype=dtype)
+    text = libsvm.parse_libsvm(path, dtype=dtype, beyond_memory=True)
     labels = np.asarray(text.labels, dtype=np.float64)
     broken = labels[labels != np.rint(labels)]
     if len(broken):

@@ -22,6 +22,7 @@ from svmbench.problem import Problem, relative_gap
 from svmbench.reference import smooth
 from svmbench.reference.search import PrimalAndDual, balanced_descent, descent, interior
 from svmbench.solvers.champion.auto import Auto, AutoParameters
+from svmbench.train.chunks import descent_by_chunks
 from svmbench.train.proof import proven_dual
 
 #: Features up to which the interior-point method may form its d x d matrix.
@@ -116,6 +117,7 @@ def fit(
     progress: Callable[[float], None] = lambda gap: None,
     given_up: Callable[[], bool] = lambda: False,
     start: Fit | None = None,
+    chunks: int = 0,
 ) -> Fit:
     """Train until (P - D)/D is at most the tolerance.
 
@@ -136,6 +138,9 @@ def fit(
     start : Fit, optional
         A fit of the same rows with another lambda, or of similar rows, to begin from. If its own
         weights turn out to be the best, ``method`` is "start".
+    chunks : int
+        Visit the rows in so many chunks, for rows that do not fit into memory. The problem is then
+        as `descent_by_chunks` takes it. 0 for rows in memory.
 
     Returns
     -------
@@ -158,7 +163,7 @@ def fit(
 
     # A method that diverges yields infinities, which lose against what is known.
     with np.errstate(all="ignore"):
-        found = _best(problem, tolerance, seed, due, given_up, progress, start)
+        found = _best(problem, tolerance, seed, due, given_up, progress, start, chunks)
         errors = _errors(problem, found.w, found.bias)
     seconds = time.monotonic() - begun
     if problem.is_below(found.proven(), found.primal, found.w, found.bias):
@@ -229,9 +234,10 @@ def _best(
     given_up: Callable[[], bool],
     progress: Callable[[float], None],
     start: Fit | None,
+    chunks: int,
 ) -> _Best:
     best = _Best(problem)
-    for method, pair in _all_pairs(problem, tolerance, seed, due, start, best):
+    for method, pair in _all_pairs(problem, tolerance, seed, due, start, best, chunks):
         if given_up():
             break
         best.look(method, pair)
@@ -250,6 +256,7 @@ def _all_pairs(
     due: Callable[[], bool],
     start: Fit | None,
     best: _Best,
+    chunks: int,
 ) -> Iterator[tuple[_Method, PrimalAndDual]]:
     """The pairs of the start, and then those of all methods."""
     begin = None
@@ -257,6 +264,10 @@ def _all_pairs(
         for name, pair in _starts(problem, start):
             yield _Method(name, iter(())), pair
         begin = best.w, best.bias, best.alpha
+    if chunks:
+        pairs = descent_by_chunks(problem, chunks, tolerance, seed, due)
+        yield from _pairs([[_Method("dcd in chunks", pairs, least=FEWEST_DESCENTS)]], due)
+        return
     yield from _pairs(_groups(problem, tolerance, seed, due, begin), due)
 
 

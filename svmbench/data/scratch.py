@@ -1,0 +1,146 @@
+"""Arrays in a file that has no name, for rows that do not fit into memory.
+
+The system keeps as much of the file in memory as there is room for. The file is in the cache
+folder. It has no name, so that it vanishes with this process, however that ends.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from svmbench.data.cache import cache_dir
+from svmbench.data.dataset import Array
+from svmbench.errors import DataError
+
+#: Share of the free disk that a file may take: a small compressed file may hold endless rows.
+_SHARE = 0.5
+
+#: Bytes after which what was written is put on the disk and need not stay in memory.
+_WRITTEN = 64 << 20
+
+#: Arrays begin at multiples of this, and no array has larger items.
+_ALIGNED = 64
+
+
+class Place(NamedTuple):
+    """An array's place in a file.
+
+    Parameters
+    ----------
+    offset : int
+    dtype : dtype
+    shape : tuple of int
+    """
+
+    offset: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+
+
+class Scratch:
+    """A file without a name, to which arrays are written and from which they are mapped.
+
+    Parameters
+    ----------
+    what : str
+        What does not fit into memory, as the subject of a refusal.
+
+    Raises
+    ------
+    DataError
+        When there is no room for it on the disk.
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        with self._writing():
+            cache_dir().mkdir(parents=True, exist_ok=True)
+            self._file: IO[bytes] = tempfile.TemporaryFile(dir=cache_dir())  # noqa: SIM115
+            free = os.statvfs(self._file.fileno())
+        self._most = int(_SHARE * free.f_bavail * free.f_frsize)
+        self._size = self._synced = 0
+
+    def put(self, array: Array) -> Place:
+        """Append an array.
+
+        Raises
+        ------
+        DataError
+            When there is no room for it.
+        """
+        place = Place(self._size, array.dtype, array.shape)
+        self._grow(array.nbytes)
+        with self._writing():
+            self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+            self._file.write(bytes(-array.nbytes % _ALIGNED))
+            self._size = self._file.tell()
+            if self._size - self._synced > _WRITTEN:
+                self._drop()
+        return place
+
+    def empty(self, length: int, dtype: np.dtype[Any]) -> Array:
+        """A new array in the file, to be written to; it must have an entry at least.
+
+        Raises
+        ------
+        DataError
+            When there is no room for it.
+        """
+        offset = -(-self._size // mmap.ALLOCATIONGRANULARITY) * mmap.ALLOCATIONGRANULARITY
+        size = length * dtype.itemsize
+        self._grow(offset + size - self._size)
+        with self._writing():
+            # A page without a place on the disk would end the process when it is written to.
+            os.posix_fallocate(self._file.fileno(), offset, size)
+        self._size = offset + size
+        return self._mapped(Place(offset, dtype, (length,)), mmap.ACCESS_WRITE)
+
+    def arrays(self, places: list[Place | None]) -> list[Array | None]:
+        """Map arrays that were put into the file, read-only."""
+        if not self._size:
+            return [None] * len(places)
+        self._file.flush()
+        whole = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
+        return [None if place is None else _view(whole, place) for place in places]
+
+    def _mapped(self, place: Place, access: int) -> Array:
+        size = place.dtype.itemsize * place.shape[0]
+        mapped = mmap.mmap(self._file.fileno(), size, access=access, offset=place.offset)
+        return _view(mapped, place._replace(offset=0))
+
+    def _grow(self, size: int) -> None:
+        if self._size + size > self._most:
+            raise DataError(
+                f"{self._what} needs more than the {self._most / 1e9:,.1f} GB that may be taken of "
+                f"{cache_dir()}; take fewer rows, or set SVMBENCH_CACHE to a folder with more room"
+            )
+
+    def _drop(self) -> None:
+        self._file.flush()
+        os.fdatasync(self._file.fileno())
+        os.posix_fadvise(
+            self._file.fileno(), self._synced, self._size - self._synced, os.POSIX_FADV_DONTNEED
+        )
+        self._synced = self._size
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"{cache_dir()}: {self._what} does not fit into memory and cannot be written there "
+                f"({error.strerror}); make room, or set SVMBENCH_CACHE to a folder that has it"
+            ) from None
+
+
+def _view(mapped: mmap.mmap, place: Place) -> Array:
+    # Unlike that of `np.frombuffer`, its base is the mapping (`svmbench.data.dataset.mapping_of`).
+    return np.ndarray(place.shape, place.dtype, mapped, place.offset)

@@ -1,0 +1,102 @@
+"""Dual coordinate descent on rows in a file, for more rows than fit into memory.
+
+A pass reads the rows once: it visits ranges of rows, the chunks, in random order, and in each of
+them random blocks of neighbouring rows. Each step is exact, and all chunks share one w, so that
+this is dual coordinate descent in a different order, as in Yu, Hsieh, Chang and Lin, Large linear
+classification when data cannot fit in memory (ACM TKDD 5, 2012). The next chunk is read while
+this one is visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from svmbench.data.ahead import let_go, read_ahead
+from svmbench.data.dataset import Dataset
+from svmbench.kernels.descent import Descent
+from svmbench.kernels.rng import Generator
+from svmbench.memory import available_memory
+from svmbench.problem import Problem, relative_gap
+from svmbench.reference.search import PrimalAndDual
+from svmbench.solvers.distributed.shards import ranges
+
+#: Chunks in the free memory: one is visited and the next one read, and there has to be room for
+#: what the system keeps longer than it has to.
+IN_MEMORY = 6
+
+#: Most chunks: each has weights of its own.
+MOST_CHUNKS = 64
+
+#: Neighbouring rows that are visited one after the other.
+BLOCK_ROWS = 32
+
+#: Bytes for each row: a record of the kernel, its order and marks, and dual variables.
+ROW_BYTES = 120
+
+#: A certificate reads the rows three times. It is due when the estimated gap is within the
+#: tolerance, and at the latest when the passes since the last one have grown by this factor.
+LOOK_GROWTH = 2.0
+
+
+def exceeds_memory(rows: Dataset, working: int) -> bool:
+    """Whether rows in a file do not fit into the free memory beside so many bytes."""
+    available = available_memory()
+    return available is not None and 0 < rows.mapped_bytes > available - working
+
+
+def chunks_of(rows: Dataset, available: int) -> int:
+    """Number of chunks of rows for so many bytes of free memory."""
+    wanted = -(-IN_MEMORY * rows.mapped_bytes // max(available, 1))
+    return int(max(2, min(wanted, MOST_CHUNKS)))
+
+
+def descent_by_chunks(
+    problem: Problem, chunks: int, tolerance: float, seed: int, due: Callable[[], bool]
+) -> Iterator[PrimalAndDual]:
+    """Weights and dual variables, whenever they may be certified to the tolerance.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of the hinge, without bias, ball and weights of rows.
+    chunks : int
+    tolerance : float
+        Relative gap.
+    seed : int
+    due : callable
+        Whether to yield what there is; asked after each chunk.
+    """
+    m, d = problem.data.n_samples, problem.data.n_features
+    shards = ranges(problem.data, chunks)
+    # Descent on a shard with lambda m/m_k takes the steps of descent on all rows with lambda.
+    states = [Descent(each.data.rows, problem.lam * m / each.data.n_samples) for each in shards]
+    rng, order = Generator(seed), np.arange(len(shards), dtype=np.int32)
+    w, alpha = np.zeros(d), np.zeros(m)
+    passes, next_look = 0, 1.0
+    ended = False
+    while not ended:
+        rng.shuffle(order)
+        read_ahead(shards[order[0]].data)
+        for k, following in zip(order, [*order[1:], None], strict=True):
+            if following is not None:
+                read_ahead(shards[following].data)
+            state = states[k]
+            state.w[:d] = w
+            state.descend(rng, BLOCK_ROWS, False)
+            w[:] = state.w[:d]
+            let_go(shards[k].data)
+            ended = due()
+            if ended:
+                break
+        passes += 1
+        dual = sum(state.alpha_sum for state in states) / m - 0.5 * problem.lam * float(w @ w)
+        gap = sum(state.slack_sum for state in states) / m  # each row's share as it was met
+        if not (ended or passes >= next_look or relative_gap(dual + gap, dual) <= tolerance):
+            continue
+        next_look = max(next_look, LOOK_GROWTH * passes)
+        for shard, state in zip(shards, states, strict=True):
+            alpha[shard.place] = state.alpha
+        w = problem.weights(alpha)
+        yield w.copy(), 0.0, alpha.copy()
