@@ -171,7 +171,7 @@ def passes(path: Path, lam: float, count: int) -> dict[str, Any]:
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--megabytes", default=600, show_default=True, help="Size of the rows as stored.")
 @click.option("--share", default=0.7, show_default=True, help="Memory limit, as a share of it.")
-@click.option("--lambda", "lam", default=1e-4, show_default=True)
+@click.option("--lambda", "lam", default=1e-2, show_default=True, help="Rows have norms of 44.")
 @click.option("--tol", default=1e-2, show_default=True, help="Relative gap to certify.")
 @click.option("--seed", default=1, show_default=True)
 @click.option("--by-class", is_flag=True, help="All rows of one class come first.")

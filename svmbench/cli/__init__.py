@@ -110,34 +110,37 @@ class Frame(click.Group):
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="replace")  # a terminal without λ is no reason to stop
         extra["standalone_mode"] = False
-        with _terminable(own_process):
+        with _terminable(own_process) as interruptions:
             try:
-                code = _exit_code(lambda: super(Frame, self).main(args, prog_name, **extra), debug)
+                run = lambda: super(Frame, self).main(args, prog_name, **extra)  # noqa: E731
+                code = _exit_code(run, debug, interruptions)
             except KeyboardInterrupt:  # another one, while the first was being reported
                 code = INTERRUPTED
         sys.exit(code)
 
 
 @contextmanager
-def _terminable(own_process: bool) -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C: what was measured is kept.
+def _terminable(own_process: bool) -> Iterator[list[int]]:
+    """Treat SIGTERM like Ctrl-C: what was measured is kept. Yields a list of the signals that came.
 
     Afterwards this process ignores both: it is exiting with a code that says how it ended, and a
     further signal would replace that code.
     """
+    came: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield
+        yield came
         return
 
-    def interrupt(*_: object) -> None:
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)
     if own_process:
         # A job that a shell script starts in the background inherits that SIGINT is ignored.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGINT, interrupt)
     try:
-        yield
+        yield came
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_IGN if own_process else before)
         if own_process:
@@ -179,7 +182,7 @@ def _log_to_stderr(level: int) -> None:
         logger.addHandler(_LineHandler())
 
 
-def _exit_code(run: Callable[[], Any], debug: bool) -> int:
+def _exit_code(run: Callable[[], Any], debug: bool, interruptions: Sequence[int]) -> int:
     """Exit code of ``run``, after errors have been reported."""
     try:
         result = run()
@@ -197,6 +200,10 @@ def _exit_code(run: Callable[[], Any], debug: bool) -> int:
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
     except Exception as error:  # the outermost place: the user gets one line for any error
+        # An interruption can come out as another error: of an extension that it meets while it is
+        # loaded, or of a lock, where a second one meets a wait that the first has ended.
+        if interruptions:
+            return _fail("interrupted", INTERRUPTED, debug)
         if lacks_memory(error):
             why = f" ({error})" if str(error) else ""
             remedy = "take fewer rows, features or jobs, or allow more memory"

@@ -274,7 +274,7 @@ def parse_libsvm(
     threads : int, optional
         Number of parallel parsers; by default the number of processors of this process.
     beyond_memory : bool
-        Keep rows in a file without a name from the moment when they take a quarter of the free memory.
+        Keep rows in a file without a name as soon as they take a quarter of the free memory.
 
     Raises
     ------

@@ -382,3 +382,28 @@ def test_the_shell_completes_commands_and_names(begun, found):
     command = [sys.executable, "-c", "from svmbench.cli import main; main(prog_name='svmbench')"]
     done = subprocess.run(command, env=os.environ | asked, capture_output=True, text=True)
     assert f"plain,{found}" in done.stdout.split()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "error", ["RuntimeError('release unlocked lock')", "ImportError('initialization failed')"]
+)
+def test_an_interruption_that_comes_out_as_another_error_is_one(number, error):
+    code = (
+        "import os, time, svmbench.config as c\n"
+        "def stop(file):\n"
+        "    try:\n"
+        f"        os.kill(os.getpid(), {int(number)})\n"
+        "        time.sleep(60)\n"
+        f"    except KeyboardInterrupt:\n        raise {error} from None\n"
+        "c.load_sweep = stop\n"
+        "from svmbench.cli import main\n"
+        "main(prog_name='svmbench')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "config", "check", "smoke"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
