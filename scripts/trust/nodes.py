@@ -8,6 +8,7 @@ final numbers differ from those of an undisturbed sweep in anything but times.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import signal
@@ -22,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 import pandas as pd
 from distributed import Client
 from faults import (
@@ -607,11 +607,9 @@ def _ratios(one: Path, other: Path) -> dict[str, float]:
     """Geometric mean of the ratios of runs' processor times, by solver and over all."""
     by = ["dataset", "lambda", "label", "repeat"]
     tables = [pd.read_csv(each / "runs.csv").set_index(by) for each in (one, other)]
-    logs = np.log(tables[0]["train_cpu_seconds"] / tables[1]["train_cpu_seconds"])
-    each = np.exp(logs.groupby("label").mean())
-    return {str(label): float(ratio) for label, ratio in each.items()} | {
-        "all": float(np.exp(logs.mean()))
-    }
+    logs = (tables[0]["train_cpu_seconds"] / tables[1]["train_cpu_seconds"]).map(math.log)
+    means = {str(label): mean for label, mean in logs.groupby("label").mean().items()}
+    return {label: math.exp(mean) for label, mean in (means | {"all": logs.mean()}).items()}
 
 
 if __name__ == "__main__":
