@@ -6,6 +6,7 @@ command may return its exit code; errors it raises become one line and an exit c
 
 from __future__ import annotations
 
+import atexit
 import errno
 import importlib
 import io
@@ -18,7 +19,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.abc import InspectLoader
 from importlib.util import find_spec
@@ -116,6 +117,8 @@ class Frame(click.Group):
                 code = _exit_code(run, debug, interruptions)
             except KeyboardInterrupt:  # another one, while the first was being reported
                 code = INTERRUPTED
+        if own_process and interruptions:
+            _leave(code)
         sys.exit(code)
 
 
@@ -146,6 +149,19 @@ def _terminable(own_process: bool) -> Iterator[list[int]]:
         if own_process:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             _forget_interruption()
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process without taking the interpreter apart.
+
+    An extension whose loading was interrupted may crash while that is done: modules of scipy that
+    are made with pybind11 do, by SIGSEGV or SIGABRT.
+    """
+    atexit._run_exitfuncs()  # of workers and temporary files
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def _forget_interruption() -> None:

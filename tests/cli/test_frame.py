@@ -407,3 +407,28 @@ def test_an_interruption_that_comes_out_as_another_error_is_one(number, error):
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (130, "svmbench: interrupted\n")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_extension_that_was_interrupted_while_it_was_loaded_cannot_crash_the_exit(number):
+    code = (
+        "import atexit, os, sys, time, svmbench.config as c\n"
+        "class Half:\n"
+        "    def __del__(self, abort=os.abort):\n        abort()\n"
+        "def load(file):\n"
+        "    sys.modules['half'] = Half()\n"
+        f"    os.kill(os.getpid(), {int(number)})\n"
+        "    time.sleep(60)\n"
+        "c.load_sweep = load\n"
+        "atexit.register(print, 'tidied up')\n"
+        "from svmbench.cli import main\n"
+        "main(prog_name='svmbench')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "config", "check", "smoke"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (130, "tidied up\n")
+    assert done.stderr == "svmbench: interrupted\n"
