@@ -29,7 +29,7 @@ _WRITTEN = 64 << 20
 _ALIGNED = 64
 
 
-class Place(NamedTuple):
+class Extent(NamedTuple):
     """An array's place in a file.
 
     Parameters
@@ -67,7 +67,7 @@ class Scratch:
         self._most = int(_SHARE * free.f_bavail * free.f_frsize)
         self._size = self._synced = 0
 
-    def put(self, array: Array) -> Place:
+    def put(self, array: Array) -> Extent:
         """Append an array.
 
         Raises
@@ -75,7 +75,7 @@ class Scratch:
         DataError
             When there is no room for it.
         """
-        place = Place(self._size, array.dtype, array.shape)
+        place = Extent(self._size, array.dtype, array.shape)
         self._grow(array.nbytes)
         with self._writing():
             self._file.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
@@ -100,9 +100,9 @@ class Scratch:
             # A page without a place on the disk would end the process when it is written to.
             os.posix_fallocate(self._file.fileno(), offset, size)
         self._size = offset + size
-        return self._mapped(Place(offset, dtype, (length,)), mmap.ACCESS_WRITE)
+        return self._mapped(Extent(offset, dtype, (length,)), mmap.ACCESS_WRITE)
 
-    def arrays(self, places: list[Place | None]) -> list[Array | None]:
+    def arrays(self, places: list[Extent | None]) -> list[Array | None]:
         """Map arrays that were put into the file, read-only."""
         if not self._size:
             return [None] * len(places)
@@ -110,7 +110,7 @@ class Scratch:
         whole = mmap.mmap(self._file.fileno(), self._size, access=mmap.ACCESS_READ)
         return [None if place is None else _view(whole, place) for place in places]
 
-    def _mapped(self, place: Place, access: int) -> Array:
+    def _mapped(self, place: Extent, access: int) -> Array:
         size = place.dtype.itemsize * place.shape[0]
         mapped = mmap.mmap(self._file.fileno(), size, access=access, offset=place.offset)
         return _view(mapped, place._replace(offset=0))
@@ -141,6 +141,6 @@ class Scratch:
             ) from None
 
 
-def _view(mapped: mmap.mmap, place: Place) -> Array:
+def _view(mapped: mmap.mmap, place: Extent) -> Array:
     # Unlike that of `np.frombuffer`, its base is the mapping (`svmbench.data.dataset.mapping_of`).
     return np.ndarray(place.shape, place.dtype, mapped, place.offset)

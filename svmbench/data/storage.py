@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from svmbench.data.dataset import Array, FloatArray, mapping_of
-from svmbench.data.scratch import Place, Scratch
+from svmbench.data.scratch import Extent, Scratch
 from svmbench.memory import Growing, available_memory
 
 StoredPrecision = Literal["float64"]
@@ -102,7 +102,7 @@ class Parts:
         self._taken = 0
         self._parts: list[Part] = []
         self._scratch: Scratch | None = None
-        self._places: list[Place | None] = []  # of columns and values, in turn, of the last parts
+        self._places: list[Extent | None] = []  # of columns and values, in turn, of the last parts
 
     def add(self, part: Part) -> None:
         """Keep a part.
