@@ -21,6 +21,9 @@ from svmbench.errors import ConfigError, UnwritableError
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
+#: Error codes where a folder is in a file's place, or a file in a folder's.
+_OF_ANOTHER_KIND = (errno.EISDIR, errno.ENOTDIR)
+
 #: Age at which the leftovers of killed processes are removed: longer than any write takes.
 _ABANDONED_SECONDS = 24 * 3600
 
@@ -145,9 +148,14 @@ def refused(error: OSError, path: Path | None = None) -> UnwritableError | None:
     path : Path, optional
         The file to be written, if the error does not name it.
     """
-    if error.errno not in (*_FULL, *_CLOSED):
+    if error.errno in _FULL:
+        remedy = "make room"
+    elif error.errno in _CLOSED:
+        remedy = "allow it or choose another folder"
+    elif error.errno in _OF_ANOTHER_KIND:
+        remedy = "remove what is in its place"
+    else:
         return None
-    remedy = "make room" if error.errno in _FULL else "allow it or choose another folder"
     where = path or error.filename or "standard output or a file"
     # Without a path nobody knows what was to be done with the file.
     read = "read or " if path is None and error.errno in (errno.EACCES, errno.EPERM) else ""

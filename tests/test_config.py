@@ -497,6 +497,18 @@ REFUSALS = {
         ("- tiny-sparse", "- {name: tiny-sparse, label: adult}"),
         "4:25: 'adult' is another set of the catalogue; set another",
     ),
+    "label that looks like a catalogue set": (
+        ("- tiny-sparse", '- {name: tiny-sparse, label: "\\u0430dult"}'),
+        "4:25: '\u0430dult' looks like a set of the catalogue; set another",
+    ),
+    "labels that look alike": (
+        ("  - dcd", '  - dcd\n  - {name: sgd-s, label: "d\\u0441d"}'),
+        "11:5: 'd\u0441d' looks like a label before it; give it another one",
+    ),
+    "labels of compatible characters": (
+        ("  - dcd", "  - dcd\n  - {name: sgd-s, label: \uff44\uff43\uff44}"),
+        "11:5: '\uff44\uff43\uff44' looks like a label before it; give it another one",
+    ),
     "transformed file called like a catalogue set": (
         ("path: mine.libsvm", "path: adult.libsvm.xz\n    bias: 1"),
         "5:5: 'adult' is a set of the catalogue; set another name",

@@ -9,12 +9,14 @@ from __future__ import annotations
 import gc
 import json
 import os
+import resource
 import signal
 import sys
 import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
@@ -722,6 +724,182 @@ class RewritesPoints(Specimen):
         writer.append = shortened
 
 
+class BecomesAProgram(Hiding):
+    """Takes the class of programs, which state what they took, and states a microsecond."""
+
+    name = "becomes-a-program"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        self._w, self._bias, self._remark = self.inner.w, 0.0, ""
+        self._trained, self.horizon, self.spent = False, "none", None
+        self.advance = self.train_as_a_program
+        self.__class__ = ForeignProgram
+
+    def train_as_a_program(self, steps):
+        if self._trained:
+            return
+        work()
+        self.inner.advance(EPOCHS * self.m)
+        self._w, self._trained = self.inner.w, True
+        self.counters.presentations = self.m
+        self.spent = ProgramTime(1_000, 1_000, 10**10)
+
+
+class CountsAstronomically(Specimen):
+    """Counts more than a double holds."""
+
+    name = "counts-astronomically"
+
+    def advance(self, steps):
+        super().advance(steps)
+        self.counters = SimpleNamespace(presentations=10**309, updates=0, nonzeros=0)
+
+
+class NeverAdvances(Specimen):
+    name = "never-advances"
+
+    def advance(self, steps):
+        pass
+
+
+class RemarksInPieces(Specimen):
+    """Makes a remark of several lines, with characters that no file in UTF-8 can hold."""
+
+    name = "remarks-in-pieces"
+
+    @property
+    def remark(self):
+        return 'one\rtwo\nthree\0four\x1b[2Jfive, "six"\u202e\ud800'
+
+
+class ReturnsTwice(Specimen):
+    """Forks, and returns to the harness in both processes."""
+
+    name = "returns-twice"
+    forked = False
+
+    def advance(self, steps):
+        super().advance(steps)
+        if not self.forked:
+            self.forked = True
+            os.fork()
+
+
+class PutsAPipe(Specimen):
+    """Puts a pipe in place of its trace, whose reading does not end."""
+
+    name = "puts-a-pipe"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        path = trace_of_this_run()
+        path.unlink()
+        os.mkfifo(path)
+
+
+class HobblesItsLauncher(Specimen):
+    """Takes priority, processors and open files from the process that starts the next runs."""
+
+    name = "hobbles-its-launcher"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        launcher = os.getppid()
+        os.setpriority(os.PRIO_PROCESS, launcher, 19)
+        os.sched_setaffinity(launcher, {max(os.sched_getaffinity(launcher))})
+        hard = resource.prlimit(launcher, resource.RLIMIT_NOFILE)[1]
+        resource.prlimit(launcher, resource.RLIMIT_NOFILE, (60, hard))
+
+
+class ShowsItsStanding(Specimen):
+    """Says what its process has inherited; it is no part of the zoo."""
+
+    name = "shows-its-standing"
+
+    @property
+    def remark(self):
+        files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        processors = sorted(os.sched_getaffinity(0))
+        return f"{os.getpriority(os.PRIO_PROCESS, 0)} {processors} {files}"
+
+
+class StopsItsLauncher(Specimen):
+    """Freezes the process that would report its end."""
+
+    name = "stops-its-launcher"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        os.kill(os.getppid(), signal.SIGSTOP)
+
+
+class UsesABias(Specimen):
+    """Shows a bias, although the problem has none."""
+
+    name = "uses-a-bias"
+
+    @property
+    def bias(self):
+        return 0.01
+
+
+class Trapped(np.ndarray):
+    """An array that cannot be used in any way that it notices."""
+
+    def refuse(self, *given, **named):
+        raise AssertionError("code of a solver was called")
+
+    __array_ufunc__ = __array_function__ = __getitem__ = __eq__ = __len__ = __iter__ = refuse
+    __hash__ = None
+
+
+class ShowsOddArrays(Specimen):
+    """Shows weights of a class, a byte order, a type and strides of its own."""
+
+    name = "shows-odd-arrays"
+
+    @property
+    def w(self):
+        kind = (">f8", np.longdouble, "<f8")[self.counters.presentations % 3]
+        backwards = np.repeat(super().w[::-1], 2).astype(kind)
+        return backwards[::2][::-1].view(Trapped)
+
+
+class RaisesByAlarm(Specimen):
+    """Has an alarm raise an exception wherever the process is."""
+
+    name = "raises-by-alarm"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        signal.signal(signal.SIGALRM, self.rung)
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+    def rung(self, *_):
+        raise TimeoutError("too late")
+
+    def advance(self, steps):
+        super().advance(steps)
+        work(0.002)
+
+
+class LinksTheTables(Specimen):
+    """Puts links to another file in place of the tables of its results folder."""
+
+    name = "links-the-tables"
+
+    def start(self, problem, seed):
+        super().start(problem, seed)
+        victim = Path(os.environ["SVMBENCH_CACHE"]) / "victim"
+        victim.write_text("mine")
+        folder = trace_of_this_run().parent.parent
+        for table in ("runs.csv", "traces.csv"):
+            (folder / table).unlink(missing_ok=True)
+            (folder / table).symlink_to(victim)
+        (folder / ".lock").unlink()
+
+
 @dataclass(frozen=True)
 class Entry:
     """A specimen, and what comes of it.
@@ -818,6 +996,30 @@ SPECIMENS = (
     Entry(CostUnderstated, "has P evaluated as the certified bound", "converged"),
     Entry(RewritesPoints, "has times written that are too short", "converged"),
     Entry(KillsParent, "kills its parent", "interrupted", "ended from outside (SIGKILL)"),
+    Entry(BecomesAProgram, "takes the class of programs, which state their time", "converged"),
+    Entry(CountsAstronomically, "counts 1e309 presentations", reason="more than 64 bits"),
+    Entry(NeverAdvances, "does nothing", "max_steps", "advance has counted nothing"),
+    Entry(RemarksInPieces, "makes a remark that is not text", "converged"),
+    Entry(
+        ReturnsTwice,
+        "forks, and goes on in both processes",
+        reason="something else has written",
+        refused=True,
+    ),
+    Entry(
+        PutsAPipe,
+        "puts a pipe in place of its trace",
+        reason="something else has written",
+        refused=True,
+    ),
+    Entry(HobblesItsLauncher, "takes priority and limits from its launcher", "converged"),
+    Entry(StopsItsLauncher, "freezes its launcher", "interrupted", "without a checkpoint"),
+    Entry(
+        UsesABias, "shows a bias where there is none", reason="the problem has none", refused=True
+    ),
+    Entry(ShowsOddArrays, "shows arrays of other classes and types", "converged"),
+    Entry(RaisesByAlarm, "raises an exception by an alarm", reason="TimeoutError"),
+    Entry(LinksTheTables, "puts links in place of the tables", "converged"),
 )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Hashable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -30,6 +31,11 @@ def second(values: Iterable[Hashable]) -> int | None:
             return i
         seen.add(value)
     return None
+
+
+def look_of(text: str) -> str:
+    """A text in which letters of other alphabets are the Latin letters that look the same."""
+    return unicodedata.normalize("NFKC", text).translate(_LATIN)
 
 
 def distinct(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -77,6 +83,16 @@ _MULTIPLES = {"kiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 _SIZE = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>kiB|MiB|GiB)")
 _UNITS = {"ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(rf"(?P<number>{_NUMBER}) ?(?P<unit>ms|s|m|h)")
+
+#: Cyrillic and Greek letters that most fonts draw as Latin ones (the commonest of Unicode's
+#: technical standard 39).
+_LATIN = str.maketrans(
+    "\u0410\u0412\u0415\u0405\u0406\u0408\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0423\u0425"
+    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d"
+    "\u0391\u0392\u0395\u0396\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a5\u03a7\u03bf"
+    "\u03bd\u2010\u2011\u2012\u2013\u2212",
+    "ABESIJKMHOPCTYXaeopcyxijshdqwABEZHIKMNOPTYXov-----",
+)
 
 _CONTROL = r"\x00-\x1f\x7f-\x9f"
 UNIQUE = Field(json_schema_extra={"uniqueItems": True})

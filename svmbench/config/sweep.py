@@ -40,6 +40,7 @@ from svmbench.config.fields import (
     Whole,
     beside,
     distinct,
+    look_of,
     second,
 )
 from svmbench.config.reading import Strict
@@ -171,6 +172,8 @@ class DatasetSpec(Strict):
                     refuse(f"{key!r} belongs to a path; of a name the catalogue knows it", key)
         if self.given_label != self.name and self.given_label in known:
             refuse(f"{self.given_label!r} is another set of the catalogue; set another", "label")
+        if self.label not in known and look_of(self.label) in known:
+            refuse(f"{self.label!r} looks like a set of the catalogue; set another", "label")
         return self
 
     @property
@@ -222,6 +225,13 @@ def _numbers(values: tuple[float, ...]) -> str:
 
 
 LossName = Literal["hinge", "squared-hinge", "smoothed-hinge", "logistic"]
+
+
+def _refuse_alike(labels: list[str]) -> None:
+    """Refuse labels that a reader of tables cannot tell apart."""
+    i = second(look_of(label) for label in labels)
+    if i is not None:
+        refuse(f"{labels[i]!r} looks like a label before it; give it another one", i)
 
 
 class LossSpec(Strict):
@@ -517,6 +527,7 @@ class Sweep(Strict):
         i = second(spec.label for spec in specs)
         if i is not None:
             refuse(f"a second data set {specs[i].label!r}; drop it or give it a label", i)
+        _refuse_alike([spec.label for spec in specs])
         return specs
 
     @field_validator("solvers")
@@ -525,6 +536,7 @@ class Sweep(Strict):
         i = second(spec.label for spec in specs)
         if i is not None:
             refuse(f"a second {specs[i].label!r}; drop it or give it a label of its own", i)
+        _refuse_alike([spec.label for spec in specs])
         return specs
 
     @field_validator("reference")

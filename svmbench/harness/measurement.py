@@ -104,6 +104,9 @@ class Measurement:
         Threads that the solver may use.
     usual : Usual, optional
         What `usual_work` returned before the solver's program was loaded.
+    is_program : bool, optional
+        Whether the run is one of `ForeignProgram`, which measures its own time. By default the
+        solver's class says so; a plug-in can change the class of its instance.
 
     Attributes
     ----------
@@ -111,6 +114,8 @@ class Measurement:
         What the solver was given.
     reason : str
         Why the run ended as it did, if its state does not say everything.
+    note : str
+        The same where nothing is wrong with what the run has shown.
     refused : bool
         Whether the run has `failed` because what it shows cannot be true: it reached nothing.
     loading : float
@@ -131,7 +136,9 @@ class Measurement:
         given: Problem | None = None,
         threads: int = 1,
         usual: Usual | None = None,
+        is_program: bool | None = None,
     ) -> None:
+        self._is_program = type(solver) is ForeignProgram if is_program is None else is_program
         self.solver = solver
         self.conversion = conversion
         self.problem = problem
@@ -141,14 +148,15 @@ class Measurement:
         self.stop = stop
         self.reference_dual = reference_dual
         self.reference_primal = reference_primal
-        self.reason = ""
+        self.reason = self.note = ""
         self.refused = False
         self.clock = Clock()
         self.loading = 0.0
         self.shown: Certificate | None = None
         self._threads = threads
         self.usual = usual
-        if type(solver) is ForeignProgram:
+        if self._is_program:
+            assert isinstance(solver, ForeignProgram)
             solver.seconds = stop["time_limit"]
         self._seen = 0  # nanoseconds of training at the last checkpoint
         self._converting = Clock()
@@ -254,9 +262,15 @@ class Measurement:
         with self._accounts.recording.running():
             point = self._evaluate(shown)
             self._refuse_counts(before, shown.counts)
+            idle = self.shown is not None and shown.counts[:4] == before[:4]
             self.shown = shown
             trace.append(point | (facts or {}))
-        return self._verdict(point, shown)
+        state = self._verdict(point, shown)
+        if state is None and idle and self.solver.step == "presentation":
+            # Each further checkpoint would be this one again, and the clock would hardly run.
+            self.note = "advance has counted nothing since the checkpoint before"
+            return "max_steps"
+        return state
 
     def _refuse_counts(self, before: Tally, counts: Tally) -> None:
         """Fail a run whose counts or clock cannot be true."""
@@ -327,7 +341,8 @@ class Measurement:
             before = self.clock.wall, self.clock.cpu, self.clock.thread
             with self.clock.running():
                 self.solver.advance(1)
-            if type(self.solver) is ForeignProgram:  # a subclass could claim any time as its own
+            if self._is_program:  # a subclass could claim any time as its own
+                assert isinstance(self.solver, ForeignProgram)
                 self._count_program(*before, self.solver)
             self._iterations += 1
             counts = self._counts()
@@ -380,7 +395,7 @@ class Measurement:
         """
         evaluating = self._accounts.evaluating.wall + self._on_clock.evaluating.wall
         facts: dict[str, Any] = {
-            "reason": self.reason,
+            "reason": self.reason or self.note,
             "evaluation_seconds": evaluating / 1e9 / max(1, self._evaluations),
             "remark": str(self.solver.remark),
             **({} if (t0 := self.solver.t0) is None else {"t0": float(t0)}),
@@ -396,6 +411,8 @@ class Measurement:
         w, bias, training, dual, counts, largest = shown
         if not self.problem.admits(w) and np.isfinite(w).all():
             self.reason = f"leaves the ball: ||w||_1 = {np.abs(w).sum():g}"
+        if bias != 0.0 and self.problem.bias == "none":
+            self.reason = f"shows the bias {bias:g}, and the problem has none"
         primal = training.primal if np.isfinite(w).all() else math.nan
         distance = self.stop.get("distance", "relative")
         accuracy = accuracy_of(primal, self.reference_dual, distance)

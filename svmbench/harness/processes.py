@@ -6,7 +6,9 @@ import atexit
 import json
 import math
 import os
+import resource
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -85,12 +87,15 @@ class Worker:
         Exit code of the last process that has ended.
     refused : int
         Number of the error with which the system refused to start it; 0 if it did not.
+    frozen : bool
+        Whether the launcher no longer answered when the last process was to be ended.
     """
 
     def __init__(self, forks: bool = True) -> None:
         self._forks = forks
         self._launcher: subprocess.Popen[bytes] | None = None
         self._conditions: tuple[object, ...] | None = None
+        self._standing: tuple[object, ...] | None = None
         self._repeats: dict[object, int] = {}  # of the data sets that the launcher has served
         self._count = 0
         self._ladder: str | None = None
@@ -100,6 +105,7 @@ class Worker:
         self.pid = 0
         self.cpu: float | None = 0.0
         self.code = self.refused = 0
+        self.frozen = False
 
     def __enter__(self) -> Worker:
         return self
@@ -117,6 +123,7 @@ class Worker:
             self._prepare(assignment, Path(job["trace"]).parent)
         assert self._launcher is not None
         self._ladder, self._active, self.cpu, self.refused = ladder, True, 0.0, 0
+        self.frozen = False
         job |= {"parent": self._launcher.pid}
         self._send({"job": job} if same else {"start": job, "fork": self._forks})
 
@@ -126,9 +133,10 @@ class Worker:
         served, repeat, threads = (sweep, assignment.dataset), assignment.repeat, assignment.threads
         conditions = (pinned(threads), _current_folder())
         died = self._launcher is not None and self._launcher.poll() is not None
+        changed = self._launcher is not None and _standing(self._launcher.pid) != self._standing
         other_repeat = self._repeats.get(served, repeat) != repeat
         worn = other_repeat or self._count >= RUNS_OF_A_LAUNCHER
-        if died or worn or conditions != self._conditions:
+        if died or changed or worn or conditions != self._conditions:
             self._dismiss()
         self.stderr.seek(0)
         self.stderr.truncate()
@@ -137,6 +145,7 @@ class Worker:
                 "svmbench.harness.launcher", threads, self.stderr, answers=True
             )
             self._conditions, self._count, self._rest = conditions, 0, b""
+            self._standing = _standing(self._launcher.pid)
         self._repeats[served] = repeat
         self._count += 1
 
@@ -185,7 +194,7 @@ class Worker:
         while self._active and self.report(max(0.0, until - monotonic())) is not None:
             pass
         if self._active:  # the launcher is frozen, or waits for a process that is
-            self.cpu, self._active = None, False
+            self.cpu, self._active, self.frozen = None, False, True
             self._dismiss()
 
     def _dismiss(self) -> int:
@@ -231,6 +240,29 @@ def _dismiss_all() -> None:
     while _idle:
         with _idle.pop():
             pass
+
+
+def _standing(pid: int) -> tuple[object, ...] | None:
+    """What a process bequeaths to those that it forks, and what others can change of it.
+
+    These are its priority, its processors and its limits. None if they are unknown.
+    """
+    if sys.platform != "linux":
+        return None
+    try:
+        limits = [
+            resource.prlimit(pid, getattr(resource, name))
+            for name in dir(resource)
+            if name.startswith("RLIMIT_")
+        ]
+        return (
+            os.getpriority(os.PRIO_PROCESS, pid),
+            os.sched_getscheduler(pid),
+            os.sched_getaffinity(pid),
+            limits,
+        )
+    except OSError:
+        return None
 
 
 def _current_folder() -> str | None:

@@ -26,14 +26,23 @@ class Tally(NamedTuple):
     exhausted: bool
 
 
+#: The largest count: that of a signed integer of 64 bits.
+LARGEST = 2**63 - 1
+
 #: The least counts that a solver can show.
 NOTHING = Tally(0, 0, 0, 0, None, False)
 
 
 def counts_of(solver: Solver) -> Tally:
-    """Read a solver's counts."""
+    """Read a solver's counts.
+
+    Raises
+    ------
+    ValueError
+        If a count has more than 64 bits: tables could not hold it.
+    """
     counters, stopped = solver.counters, solver.stopped
-    return Tally(
+    tally = Tally(
         int(counters.presentations),
         int(counters.updates),
         int(counters.nonzeros),
@@ -41,6 +50,9 @@ def counts_of(solver: Solver) -> Tally:
         None if stopped is None else bool(stopped),
         bool(solver.exhausted),
     )
+    if any(abs(count) > LARGEST for count in tally[:4]):
+        raise ValueError("its counts have more than 64 bits")
+    return tally
 
 
 def weights_of(solver: Solver, n_features: int) -> tuple[Array, float]:

@@ -169,7 +169,7 @@ def carry_out(
     if ended == "silent":
         before = outcome.spent
         spent = None if cpu is None or before is None else cpu - before
-        state, reason = _cause_of_silence(patience, spent)
+        state, reason = _cause_of_silence(patience, 0.0 if worker.frozen else spent)
         hung = {"hung": True} if state == "interrupted" else {}
         return close_trace(path, header, state, reason, cpu, **hung)
     if worker.refused:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -114,7 +115,7 @@ class TraceWriter:
 
     def append(self, record: dict[str, Any]) -> None:
         """Write one line and pass it to the operating system."""
-        self._write(_line(record))
+        self._write(line_of(record))
 
     def _write(self, line: str) -> None:
         self._lines.append(line)
@@ -132,9 +133,9 @@ class TraceWriter:
         if not self._is_own():
             self._restore()
             state, facts = "failed", facts | {"reason": FORGED, "refused": True}
-        shown = {key: _clipped(value) for key, value in facts.items()}
+        shown = {key: _shown(value) for key, value in facts.items()}
         record = {"kind": "end", "state": state, **shown}
-        self._digest.update(_line(record).encode())
+        self._digest.update(line_of(record).encode())
         digest = self._digest.hexdigest()
         self.append({**record, "sha256": digest})
         with writing(self._path):
@@ -143,8 +144,12 @@ class TraceWriter:
 
     def _is_own(self) -> bool:
         """Whether the file has the lines that were written here, and no others."""
+        own = "".join(self._lines).encode()
         try:
-            return self._path.read_bytes() == "".join(self._lines).encode()
+            there = self._path.lstat()  # a pipe would never end, nor would a link to a device
+            if not stat.S_ISREG(there.st_mode) or there.st_size != len(own):
+                return False
+            return self._path.read_bytes() == own
         except FileNotFoundError:
             return False
         except OSError as error:  # this says nothing about the solver
@@ -239,8 +244,8 @@ def _is_sound_end(record: dict[str, Any], line: bytes, before: hashlib._Hash) ->
     """
     whole = before.copy()
     try:
-        rest = _line({key: value for key, value in record.items() if key != "sha256"})
-        if line != _line(record).encode():
+        rest = line_of({key: value for key, value in record.items() if key != "sha256"})
+        if line != line_of(record).encode():
             return False
     except ValueError:  # a number of more digits than are ever written
         return False
@@ -330,10 +335,10 @@ def add_to_end(path: Path, **facts: Any) -> Trace:
         *before, last = file.read().splitlines(keepends=True)
         record = json.loads(last) | facts
         del record["sha256"]
-        digest = hashlib.sha256(b"".join(before) + _line(record).encode())
+        digest = hashlib.sha256(b"".join(before) + line_of(record).encode())
         file.seek(-len(last), os.SEEK_END)
         file.truncate()
-        file.write(_line({**record, "sha256": digest.hexdigest()}).encode())
+        file.write(line_of({**record, "sha256": digest.hexdigest()}).encode())
         file.flush()
         os.fsync(file.fileno())
     extended = read_trace(path)
@@ -348,12 +353,22 @@ def rename(path: Path, target: Path) -> None:
         sync_folder(target.parent)
 
 
-def _clipped(value: Any) -> Any:
-    """A text of at most `LONGEST_TEXT` characters: tables and pages repeat it."""
-    return value[:LONGEST_TEXT] if isinstance(value, str) else value
+def _shown(value: Any) -> Any:
+    """A text on one line that can be printed, of at most `LONGEST_TEXT` characters.
+
+    Tables and pages repeat it. A solver's words may have line ends, which would divide a row of a
+    table in some readers, and characters that no file in UTF-8 can hold.
+    """
+    if not isinstance(value, str):
+        return value
+    return "".join(
+        c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}"
+        for c in value[:LONGEST_TEXT]
+    )
 
 
-def _line(record: dict[str, Any]) -> str:
+def line_of(record: dict[str, Any]) -> str:
+    """A record as a line of a trace."""
     return json.dumps({key: _finite(value) for key, value in record.items()}) + "\n"
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from svmbench.data.archive import DAMAGED, unpacked
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import is_own_file, replacing
+from svmbench.errors import unopened
 
 #: Suffix of the weights' file; it replaces .jsonl in the name of the trace.
 SUFFIX = ".weights.npz"
@@ -60,6 +61,8 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
     ------
     ValueError
         When the file is missing, or is not the one that the run wrote.
+    DataError
+        When there is no memory to read it.
     """
     path = trace.with_suffix(SUFFIX)
     if record.get("file") != path.name:
@@ -73,10 +76,15 @@ def kept_weights(trace: Path, record: dict[str, Any]) -> tuple[FloatArray, float
     if hashlib.sha256(content).hexdigest() != record.get("sha256"):
         raise ValueError(f"{path.name}: not the file that the run wrote")
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-            return np.asarray(stored["w"], dtype=np.float64), float(stored["bias"])
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
+        stored = unpacked(io.BytesIO(content), len(content))  # they are not compressed
+        w, bias = stored["w"], stored["bias"]
+    except DAMAGED as error:
+        if refusal := unopened(error, path):
+            raise refusal from error
         raise ValueError(f"{path.name}: no weights in it ({error})") from error
+    if (w.ndim, bias.ndim) != (1, 0) or {w.dtype, bias.dtype} != {np.dtype(np.float64)}:
+        raise ValueError(f"{path.name}: no weights in it (other shapes or types)")
+    return w, float(bias)
 
 
 def weights_are_kept(trace: Path, record: dict[str, Any]) -> bool:

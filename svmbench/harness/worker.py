@@ -41,7 +41,7 @@ from svmbench.problem import Loss, Problem
 from svmbench.solvers.base import Solver
 from svmbench.solvers.plug_in import in_package
 from svmbench.solvers.program import ForeignProgram
-from svmbench.solvers.single_file import solver_at
+from svmbench.solvers.single_file import address, solver_at
 
 #: Share of the free memory that a run may take unless the sweep says otherwise.
 MEMORY_SHARE = 0.8
@@ -167,6 +167,7 @@ def _measurement(job: dict[str, Any], last: Posed | None) -> Measurement:
         last.given if last else None,
         job["threads"],
         usual,
+        job["solver_class"] == address(ForeignProgram),
     )
     measurement.loading = loading.thread / 1e9
     return measurement

@@ -8,21 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-import lzma
-import math
-import struct
 import time
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 
-from svmbench.data.cache import LONGEST_ARRAY_HEADER, cache_dir
+from svmbench.data.archive import DAMAGED, unpacked
+from svmbench.data.cache import cache_dir
 from svmbench.data.dataset import FloatArray
 from svmbench.durable import remove_abandoned, replacing
 from svmbench.errors import unopened
@@ -193,15 +188,6 @@ def reference_path(facts: dict[str, Any]) -> Path:
     return cache_dir() / "references" / f"{name}.npz"
 
 
-#: What zip, its decompressors and NumPy's header reader raise for an absent or damaged file. A
-#: MemoryError is no damage, but `unopened` has to see it.
-_DAMAGED = (
-    OSError, EOFError, ValueError, KeyError, IndexError, TypeError, OverflowError, SyntaxError,
-    RuntimeError, MemoryError, struct.error, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
-    tokenize.TokenError,
-)  # fmt: skip
-
-
 def stored_pair(path: Path, n_features: int, n_samples: int) -> PrimalAndDual | None:
     """Weights, bias and alpha of a stored reference; None if it is absent or damaged.
 
@@ -228,8 +214,8 @@ def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] 
     """The validated arrays of a stored reference; None if it is absent or damaged."""
     shapes = {"w": (n_features,), "alpha": (n_samples,)}
     try:
-        stored = _unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
-    except _DAMAGED as error:
+        stored = unpacked(path, _ROOM + 8 * sum(size for (size,) in shapes.values()))
+    except DAMAGED as error:
         if refusal := unopened(error, path):
             raise refusal from error
         return None  # it is computed again
@@ -241,29 +227,6 @@ def _load(path: Path, n_features: int, n_samples: int) -> dict[str, FloatArray] 
         if not np.isfinite(array).all() or (name in shapes and array.dtype != np.float64):
             return None
     return stored if int(stored["schema_version"]) == SCHEMA_VERSION else None
-
-
-def _unpacked(path: Path, room: int) -> dict[str, FloatArray]:
-    """The arrays of an archive that unpacks to no more than ``room`` bytes."""
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-        if sum(member.file_size for member in members) > room:
-            raise ValueError("more than a reference takes")
-        for member in members:
-            with archive.open(member) as stream:
-                _require_size(stream, member.file_size)
-    with np.load(path, allow_pickle=False, max_header_size=LONGEST_ARRAY_HEADER) as stored:
-        return dict(stored)
-
-
-def _require_size(stream: IO[bytes], size: int) -> None:
-    """Refuse an array whose header says another size, for which NumPy would ask for memory."""
-    if np.lib.format.read_magic(stream) != (1, 0):
-        raise ValueError("another version of NumPy's format")
-    header = np.lib.format.read_array_header_1_0(stream, max_header_size=LONGEST_ARRAY_HEADER)
-    shape, _, dtype = header
-    if stream.tell() + math.prod(shape) * dtype.itemsize != size:
-        raise ValueError("an array of another size than its header says")
 
 
 def _write(path: Path, found: Reference) -> None:

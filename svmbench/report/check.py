@@ -38,7 +38,7 @@ def stale_files(folder: Path, plots: bool = False) -> Iterator[tuple[str, str]]:
         A file that differs, is missing or is too many, and the reason. Another version of
         svmbench or of Matplotlib may have written it differently.
     """
-    if not any((folder / name).exists() for name in ("report.html", "tables")):
+    if not any((folder / name).exists() for name in ("report.html", "tables", "plots")):
         return
     if any(foreign_entries(folder)):  # `svmbench verify` names them
         return

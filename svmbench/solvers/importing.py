@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -10,6 +11,9 @@ from typing import Any, NoReturn
 
 #: Functions of `os` that end a process in silence, or put another program in its place.
 ENDING = ("_exit", "execv", "execve")
+
+#: Signals by which a user or the system ends a command.
+_OF_THE_USER = (signal.SIGINT, signal.SIGTERM)
 
 _STREAMS = (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w"))
 
@@ -20,10 +24,12 @@ class EndedError(BaseException):
 
 @contextmanager
 def kept_alive() -> Iterator[None]:
-    """Import a plug-in so that this process lives on, and keeps its standard streams.
+    """Import a plug-in so that this process lives on, and stays as it is where it matters.
 
     What the plug-in prints goes to standard error. Afterwards the standard streams are those from
-    before, even if it has closed or replaced them. A process that it forks may end as it likes.
+    before, even if it has closed or replaced them, and so are the current folder, to which the
+    names of files are relative, the mask of new files, and what the user's signals do. A process
+    that it forks may end as it likes.
     Compiled code that ends the process is not stopped.
 
     Raises
@@ -46,7 +52,7 @@ def kept_alive() -> Iterator[None]:
     streams = {name: getattr(sys, name) for name, _, _ in _STREAMS}
     with suppress(Exception):
         streams["stdout"].flush()
-    with _saved() as descriptors:
+    with _saved() as descriptors, _in_its_place():
         if 1 in descriptors and 2 in descriptors:
             os.dup2(2, 1)
         sys.stdout = sys.stderr
@@ -63,6 +69,31 @@ def kept_alive() -> Iterator[None]:
                 os.dup2(descriptor, number)
             for name, number, mode in _STREAMS:
                 setattr(sys, name, _open_again(streams[name], number, mode))
+
+
+@contextmanager
+def _in_its_place() -> Iterator[None]:
+    """Restore the current folder, the mask of new files and the handlers of the user's signals."""
+    try:
+        folder = os.open(".", os.O_RDONLY)
+    except OSError:  # it has been removed
+        folder = -1
+    mask = os.umask(0)
+    os.umask(mask)
+    handlers = {number: signal.getsignal(number) for number in _OF_THE_USER}
+    try:
+        yield
+    finally:
+        os.umask(mask)
+        for number, handler in handlers.items():
+            # Only the main thread may set one; None is a handler of compiled code.
+            if handler is not None and signal.getsignal(number) is not handler:
+                with suppress(ValueError):
+                    signal.signal(number, handler)
+        if folder >= 0:
+            with suppress(OSError):  # somebody else has closed it
+                os.fchdir(folder)
+                os.close(folder)
 
 
 @contextmanager

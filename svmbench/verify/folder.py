@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -25,6 +27,7 @@ from svmbench.solvers.program import ForeignProgram
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.extended import Bounded, Facts, count_errors, dual, evaluate
 from svmbench.verify.header import check_header, is_header
+from svmbench.verify.lines import check_lines
 from svmbench.verify.outcome import ContradictionError, MissingError, Verification
 from svmbench.verify.own import foreign_entries
 from svmbench.verify.recorded import (
@@ -37,21 +40,38 @@ from svmbench.verify.recorded import (
 )
 from svmbench.verify.tables import Tables, check_row, check_rows
 
+#: Files of which every results folder has one.
+MARKS = ("runs.csv", "traces.csv", "report.html")
+
+#: The name of a run (`svmbench.harness.plan.Run.id`), which is also that of a file.
+_NAME = re.compile(r"[A-Za-z0-9.=-]{1,240}")
+
 #: The trace of a run that was skipped: nothing is known but that.
 SKIPPED = Trace({}, [], {"state": "skipped"})
 
 
 def folders(root: Path) -> list[Path]:
-    """The results folders at and below ``root``: folders with runs.csv and runs/.
+    """The results folders at and below ``root``, even those that have lost a part.
+
+    A link to a results folder counts as one; other links to folders are not followed.
 
     Raises
     ------
     DataError
-        When there is none.
+        When there is none, or a folder cannot be read.
     """
-    found = sorted(
-        path.parent for path in root.rglob("runs.csv") if (path.parent / "runs").is_dir()
-    )
+
+    def unreadable(error: OSError) -> None:
+        raise DataError(f"{error.filename}: cannot be read ({error.strerror}); allow it")
+
+    found = []
+    for place, below, files in os.walk(root, onerror=unreadable):
+        folder = Path(place)
+        links = [folder / name for name in below if (folder / name).is_symlink()]
+        found += [link for link in links if any((link / name).exists() for name in MARKS)]
+        if any(name in files for name in MARKS) or any((folder / "runs").glob("*.jsonl")):
+            found.append(folder)
+    found.sort()
     if not found and not root.is_dir():
         raise DataError(f"{root}: no such folder; name one that 'svmbench run' has written")
     if not found:
@@ -88,12 +108,18 @@ class Verifier:
             yield Verification("file", name, "does not hold", reason)
         if foreign:
             return
-        tables = Tables.of(folder)
-        for number, row in enumerate(tables.runs):
+        if not (folder / "runs.csv").exists():
+            reason = "is missing; 'svmbench run' writes it again"
+            yield Verification("file", "runs.csv", "not verified", reason)
+            return
+        tables, seen = Tables.of(folder), set[str]()
+        for row in tables.runs:
             name = row[tables.at("id")]
-            if name in tables.names[:number]:
-                yield Verification("run", name, "does not hold", "runs.csv: it is listed twice")
+            if name in seen or not _NAME.fullmatch(name):
+                reason = "it is listed twice" if name in seen else "this is not the name of a run"
+                yield Verification("run", name[:100], "does not hold", f"runs.csv: {reason}")
                 continue
+            seen.add(name)
             path = folder / "runs" / f"{name}.jsonl"
             trace = read_whole(path)
             if row[tables.at("state")] == "skipped":
@@ -161,7 +187,8 @@ class Verifier:
         except ConfigError as error:
             yield Verification("file", "config.yaml", "not verified", str(error))
             return
-        made = [run for name in tables.names if (run := self._read(folder, name)) is not None]
+        names = filter(_NAME.fullmatch, tables.names)
+        made = [run for name in names if (run := self._read(folder, name)) is not None]
         for run in made:
             if odd := misfit(run, sweep):
                 reason = f"it does not ask for the {odd} of {run.id}"
@@ -169,6 +196,7 @@ class Verifier:
                 break
         yield from self._unlisted(folder, tables, sweep, made)
         yield from _left_out(tables)
+        yield from _mixed(made)
         yield from _machine(folder, made)
 
     def _read(self, folder: Path, name: str) -> Recorded | None:
@@ -213,6 +241,7 @@ class Verifier:
         name, with_weights = path.stem, bool(trace.weights)
         try:
             self._check_tables(tables, row, trace)
+            check_lines(path)
             if lacks_weights(trace):
                 raise ContradictionError("it was asked to keep its weights, and there are none")
             if not with_weights:
@@ -252,6 +281,8 @@ class Verifier:
         data = self._rows(header["problem"]["data"])
         if len(w) != data.n_features:
             raise MissingError(f"{len(w)} weights for rows of {data.n_features} features")
+        if bias != 0.0 and header["problem"]["bias"] == "none":
+            raise ContradictionError(f"its bias is {bias!r}, and its problem has none")
         found = evaluate(data, Facts.of(header["problem"]), w, bias)
         if not found.primal.agrees(last["primal"]):
             raise ContradictionError(
@@ -336,10 +367,45 @@ def read_whole(path: Path) -> Trace | None:
     return trace if trace is not None and is_complete(trace) else None
 
 
+def _mixed(made: list[Recorded]) -> Iterator[Verification]:
+    """Find runs that one sweep does not list together, because they are not comparable.
+
+    Each call lists the runs of the present build of each solver, made under the same conditions.
+    """
+    known: dict[tuple[str, ...], Any] = {}
+    for run in made:
+        machine = run.header["machine"]
+        conditions = run.contended, run.header.get("clock_rules")
+        for what, of, value in (
+            ("its solver's build differs", _built(run), run.header["build"]),
+            ("the conditions of its clock differ", (), conditions),
+        ):
+            if known.setdefault((what, machine, *of), value) != value:
+                reason = f"{what} from those of runs before it in runs.csv"
+                yield Verification("run", run.header["id"], "does not hold", reason)
+    yield from _wider(made)
+
+
+def _wider(made: list[Recorded]) -> Iterator[Verification]:
+    """Find runs that were held against wider bounds than other runs of the same problem."""
+    gaps: dict[str, list[float]] = {}
+    of_problem = [json.dumps(run.header["problem"], sort_keys=True) for run in made]
+    own = [math.inf if (gap := run.header["reference_gap"]) is None else gap for run in made]
+    for problem, gap in zip(of_problem, own, strict=True):
+        gaps.setdefault(problem, []).append(gap)
+    for run, problem, gap in zip(made, of_problem, own, strict=True):
+        if gap > run.reference_gap and gap > min(gaps[problem]) * (1.0 + 1e-9):
+            reason = "its bounds are wider than was asked, and than those of other runs; run it"
+            yield Verification(
+                "run", run.header["id"], "not verified", f"{reason} again, with --fresh"
+            )
+
+
 def _machine(folder: Path, made: list[Recorded]) -> Iterator[Verification]:
     """Check that environment.json describes the machine of the runs."""
     try:
-        facts = json.loads((folder / "environment.json").read_text(encoding="utf-8"))
+        text = (folder / "environment.json").read_text(encoding="utf-8")
+        facts = json.loads(text, object_pairs_hook=_once)
         machine = fingerprint_of({key: facts[key] for key in MACHINE})
     except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
         reason = f"cannot be read ({type(error).__name__}: {error})"
@@ -348,6 +414,14 @@ def _machine(folder: Path, made: list[Recorded]) -> Iterator[Verification]:
     if any(run.header["machine"] != machine for run in made):
         reason = "describes another machine than that of the runs"
         yield Verification("file", "environment.json", "does not hold", reason)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object whose keys all differ: another reader could take another of two equal ones."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key appears twice")
+    return found
 
 
 def _check_errors(which: str, recorded: float | None, data: Dataset, least: int, most: int) -> None:

@@ -14,17 +14,22 @@ import numpy as np
 from svmbench.config import SolverSpec, Stop, Sweep
 from svmbench.data.dataset import Dataset
 from svmbench.errors import ConfigError
+from svmbench.harness.accounts import CLOCK_RULES, hidden_work, impossible_pace
 from svmbench.harness.plan import Instance, Run, for_each_horizon
 from svmbench.harness.supervise import CIRCUMSTANCES
 from svmbench.harness.trace import COUNTS, Trace
 from svmbench.problem import Loss, Problem, accuracy_of, relative_gap
 from svmbench.records.bounds import lies_below
 from svmbench.reference.optimum import Reference
+from svmbench.solvers.base import Solver
 from svmbench.solvers.registry import find_solver
 from svmbench.verify.outcome import ContradictionError, MissingError
 
 #: Counts that all points of a trace have, or, in traces of earlier versions, none.
 ON_ALL_POINTS = ("visits", "switches")
+
+#: Counts of which one grows from each checkpoint to the next, unless the run can only end.
+PROGRESS = ("presentations", "updates", "nonzeros", "visits")
 
 #: Ends that a worker records itself, after it has kept the weights if it was asked to.
 ENDED_BY_ITSELF = ("converged", "max_steps", "diverged")
@@ -163,6 +168,8 @@ def check_points(run: Recorded, trace: Trace) -> None:
                     f"its {what} is {value!r} at point {number}, recorded as {point[what]!r}"
                 )
     _check_optional(trace.points)
+    _check_refusal(trace)
+    _check_times(run, trace)
     for before, after in pairwise(trace.reached):  # a run may have been refused for this
         for what in (*COUNTS, *ON_ALL_POINTS):
             if what in before and after[what] < before[what]:
@@ -184,6 +191,42 @@ def _check_optional(points: list[dict[str, Any]]) -> None:
             raise ContradictionError(f"its points have {point['stopped']!r:.80} as stopped")
 
 
+def _check_refusal(trace: Trace) -> None:
+    """Check that only a run that has failed for a reason is refused: its points do not count."""
+    refused = trace.end.get("refused", False)
+    if not isinstance(refused, bool):
+        raise ContradictionError(f"it has {refused!r:.80} as refused")
+    if refused and not (trace.state == "failed" and trace.end.get("reason")):
+        raise ContradictionError(f"it is refused, and recorded as {trace.state} or without reason")
+
+
+def _check_times(run: Recorded, trace: Trace) -> None:
+    """Check that a run would not have been refused for its own times and counts."""
+    points, end = trace.reached, trace.end
+    if not points:
+        return
+    for what in COUNTS:
+        if points[0][what] < 0:
+            raise ContradictionError(f"{what} is negative")
+    if trace.header.get("clock_rules") != CLOCK_RULES:  # it was judged by others
+        return
+    foreign = find_solver(run.solver.name).foreign
+    m, one_pass = run.instance.problem.data.n_samples, points[0].get("pass_wall")
+    for point in points:
+        visits = point.get("visits", point["presentations"]) / m
+        pace = "" if foreign or not one_pass else impossible_pace(visits, point["wall"], one_pass)
+        if pace:
+            raise ContradictionError(f"it {pace}, and was not refused")
+    trained, known = points[-1]["wall"], end.get("elapsed_seconds") is not None
+    if end.get("background_cpu_seconds") is not None and (hidden := hidden_work(end, trained)):
+        raise ContradictionError(f"it {hidden}, and was not refused")
+    own = trained - (end.get("charged_seconds") or 0.0)
+    if known and not foreign and own > end["elapsed_seconds"] * (1.0 + 1e-9) + 1e-6:
+        raise ContradictionError(
+            f"it has trained for {own!r} s, and has taken {end['elapsed_seconds']!r} s"
+        )
+
+
 def _check_end(run: Recorded, trace: Trace) -> None:
     """Check that a run ended where its points say that it had to end."""
     points, state = trace.points, trace.state
@@ -203,11 +246,27 @@ def _check_end(run: Recorded, trace: Trace) -> None:
     by_itself = "evaluation_seconds" in trace.end  # the sweep has not killed its worker
     if state in ("max_steps", "time_limit") and met[-1] and by_itself:
         raise ContradictionError(f"it is recorded as {state}, and its targets are met")
+    if state == "max_steps" and by_itself and not _meets_limit(run, points):
+        raise ContradictionError("it is recorded as max_steps, and has met no limit of steps")
     limit = trace.header["time_limit"]
     if state == "time_limit" and by_itself and last["wall"] < limit * (1.0 - 1e-9):
         raise ContradictionError(
             f"it is recorded as time_limit, after {last['wall']!r} s of {limit!r}"
         )
+
+
+def _meets_limit(run: Recorded, points: list[dict[str, Any]]) -> bool:
+    """Whether a run has met a limit of its steps, or may have been unable to go on."""
+    if find_solver(run.solver.name).exhausted is not Solver.exhausted:
+        return True
+    m, last = run.instance.problem.data.n_samples, points[-1]
+    epochs, updates = run.max_epochs, run.stop.max_updates
+    counts = [{key: point.get(key) for key in PROGRESS} for point in points[-2:]]
+    return (
+        (epochs is not None and last["presentations"] >= math.ceil(round(epochs * m, 6)))
+        or (updates is not None and last["updates"] >= updates * m)
+        or (len(counts) == 2 and counts[0] == counts[1])
+    )
 
 
 def _meets_targets(run: Recorded, point: dict[str, Any], shows_bound: bool) -> bool:

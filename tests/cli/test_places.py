@@ -118,7 +118,7 @@ def test_too_many_open_files_are_no_damage(tmp_path, monkeypatch):
             cache.open_cached(path)
         with pytest.raises(DataError, match="cannot be opened"):
             cache.verify(path)
-        patch.setattr(optimum, "_unpacked", exhausted)
+        patch.setattr(optimum, "unpacked", exhausted)
         with pytest.raises(DataError, match="cannot be opened"):
             optimum.stored_pair(reference, 1, 1)
     assert cache.open_cached(path) is not None

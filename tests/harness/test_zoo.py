@@ -1,5 +1,6 @@
 """Solvers that cheat, lie or break things: what comes of each of them."""
 
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -7,6 +8,7 @@ import pytest
 from zoo import SPECIMENS, WORK, table
 
 from svmbench.config import Sweep
+from svmbench.errors import UnwritableError
 from svmbench.harness.sweeps import Options, run_sweep
 from svmbench.harness.trace import read_trace
 from svmbench.records.read import read_results
@@ -15,6 +17,9 @@ from svmbench.verify.folder import Verifier
 
 REACHED = ("seconds", "cpu_seconds", "epochs", "data_passes")
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+#: Specimens whose hidden work is counted as training, and not flagged.
+ON_THE_CLOCK = ("trains-in-counters", "states-its-time", "becomes-a-program")
 
 pytestmark = pytest.mark.skipif(not Path("/proc/stat").exists(), reason="needs Linux")
 
@@ -54,7 +59,9 @@ def test_specimen(entry, tmp_path, install):
     assert not any(said.values()), said
     assert entry.reason in found["reason"]
     assert bool(entry.reason) == bool(found["reason"])
-    if "read" in entry.flag or entry.solver.name in ("trains-in-counters", "states-its-time"):
+    assert found["reason"].isprintable()
+    assert found["remark"].isprintable()
+    if "read" in entry.flag or entry.solver.name in ON_THE_CLOCK:
         assert float(found["train_seconds"]) > 0.8 * WORK
     if found["pass_seconds"]:
         assert float(found["pass_seconds"]) < 50.0 * float(runs.loc["dcd", "pass_seconds"])
@@ -87,3 +94,40 @@ def test_kept_weights_refute_an_understated_p(tmp_path, install):
     ((name, reason),) = said.items()
     assert "cost-understated" in name
     assert reason.startswith("P is ")
+
+
+def test_no_run_inherits_what_another_has_done_to_the_launcher(tmp_path, install):
+    install("zoo:HobblesItsLauncher", "zoo:ShowsItsStanding")
+    remarks = []
+    for solvers in (["shows-its-standing"], ["hobbles-its-launcher", "shows-its-standing"]):
+        folder = tmp_path / str(len(solvers))
+        sweep = CONFIG | {"solvers": solvers, "repeats": 2}
+        run_sweep(Sweep.model_validate(sweep), folder)
+        runs = pd.read_csv(folder / "runs.csv")
+        assert set(runs["state"]) == {"converged"}
+        remarks.append(set(runs["remark"][runs["label"] == "shows-its-standing"]))
+    assert len(remarks[0]) == 1
+    assert remarks[0] == remarks[1]
+
+
+def test_no_link_that_a_solver_puts_in_place_of_a_table_is_followed(tmp_path, install):
+    install("zoo:LinksTheTables")
+    sweep = Sweep.model_validate(CONFIG | {"solvers": ["links-the-tables", "dcd"]})
+    run_sweep(sweep, tmp_path)
+    assert (Path(os.environ["SVMBENCH_CACHE"]) / "victim").read_text() == "mine"
+    assert not any((tmp_path / name).is_symlink() for name in ("runs.csv", "traces.csv"))
+
+
+@pytest.mark.parametrize("name", ["{id}.part", "{id}.jsonl"])
+def test_a_folder_in_place_of_a_trace_ends_the_sweep_in_one_line(tmp_path, name):
+    sweep = Sweep.model_validate(CONFIG | {"solvers": ["dcd"]})
+    run_sweep(sweep, tmp_path)
+    (trace,) = (tmp_path / "runs").glob("*.jsonl")
+    trace.unlink()
+    place = tmp_path / "runs" / name.format(id=trace.stem)
+    place.mkdir()
+    with pytest.raises(UnwritableError, match="remove what is in its place"):
+        run_sweep(sweep, tmp_path)
+    assert not list((tmp_path / "runs").glob("*.tmp"))
+    place.rmdir()
+    assert run_sweep(sweep, tmp_path).made == 1

@@ -122,7 +122,7 @@ def test_a_reference_that_the_system_does_not_let_us_open_is_not_damaged(
     def refuse(*_):
         raise error
 
-    monkeypatch.setattr(references, "_unpacked", refuse)
+    monkeypatch.setattr(references, "unpacked", refuse)
     with pytest.raises(DataError, match="cannot be opened"):
         stored_pair(stored[0], 3, 20)
 

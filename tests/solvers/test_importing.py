@@ -1,10 +1,15 @@
 """A plug-in that ends the process, or takes its standard streams, while it is imported."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from svmbench.solvers.importing import kept_alive
 
 SOLVER = """
 from svmbench.solvers.dual.dcd import Dcd
@@ -61,3 +66,36 @@ def test_the_standard_streams_stay_as_they_are(tmp_path, text):
     refused = listed(tmp_path, text + "\n", "--no-such-option")
     assert refused.returncode == 2
     assert "--no-such-option" in refused.stderr
+
+
+def test_the_current_folder_the_mask_and_the_signals_stay_as_they_are(tmp_path, monkeypatch):
+    place = tmp_path / "here"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    mask = os.umask(0o022)
+    try:
+        with kept_alive():
+            os.chdir(tmp_path)
+            os.umask(0o777)
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, lambda *_: None)
+        assert Path.cwd() == place
+        assert os.umask(0o022) == 0o022
+        now = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+        assert now == before
+    finally:
+        os.umask(mask)
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
+
+
+def test_a_current_folder_that_is_gone_stays_so(tmp_path, monkeypatch):
+    place = tmp_path / "here"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    place.rmdir()
+    with kept_alive():
+        os.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        Path.cwd()
