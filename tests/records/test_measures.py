@@ -139,3 +139,23 @@ def test_what_is_asked_for():
     ):
         with pytest.raises(ValueError, match=said):
             Asked(*wrong)
+
+
+#: What takes longer on a machine that is twice as slow.
+OF_THE_MACHINE = (
+    *("seconds_to", "cpu_seconds_to", "setup_seconds", "train_seconds", "train_cpu_seconds"),
+    *("evaluation_seconds", "ns_per_nonzero", "seconds"),
+)
+
+
+@pytest.mark.parametrize("measure", MEASURES.values(), ids=MEASURES)
+def test_a_slower_machine_changes_the_measures_of_one_machine_alone(measure):
+    """Passes are seconds in units of the machine's own pass: both take twice as long."""
+    slower = ROW | {name: 2.0 * ROW[name] for name in OF_THE_MACHINE}
+    assert measure.of_one_machine == (measure.formula(slower) != measure.formula(ROW))
+
+
+def test_settings_are_judged_in_no_direction():
+    settings = {name for name, measure in MEASURES.items() if measure.setting}
+    assert settings == {"t0"}
+    assert not any(MEASURES[name].cost or MEASURES[name].distance for name in settings)
