@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from problems import PROBLEMS, dataset, dense, labels, with_class
+from svmbench.config import Stop
 from svmbench.problem import Problem
 from svmbench.reference import regret as module
 from svmbench.reference.regret import Follower, Online, regret, regrets
@@ -195,3 +196,47 @@ def test_where_time_is_up_the_records_end(monkeypatch):
     monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: 3.0 * next(ticks)))
     # Looks at the clock: one before the steps up to a record, and one every 256 of them.
     assert [record["presentations"] for record in records(problem, 3000)][-1] == 1024
+
+
+class Stub:
+    """Draws the first row in each step, and stays where it is."""
+
+    def __init__(self, presentations, presented=0):
+        self.counters = SimpleNamespace(presentations=presentations)
+        self.presented = presented
+        self.iterate = np.zeros(8)
+
+    def start(self, problem, seed):
+        pass
+
+    def advance(self, steps):
+        pass
+
+    def regret_bound(self, steps):
+        return None
+
+
+def test_no_regret_without_rows_of_its_own_few_steps_or_a_bias():
+    problem = PROBLEMS["overlapping"]
+    assert [record["presentations"] for record in regrets(Stub(3), problem, 1)] == [3]
+    assert list(regrets(Stub(2), problem, 1)) == []
+    assert list(regrets(Stub(9, presented=None), problem, 1)) == []
+    assert list(regrets(Stub(9), with_class(problem, bias="free"), 1)) == []
+    other = Dcd()
+    other.start(problem, 1)
+    other.advance(9)
+    assert list(regrets(other, problem, 1)) == []
+
+
+def test_a_record_takes_no_longer_than_a_silent_worker_may(monkeypatch):
+    """The parent kills a worker that writes nothing for the grace."""
+    asked = []
+
+    def certified(problem, gap, time_limit):
+        asked.append(time_limit)
+        return SimpleNamespace(primal=1.0, dual=1.0)
+
+    monkeypatch.setattr(module, "certified_optimum", certified)
+    assert len(list(regrets(Stub(9), PROBLEMS["overlapping"], 1))) == 3
+    assert len(asked) == 3
+    assert max(asked) + module.REPLAY_SECONDS < Stop.model_fields["grace"].default
