@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from functools import cache
+from typing import Literal
 
 import numpy as np
 from measure import markdown, wants_real
@@ -82,34 +83,42 @@ def costs(run: SgdQn | Svmsgd2, at: list[float], seed: int) -> list[float]:
     return found
 
 
-def curve(solver: str, t0: float | None, averaging: str = "") -> list[str]:
+def shown_of(points: dict[float, float], solver: str) -> list[str]:
+    """The costs at the points next to the shown epochs."""
+    epochs = np.array(sorted(points))
+    nearest = [float(epochs[np.argmin(np.abs(epochs - want))]) for want in SHOWN[solver]]
+    return [f"{points[x]:.3f}" for x in nearest]
+
+
+def curve(run: SgdQn | Svmsgd2) -> list[str]:
     """Mean costs of the seeds, and their deviation from the published ones."""
-    points = {x: y for x, y in published(solver).items() if x >= FROM}
+    points = {x: y for x, y in published(run.name).items() if x >= FROM}
     at = sorted(points)
-    runs = []
-    for seed in SEEDS:
-        given = {"skip": SKIP, "precision": "float32", "t0": t0}
-        if solver == "sgd-qn":
-            run: SgdQn | Svmsgd2 = SgdQn(SgdQnParameters(averaging=averaging, **given))
-        else:
-            run = Svmsgd2(SkipParameters(t0_rule="released", **given))
-        runs.append(costs(run, at, seed))
-    ours = dict(zip(at, np.mean(runs, axis=0), strict=True))
+    means = np.mean([costs(run, at, seed) for seed in SEEDS], axis=0)
+    ours = dict(zip(at, means.tolist(), strict=True))
     apart = [math.log(ours[x] / points[x]) for x in at]
-    near = [min(at, key=lambda x, want=want: abs(x - want)) for want in SHOWN[solver]]
     return [
         f"{run.t0:.3g}",
-        *(f"{ours[x]:.3f}" for x in near),
+        *shown_of(ours, run.name),
         f"{100 * float(np.mean(apart)):+.1f} %",
         f"{100 * math.sqrt(float(np.mean(np.square(apart)))):.1f} %",
     ]
 
 
+def sgd_qn(averaging: Literal["printed", "released"], t0: float | None = None) -> SgdQn:
+    """SGD-QN with t0, or with that of its search."""
+    parameters = SgdQnParameters(skip=SKIP, precision="float32", averaging=averaging, t0=t0)
+    return SgdQn(parameters)
+
+
+def svmsgd2(t0: float | None = None) -> Svmsgd2:
+    """SVMSGD2 with t0, or with that of its program."""
+    return Svmsgd2(SkipParameters(skip=SKIP, precision="float32", t0_rule="released", t0=t0))
+
+
 def digitised(solver: str) -> list[str]:
     """The published costs at the shown epochs."""
-    points = published(solver)
-    near = [min(points, key=lambda x, want=want: abs(x - want)) for want in SHOWN[solver]]
-    return ["published", "", *(f"{points[x]:.3f}" for x in near), "", ""]
+    return ["published", "", *shown_of(published(solver), solver), "", ""]
 
 
 def header(solver: str) -> list[str]:
@@ -131,9 +140,9 @@ def main() -> None:
             header("sgd-qn"),
             [
                 digitised("sgd-qn"),
-                ["released", *curve("sgd-qn", None, "released")],
-                ["printed", *curve("sgd-qn", None, "printed")],
-                ["printed, t0 of Table 4", *curve("sgd-qn", 1e6, "printed")],
+                ["released", *curve(sgd_qn("released"))],
+                ["printed", *curve(sgd_qn("printed"))],
+                ["printed, t0 of Table 4", *curve(sgd_qn("printed", 1e6))],
             ],
         )
     )
@@ -142,8 +151,8 @@ def main() -> None:
             header("svmsgd2"),
             [
                 digitised("svmsgd2"),
-                ["t0 of the released program", *curve("svmsgd2", None)],
-                ["t0 of Table 4", *curve("svmsgd2", 1e6)],
+                ["t0 of the released program", *curve(svmsgd2())],
+                ["t0 of Table 4", *curve(svmsgd2(1e6))],
             ],
         ),
         end="",
